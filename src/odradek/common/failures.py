@@ -1,0 +1,50 @@
+"""The kinds of failure, and the check that stays on.
+
+Three kinds meet inside a node and are never mixed:
+
+* `ApiError`: expected; somebody asked for what cannot be had. It becomes a wire error code in one place.
+* `ProtocolError`: the peer sent what is not Kafka's protocol. Its connection closes.
+* `Fault`: our own invariant, or our disk, broke. The node halts, or gives up what it was leading.
+
+`InputError` is the fourth thing, met only at the edge: what a person wrote (a file, an option) is wrong. Its text
+names what was wrong, where, and what would be right; the command prints it as it is.
+"""
+
+from typing import NoReturn
+
+
+class ApiError(Exception):
+    """An expected refusal. Subclasses name it and set `code`, the number of Kafka's error code."""
+
+    code: int = -1  # UNKNOWN_SERVER_ERROR
+
+    def __init__(self, message: str = "", code: int | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+
+    @property
+    def message(self) -> str:
+        return str(self.args[0])
+
+
+class ProtocolError(Exception):
+    """The peer broke the protocol: bytes that are no message, a length beyond the frame, an unknown version."""
+
+
+class Fault(Exception):
+    """Something that must not happen did: an invariant of ours, or a disk, is broken."""
+
+
+class InputError(Exception):
+    """What a person gave us is wrong. The text is meant for that person."""
+
+
+def check(condition: bool, message: str) -> None:
+    """Halt on a broken invariant. Always on: a node that is wrong is worse than a node that is down."""
+    if not condition:
+        fail(message)
+
+
+def fail(message: str) -> NoReturn:
+    raise Fault(message)

@@ -1,0 +1,1 @@
+"""Kafka's messages on the wire: field types, schemas, codecs, framing, API keys and error codes."""
