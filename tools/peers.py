@@ -1,0 +1,180 @@
+"""Fetch the peers that Odradek is measured against, once, into a cache outside the project.
+
+A peer is a program that we did not write: today Apache Kafka and its tools. Maven resolves it by name; what comes is
+checked against `peers.lock` (name and SHA-256 of every jar), and only a complete, checked copy ever gets the final
+name, by one rename. A lock file makes parallel callers wait for one fetch instead of starting several.
+
+The cache is `~/.cache/odradek/peers`, or `$ODRADEK_PEERS`. As a command: `python tools/peers.py kafka`.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+KAFKA_VERSION = "4.3.1"
+JAVA_VERSION = 17
+
+LOCK_FILE = Path(__file__).with_name("peers.lock")
+
+#: group, artifact, version: what is asked for by name. Everything else comes as a dependency of these.
+_KAFKA_ARTIFACTS = (
+    ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
+    ("org.apache.kafka", "kafka-tools", KAFKA_VERSION),
+    ("org.apache.kafka", "kafka-shell", KAFKA_VERSION),
+    ("org.apache.logging.log4j", "log4j-core", "2.25.3"),
+    ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.3"),
+)
+
+#: 94 jars took 25 s from an empty repository here; a slow line gets fifty times that before we give up.
+_FETCH_TIMEOUT_S = 1200
+
+#: A tool of Kafka's runs for a second or two: the cheap collector and the quick compiler start it twice as fast.
+_TOOL_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+
+
+class PeerMissing(Exception):
+    """A peer cannot be had. The text is one line and says what to install or what went wrong."""
+
+
+def cache_directory() -> Path:
+    configured = os.environ.get("ODRADEK_PEERS")
+    return Path(configured) if configured else Path.home() / ".cache" / "odradek" / "peers"
+
+
+def kafka_directory() -> Path:
+    """The directory with Kafka's jars; fetches them if this is the first time."""
+    directory = cache_directory() / f"kafka-{KAFKA_VERSION}"
+    if not _is_complete(directory):
+        with _only_one(cache_directory() / "lock"):
+            if not _is_complete(directory):
+                _fetch_kafka(directory)
+    return directory
+
+
+def kafka_classpath() -> str:
+    return f"{kafka_directory()}/*"
+
+
+def java() -> str:
+    """The `java` to use: of `JAVA_HOME`, or of the path."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin") if home else None
+    found = found or shutil.which("java")
+    if found is None:
+        raise PeerMissing(f"java is missing: install a Java {JAVA_VERSION} runtime (Debian: default-jre-headless)")
+    said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', said)
+    if version is None or int(version[1]) < JAVA_VERSION:
+        raise PeerMissing(f"{found} is too old: Apache Kafka {KAFKA_VERSION} needs Java {JAVA_VERSION} or newer")
+    return found
+
+
+def java_command(
+    main_class: str,
+    arguments: Sequence[str] = (),
+    *,
+    flags: Sequence[str] = ("-Xmx256m", *_TOOL_FLAGS),
+    properties: Mapping[str, str] | None = None,
+) -> list[str]:
+    """The whole command line that runs one of Kafka's main classes, e.g. `org.apache.kafka.tools.DumpLogSegments`."""
+    settings = [f"-D{name}={value}" for name, value in (properties or {}).items()]
+    return [java(), *flags, *settings, "-cp", kafka_classpath(), main_class, *arguments]
+
+
+def _locked_jars() -> dict[str, str]:
+    lines = LOCK_FILE.read_text().splitlines()
+    pairs = [line.split() for line in lines if line and not line.startswith("#")]
+    return {name: digest for digest, name in pairs}
+
+
+def _is_complete(directory: Path) -> bool:
+    """By names only: the content was checked before the directory got its name."""
+    return directory.is_dir() and _locked_jars().keys() <= set(os.listdir(directory))
+
+
+@contextmanager
+def _only_one(lock: Path) -> Iterator[None]:
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch_kafka(directory: Path) -> None:
+    java()
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise PeerMissing("mvn is missing: install Maven (Debian: maven), it fetches Apache Kafka for the tests")
+    _say(f"fetching Apache Kafka {KAFKA_VERSION} into {directory} ...")
+    with tempfile.TemporaryDirectory(prefix="fetch-", dir=directory.parent) as scratch:
+        jars = Path(scratch) / "jars"
+        _run_maven(maven, Path(scratch), jars)
+        _verify(jars)
+        if directory.exists():  # an incomplete one, of another lock or damaged by hand
+            directory.rename(Path(scratch) / "old")
+        jars.rename(directory)
+    _say(f"{len(_locked_jars())} jars, checked")
+
+
+def _run_maven(maven: str, scratch: Path, jars: Path) -> None:
+    (scratch / "pom.xml").write_text(_pom())
+    command = [maven, "--batch-mode", "--quiet", "--file", str(scratch / "pom.xml")]
+    command += ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
+    try:
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_FETCH_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise PeerMissing(f"Maven did not finish within {_FETCH_TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        errors = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no reason given"]
+        raise PeerMissing(f"Maven could not fetch Apache Kafka {KAFKA_VERSION}: {errors[0]}")
+
+
+def _pom() -> str:
+    dependencies = "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
+        for group, artifact, version in _KAFKA_ARTIFACTS
+    )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>odradek</groupId><artifactId>peers</artifactId><version>1</version><packaging>pom</packaging>"
+        f"<dependencies>{dependencies}</dependencies></project>"
+    )
+
+
+def _verify(jars: Path) -> None:
+    for name, digest in _locked_jars().items():
+        path = jars / name
+        if not path.is_file():
+            raise PeerMissing(f"Maven brought no {name}, which {LOCK_FILE.name} lists")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            raise PeerMissing(f"{name} is not the file that {LOCK_FILE.name} lists: its SHA-256 differs")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    if list(arguments) != ["kafka"]:
+        _say("usage: python tools/peers.py kafka")
+        return 2
+    try:
+        print(kafka_directory())
+    except PeerMissing as error:
+        _say(str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
