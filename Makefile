@@ -1,0 +1,55 @@
+# One command for each thing a developer does. `make help` lists them.
+
+PYTHON ?= python3
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+BIN := .venv/bin
+FIGURES := $(CURDIR)/bench/out/figures.jsonl
+PYTEST := $(BIN)/pytest -q -n $(WORKERS)
+CODE := src tests tools bench
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test lint types format bench demo soak clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+setup: ## Make everything ready: system packages, .venv, the odradek command
+	@PYTHON="$(PYTHON)" tools/setup.sh
+
+lint: setup ## Formatting and lint
+	@$(BIN)/ruff format --quiet --check $(CODE) || { echo "make format would change the files above"; exit 1; }
+	@$(BIN)/ruff check --quiet $(CODE)
+
+types: setup ## mypy --strict over the package, the tools and the benchmarks
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/mypy --no-error-summary tools/*.py
+	@MYPYPATH=src:bench $(BIN)/mypy --no-error-summary bench/*.py
+
+format: setup ## Let ruff format and fix what it can
+	@$(BIN)/ruff format $(CODE)
+	@$(BIN)/ruff check --fix $(CODE)
+
+check: lint types ## Lint, types and the quick tests: under two minutes
+	@$(PYTEST) -m "not slow and not peer and not soak" tests/unit $(wildcard tests/spec)
+
+test: lint types ## Everything but the soak: also Apache Kafka, simulation, fuzzing; prints its figures
+	@$(BIN)/python tools/peers.py kafka >/dev/null
+	@mkdir -p $(dir $(FIGURES)) && rm -f $(FIGURES)
+	@ODRADEK_FIGURES=$(FIGURES) $(PYTEST) -m "not soak"; status=$$?; \
+	$(BIN)/python tools/report.py $(FIGURES); exit $$status
+
+soak: setup ## The long counts: hours of simulation and fuzzing
+	@mkdir -p $(dir $(FIGURES)) && rm -f $(FIGURES)
+	@ODRADEK_FIGURES=$(FIGURES) $(PYTEST) --timeout 0 -m soak; status=$$?; \
+	$(BIN)/python tools/report.py $(FIGURES); exit $$status
+
+bench: setup ## Cost of each operation beside the physical floor
+	@$(BIN)/python bench/run.py
+
+demo: setup ## A short tour of what works
+	@$(BIN)/python tools/demo.py
+
+clean: ## Remove everything that was built, and .venv; the peers' cache stays
+	@rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .hypothesis bench/out
+	@find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
+	@find src -name '*.so' -delete
