@@ -1,0 +1,80 @@
+"""The command as a whole: its subcommands, and what becomes of an error.
+
+Exit status: 0 done; 1 the operation failed, the reason in one line on stderr; 2 wrong usage; 130 stopped by Ctrl-C.
+A reader that closes our pipe has seen enough: that is no error. What a user cannot cause is a bug of ours and keeps
+its traceback; `-v` shows it for the others too.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from odradek import __version__
+from odradek.cli.lazy import LazyGroup, Subcommand
+from odradek.cli.options import Settings, common_options
+from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
+
+#: Only what exists is listed. The text is here so that `--help` imports none of them.
+SUBCOMMANDS = (
+    Subcommand("log", "odradek.cli.log", "Show and check the files of a data directory."),
+    Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, decode, encode."),
+)
+
+_INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+
+_EXPECTED = (InputError, ApiError, ProtocolError, Fault, OSError)
+
+
+@click.group(cls=LazyGroup, subcommands=SUBCOMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="odradek", message="%(prog)s %(version)s")
+@common_options
+def odradek() -> None:
+    """Kafka's architecture in Python."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    settings = Settings()
+    try:
+        status = _invoke(list(arguments), settings)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+        return 0
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except _EXPECTED as error:
+        if settings.verbose:
+            traceback.print_exception(error)
+        print(f"odradek: {describe(error)}", file=sys.stderr)
+        return 1
+    return status
+
+
+def _invoke(arguments: list[str], settings: Settings) -> int:
+    """A verb returns its exit status, or nothing for 0."""
+    try:
+        with odradek.make_context("odradek", arguments, obj=settings) as context:
+            status = odradek.invoke(context)
+    except click.exceptions.Exit as end:  # --help and --version
+        return end.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    return int(status or 0)
+
+
+def describe(error: Exception) -> str:
+    """One line for a person: what was wrong, and where."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
+
+
+def _forget_stdout() -> None:
+    """Python flushes stdout once more at its end; let that go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,49 @@
+"""A group of subcommands that are imported when they are called, not when they are listed."""
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand:
+    """`module` holds a click command in a variable of the name `name` (dashes as underscores)."""
+
+    name: str
+    module: str
+    summary: str
+
+    def load(self) -> click.Command:
+        command = getattr(importlib.import_module(self.module), self.name.replace("-", "_"))
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{self.module} has no command {self.name}")
+        return command
+
+
+class LazyGroup(click.Group):
+    def __init__(self, *args: Any, subcommands: Sequence[Subcommand] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._subcommands = {subcommand.name: subcommand for subcommand in subcommands}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*self.commands, *self._subcommands})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands and cmd_name in self._subcommands:
+            self.add_command(self._subcommands[cmd_name].load(), cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, self._summary(ctx, name)) for name in self.list_commands(ctx)]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+    def _summary(self, ctx: click.Context, name: str) -> str:
+        if name in self._subcommands:
+            return self._subcommands[name].summary
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str() if command else ""
