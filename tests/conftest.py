@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from helpers import vectors
 from hypothesis import HealthCheck, settings
+
+from helpers import vectors
 
 # No test asserts a duration, so Hypothesis does not either: the machine may be busy.
 settings.register_profile("odradek", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
