@@ -22,7 +22,8 @@ from crc32c import crc32c
 
 from odradek.common.ports import Buffer
 from odradek.records.compression import DEFAULT_LIMIT_BYTES, Compression, decompress
-from odradek.records.errors import CorruptRecord, IncompleteBatch, InvalidRecord, UnsupportedCompression
+from odradek.records.decode import decode_records
+from odradek.records.errors import CorruptRecord, IncompleteBatch, UnsupportedCompression
 from odradek.records.record import NO_SEQUENCE, Header, Record, TimestampType, add_to_sequence
 
 __all__ = [
@@ -79,6 +80,9 @@ NO_LEADER_EPOCH = -1
 
 #: The smallest message of magic 0: CRC, magic, attributes and two lengths. No batch of any format is shorter.
 SMALLEST_LENGTH = 14
+
+#: By magic: the smallest message of the old formats has null for key and value.
+SMALLEST_BYTES = (OVERHEAD_BYTES + SMALLEST_LENGTH, OVERHEAD_BYTES + SMALLEST_LENGTH + 8, HEADER_BYTES)
 
 _LENGTH = struct.Struct(">i")
 _CODECS = tuple(Compression)
@@ -176,14 +180,28 @@ class Batch:
             )
 
     def payload(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes:
-        """The bytes of the records, decompressed: a copy."""
-        raise NotImplementedError
+        """The bytes of the records, decompressed: a copy. ExpandedTooLarge beyond `limit_bytes`."""
+        if not self.attributes & COMPRESSION_MASK:
+            return bytes(self.buffer[HEADER_BYTES:])
+        return decompress(self.compression, self.buffer[HEADER_BYTES:], limit_bytes)
 
     def records(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Iterator[Record]:
         """Every record in turn; InvalidRecord where there is none.
 
         A compressed batch that would unfold to more than `limit_bytes` raises ExpandedTooLarge before any record."""
-        raise NotImplementedError
+        if not self.count:
+            return iter(())
+        return decode_records(
+            self.payload(limit_bytes),
+            self.count,
+            self.base_offset,
+            self.base_timestamp,
+            self.max_timestamp if self.attributes & APPEND_TIME_BIT else None,
+            self.base_sequence,
+        )
+
+    def __repr__(self) -> str:
+        return f"Batch(offsets {self.base_offset}..{self.last_offset}, {self.size_bytes} bytes, magic {self.magic})"
 
 
 def size_at(buffer: Buffer, position: int) -> int:
@@ -197,9 +215,48 @@ def size_at(buffer: Buffer, position: int) -> int:
 def read_batch(buffer: Buffer, position: int = 0) -> Batch:
     """The batch that starts at `position`. Raises IncompleteBatch if it ends beyond the buffer, CorruptRecord if its
     length or magic is impossible. Its CRC is not looked at."""
-    raise NotImplementedError
+    view = buffer if type(buffer) is memoryview else memoryview(buffer)
+    return _read(view, position, len(view))
 
 
 def read_batches(buffer: Buffer, position: int = 0, end: int | None = None) -> Iterator[Batch]:
     """Every whole batch between `position` and `end`, in order; an incomplete one at the end is left out."""
-    raise NotImplementedError
+    view = buffer if type(buffer) is memoryview else memoryview(buffer)
+    end = len(view) if end is None else min(end, len(view))
+    while position < end:
+        try:
+            batch = _read(view, position, end)
+        except IncompleteBatch:
+            return
+        yield batch
+        position += batch.size_bytes
+
+
+def _read(view: memoryview, position: int, end: int) -> Batch:
+    if position + HEADER_BYTES <= end:
+        fields = header_at(view, position)
+        length = fields[1]
+        batch_end = position + length + OVERHEAD_BYTES
+        if fields[3] == MAGIC_V2 and length >= HEADER_BYTES - OVERHEAD_BYTES and batch_end <= end:
+            return Batch(view[position:batch_end], fields)
+    return _read_other(view, position, end)
+
+
+def _read_other(view: memoryview, position: int, end: int) -> Batch:
+    """Whatever is not a whole batch of magic 2: an older one, an incomplete one, or none."""
+    if position + OVERHEAD_BYTES > end:
+        raise IncompleteBatch(f"batch at position {position}: {end - position} bytes are too few for a header")
+    size = size_at(view, position)
+    if position + PREFIX_BYTES > end:
+        raise IncompleteBatch(f"batch at position {position}: {end - position} bytes are too few for a header")
+    magic = view[position + MAGIC_AT]
+    if magic > MAGIC_V2:
+        raise CorruptRecord(f"batch at position {position}: no format has the magic {magic}")
+    smallest = SMALLEST_BYTES[magic]
+    if size < smallest:
+        raise CorruptRecord(f"batch at position {position}: {size} bytes, but magic {magic} needs {smallest}")
+    if position + size > end:
+        raise IncompleteBatch(f"batch at position {position}: {size} bytes, but {end - position} are left")
+    from odradek.records.legacy import LegacyBatch  # its base is `Batch`; few processes ever meet one
+
+    return LegacyBatch(view[position : position + size])

@@ -1,0 +1,118 @@
+"""Control batches: one record that is addressed to the log itself and never reaches an application.
+
+Its key says what it is (version 2 bytes, type 2 bytes), its value is a message of the protocol, prefixed with its version.
+`odradek.records` knows the type and the one value that the log needs (the end of a transaction); the values of the raft
+log's control records are encoded by whoever writes them.
+"""
+
+import struct
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from odradek.common.failures import check
+from odradek.records.batch import NO_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Batch
+from odradek.records.builder import BatchBuilder
+from odradek.records.errors import InvalidRecord
+
+_KEY = struct.Struct(">hh")
+_MARKER = struct.Struct(">hi")
+_VERSION = 0
+
+
+class ControlType(IntEnum):
+    """`UNKNOWN` stands for all later types: they are skipped, not refused."""
+
+    UNKNOWN = -1
+    ABORT = 0
+    COMMIT = 1
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
+
+
+class EndTransaction(NamedTuple):
+    """What a marker says; the producer is the batch's."""
+
+    committed: bool
+    coordinator_epoch: int
+
+
+def control_type(key: bytes | None) -> ControlType:
+    """Of a control record, from its key. A later version of the key begins like the first one."""
+    if key is None or len(key) < _KEY.size:
+        raise InvalidRecord(f"the key of a control record has {_KEY.size} bytes or more, not {0 if key is None else len(key)}")
+    version, number = _KEY.unpack_from(key)
+    if version < _VERSION:
+        raise InvalidRecord(f"the key of a control record has version {version}")
+    return ControlType(number) if 0 <= number <= ControlType.KRAFT_VOTERS else ControlType.UNKNOWN
+
+
+def read_end_transaction(batch: Batch) -> EndTransaction | None:
+    """The marker in a control batch, or None if it holds something else (or nothing: the cleaner emptied it)."""
+    for record in batch.records():
+        kind = control_type(record.key)
+        if kind not in (ControlType.ABORT, ControlType.COMMIT):
+            return None
+        value = record.value
+        if value is None or len(value) < _MARKER.size:
+            raise InvalidRecord(f"the end of a transaction at offset {record.offset} has no coordinator epoch")
+        version, epoch = _MARKER.unpack_from(value)
+        if version < _VERSION:
+            raise InvalidRecord(f"the end of a transaction at offset {record.offset} has version {version}")
+        return EndTransaction(kind == ControlType.COMMIT, epoch)
+    return None
+
+
+def control_key(kind: ControlType) -> bytes:
+    check(kind != ControlType.UNKNOWN, "an unknown control record cannot be written")
+    return _KEY.pack(_VERSION, kind)
+
+
+def control_batch(
+    records: Sequence[tuple[ControlType, bytes]],
+    timestamp: int,
+    *,
+    base_offset: int = 0,
+    leader_epoch: int = NO_LEADER_EPOCH,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    is_transactional: bool = False,
+) -> bytes:
+    """One record for each type and value."""
+    builder = BatchBuilder(
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=is_transactional,
+        is_control=True,
+    )
+    for kind, value in records:
+        builder.append(timestamp, control_key(kind), value)
+    return builder.build()
+
+
+def end_transaction_marker(
+    *,
+    commit: bool,
+    timestamp: int,
+    producer_id: int,
+    producer_epoch: int,
+    coordinator_epoch: int,
+    base_offset: int = 0,
+    leader_epoch: int = NO_LEADER_EPOCH,
+) -> bytes:
+    """The batch that ends a producer's transaction in one partition."""
+    kind = ControlType.COMMIT if commit else ControlType.ABORT
+    return control_batch(
+        [(kind, _MARKER.pack(_VERSION, coordinator_epoch))],
+        timestamp,
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=True,
+    )
