@@ -30,16 +30,20 @@ class Message:
 
     unknown_tagged_fields: tuple[tuple[int, bytes], ...]
 
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """All of them in Kafka's order, `unknown_tagged_fields` at the end."""
+        return tuple(cls.__init__.__kwdefaults__ or ())
+
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        names = (*self.__slots__, "unknown_tagged_fields")
-        return all(getattr(self, name) == getattr(other, name) for name in names)
+        return all(getattr(self, name) == getattr(other, name) for name in self.field_names())
 
     __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __repr__(self) -> str:
-        fields = [f"{name}={getattr(self, name)!r}" for name in self.__slots__]
-        if self.unknown_tagged_fields:
-            fields.append(f"unknown_tagged_fields={self.unknown_tagged_fields!r}")
+        names = self.field_names()
+        shown = names if self.unknown_tagged_fields else names[:-1]
+        fields = [f"{name}={getattr(self, name)!r}" for name in shown]
         return f"{type(self).__name__}({', '.join(fields)})"

@@ -1,0 +1,30 @@
+"""AllocateProducerIdsRequest. Made by tools/make_messages.py from facts/messages.txt."""
+
+from odradek.protocol.message import Message
+
+
+class AllocateProducerIdsRequest(Message):
+    __slots__ = (
+        "broker_epoch",
+        "broker_id",
+    )
+
+    API_KEY = 67
+    VERSIONS = (0, 0)
+    FLEXIBLE_FROM = 0
+    FACTS = """
+AllocateProducerIdsRequest request module=clients key=67 versions=0 flexible=0+
+  BrokerId int32 0+ entity=brokerId
+  BrokerEpoch int64 0+ default=-1
+"""
+
+    def __init__(
+        self,
+        *,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.unknown_tagged_fields = unknown_tagged_fields

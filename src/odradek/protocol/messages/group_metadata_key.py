@@ -1,0 +1,23 @@
+"""GroupMetadataKey. Made by tools/make_messages.py from facts/messages.txt."""
+
+from odradek.protocol.message import Message
+
+
+class GroupMetadataKey(Message):
+    __slots__ = ("group",)
+
+    API_KEY = 2
+    VERSIONS = (0, 0)
+    FACTS = """
+GroupMetadataKey coordinator-key module=group-coordinator key=2 versions=0 flexible=none
+  group string 0
+"""
+
+    def __init__(
+        self,
+        *,
+        group: str = "",
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.group = group
+        self.unknown_tagged_fields = unknown_tagged_fields

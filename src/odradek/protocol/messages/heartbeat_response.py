@@ -1,0 +1,30 @@
+"""HeartbeatResponse. Made by tools/make_messages.py from facts/messages.txt."""
+
+from odradek.protocol.message import Message
+
+
+class HeartbeatResponse(Message):
+    __slots__ = (
+        "error_code",
+        "throttle_time_ms",
+    )
+
+    API_KEY = 12
+    VERSIONS = (0, 4)
+    FLEXIBLE_FROM = 4
+    FACTS = """
+HeartbeatResponse response module=clients key=12 versions=0-4 flexible=4+
+  ThrottleTimeMs int32 1+ ignorable
+  ErrorCode int16 0+
+"""
+
+    def __init__(
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.unknown_tagged_fields = unknown_tagged_fields

@@ -1,0 +1,75 @@
+"""InitializeShareGroupStateRequest. Made by tools/make_messages.py from facts/messages.txt."""
+
+from odradek.common.ids import ZERO_UUID
+from odradek.protocol.message import DEFAULT, Message
+
+
+class PartitionData(Message):
+    __slots__ = (
+        "partition",
+        "start_offset",
+        "state_epoch",
+    )
+
+    def __init__(
+        self,
+        *,
+        partition: int = 0,
+        state_epoch: int = 0,
+        start_offset: int = 0,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.partition = partition
+        self.state_epoch = state_epoch
+        self.start_offset = start_offset
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+
+class InitializeStateData(Message):
+    __slots__ = (
+        "partitions",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionData] = DEFAULT,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions: list[PartitionData] = [] if partitions is DEFAULT else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+
+class InitializeShareGroupStateRequest(Message):
+    __slots__ = (
+        "group_id",
+        "topics",
+    )
+
+    API_KEY = 83
+    VERSIONS = (0, 0)
+    FLEXIBLE_FROM = 0
+    FACTS = """
+InitializeShareGroupStateRequest request module=clients key=83 versions=0 flexible=0+
+  GroupId string 0+
+  Topics []InitializeStateData 0+
+    TopicId uuid 0+
+    Partitions []PartitionData 0+
+      Partition int32 0+
+      StateEpoch int32 0+
+      StartOffset int64 0+
+"""
+
+    def __init__(
+        self,
+        *,
+        group_id: str = "",
+        topics: list[InitializeStateData] = DEFAULT,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topics: list[InitializeStateData] = [] if topics is DEFAULT else topics
+        self.unknown_tagged_fields = unknown_tagged_fields

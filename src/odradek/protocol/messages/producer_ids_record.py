@@ -1,0 +1,34 @@
+"""ProducerIdsRecord. Made by tools/make_messages.py from facts/messages.txt."""
+
+from odradek.protocol.message import Message
+
+
+class ProducerIdsRecord(Message):
+    __slots__ = (
+        "broker_epoch",
+        "broker_id",
+        "next_producer_id",
+    )
+
+    API_KEY = 15
+    VERSIONS = (0, 0)
+    FLEXIBLE_FROM = 0
+    FACTS = """
+ProducerIdsRecord metadata module=metadata key=15 versions=0 flexible=0+
+  BrokerId int32 0+ entity=brokerId
+  BrokerEpoch int64 0+ default=-1
+  NextProducerId int64 0+
+"""
+
+    def __init__(
+        self,
+        *,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        next_producer_id: int = 0,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.next_producer_id = next_producer_id
+        self.unknown_tagged_fields = unknown_tagged_fields

@@ -1,0 +1,71 @@
+"""ReadShareGroupStateSummaryRequest. Made by tools/make_messages.py from facts/messages.txt."""
+
+from odradek.common.ids import ZERO_UUID
+from odradek.protocol.message import DEFAULT, Message
+
+
+class PartitionData(Message):
+    __slots__ = (
+        "leader_epoch",
+        "partition",
+    )
+
+    def __init__(
+        self,
+        *,
+        partition: int = 0,
+        leader_epoch: int = 0,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+
+class ReadStateSummaryData(Message):
+    __slots__ = (
+        "partitions",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionData] = DEFAULT,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions: list[PartitionData] = [] if partitions is DEFAULT else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+
+class ReadShareGroupStateSummaryRequest(Message):
+    __slots__ = (
+        "group_id",
+        "topics",
+    )
+
+    API_KEY = 87
+    VERSIONS = (0, 1)
+    FLEXIBLE_FROM = 0
+    FACTS = """
+ReadShareGroupStateSummaryRequest request module=clients key=87 versions=0-1 flexible=0+
+  GroupId string 0+
+  Topics []ReadStateSummaryData 0+
+    TopicId uuid 0+
+    Partitions []PartitionData 0+
+      Partition int32 0+
+      LeaderEpoch int32 0+
+"""
+
+    def __init__(
+        self,
+        *,
+        group_id: str = "",
+        topics: list[ReadStateSummaryData] = DEFAULT,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topics: list[ReadStateSummaryData] = [] if topics is DEFAULT else topics
+        self.unknown_tagged_fields = unknown_tagged_fields

@@ -1,0 +1,34 @@
+"""RenewDelegationTokenResponse. Made by tools/make_messages.py from facts/messages.txt."""
+
+from odradek.protocol.message import Message
+
+
+class RenewDelegationTokenResponse(Message):
+    __slots__ = (
+        "error_code",
+        "expiry_timestamp_ms",
+        "throttle_time_ms",
+    )
+
+    API_KEY = 39
+    VERSIONS = (1, 2)
+    FLEXIBLE_FROM = 2
+    FACTS = """
+RenewDelegationTokenResponse response module=clients key=39 versions=1-2 flexible=2+
+  ErrorCode int16 0+
+  ExpiryTimestampMs int64 0+
+  ThrottleTimeMs int32 0+
+"""
+
+    def __init__(
+        self,
+        *,
+        error_code: int = 0,
+        expiry_timestamp_ms: int = 0,
+        throttle_time_ms: int = 0,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.error_code = error_code
+        self.expiry_timestamp_ms = expiry_timestamp_ms
+        self.throttle_time_ms = throttle_time_ms
+        self.unknown_tagged_fields = unknown_tagged_fields

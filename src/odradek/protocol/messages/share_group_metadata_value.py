@@ -1,0 +1,30 @@
+"""ShareGroupMetadataValue. Made by tools/make_messages.py from facts/messages.txt."""
+
+from odradek.protocol.message import Message
+
+
+class ShareGroupMetadataValue(Message):
+    __slots__ = (
+        "epoch",
+        "metadata_hash",
+    )
+
+    API_KEY = 11
+    VERSIONS = (0, 0)
+    FLEXIBLE_FROM = 0
+    FACTS = """
+ShareGroupMetadataValue coordinator-value module=group-coordinator key=11 versions=0 flexible=0+
+  Epoch int32 0+
+  MetadataHash int64 0+
+"""
+
+    def __init__(
+        self,
+        *,
+        epoch: int = 0,
+        metadata_hash: int = 0,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash
+        self.unknown_tagged_fields = unknown_tagged_fields

@@ -1,0 +1,29 @@
+"""StreamsGroupTargetAssignmentMemberKey. Made by tools/make_messages.py from facts/messages.txt."""
+
+from odradek.protocol.message import Message
+
+
+class StreamsGroupTargetAssignmentMemberKey(Message):
+    __slots__ = (
+        "group_id",
+        "member_id",
+    )
+
+    API_KEY = 21
+    VERSIONS = (0, 0)
+    FACTS = """
+StreamsGroupTargetAssignmentMemberKey coordinator-key module=group-coordinator key=21 versions=0 flexible=none
+  GroupId string 0
+  MemberId string 0
+"""
+
+    def __init__(
+        self,
+        *,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields

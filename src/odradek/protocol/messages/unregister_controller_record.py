@@ -1,0 +1,24 @@
+"""UnregisterControllerRecord. Made by tools/make_messages.py from facts/messages.txt."""
+
+from odradek.protocol.message import Message
+
+
+class UnregisterControllerRecord(Message):
+    __slots__ = ("controller_id",)
+
+    API_KEY = 29
+    VERSIONS = (0, 0)
+    FLEXIBLE_FROM = 0
+    FACTS = """
+UnregisterControllerRecord metadata module=metadata key=29 versions=0 flexible=0+
+  ControllerId int32 0+
+"""
+
+    def __init__(
+        self,
+        *,
+        controller_id: int = 0,
+        unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.controller_id = controller_id
+        self.unknown_tagged_fields = unknown_tagged_fields
