@@ -21,7 +21,7 @@ _PLAIN_INTERVAL_S = 10.0
 
 def print_json(document: Any) -> None:
     """One document; also one line of a stream."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(document) + "\n")
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -1,0 +1,130 @@
+"""`odradek protocol`: Kafka's messages at the command line.
+
+odradek protocol apis
+odradek protocol decode ApiVersionsRequest 3 0e6f647261646b0206302e310 0
+odradek protocol decode --lines messages.jsonl
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import click
+
+from odradek.cli.options import Settings, local_options
+from odradek.cli.output import print_json, print_table, warn
+from odradek.cli.protocol_lines import BadMessage, Converter, decode_fields, encode_fields
+
+
+@click.group()
+@local_options
+def protocol() -> None:
+    """Kafka's messages: the API table, decode, encode."""
+
+
+@protocol.command()
+@local_options
+@click.pass_obj
+def apis(settings: Settings) -> None:
+    """List the API keys with the versions that brokers and controllers answer."""
+    from odradek.protocol.api_keys import API_TABLE
+
+    if settings.as_json:
+        print_json(
+            [
+                {"key": int(api.key), "name": api.name, "broker": api.broker, "controller": api.controller}
+                for api in API_TABLE
+            ]
+        )
+        return
+    rows = [(int(api.key), api.name, _range(api.broker), _range(api.controller)) for api in API_TABLE]
+    print_table(("key", "api", "broker", "controller"), rows)
+
+
+@protocol.command()
+@click.option("--lines", is_flag=True, help='Read {"message", "version", "hex"} a line, and add "json".')
+@click.argument("words", nargs=-1, metavar="[FILE] | MESSAGE VERSION HEX")
+@local_options
+@click.pass_obj
+def decode(settings: Settings, lines: bool, words: tuple[str, ...]) -> int:
+    """Bytes to Kafka's own JSON form.
+
+    With --lines from FILE, or from standard input. Without, one message: its name as Kafka writes it, its version, and
+    the bytes of its body.
+    """
+    if lines:
+        return _convert_lines(words, decode_fields)
+    message, version, given = _three_words(words, "HEX")
+    fields = decode_fields({"message": message, "version": version, "hex": given})
+    print(json.dumps(fields["json"], indent=None if settings.as_json else 2))
+    return 0
+
+
+@protocol.command()
+@click.option("--lines", is_flag=True, help='Read {"message", "version", "json"} a line, and add "hex".')
+@click.argument("words", nargs=-1, metavar="[FILE] | MESSAGE VERSION JSON")
+@local_options
+@click.pass_obj
+def encode(settings: Settings, lines: bool, words: tuple[str, ...]) -> int:
+    """Kafka's own JSON form to bytes, as hex; the other way round of decode."""
+    if lines:
+        return _convert_lines(words, encode_fields)
+    message, version, given = _three_words(words, "JSON")
+    try:
+        document = json.loads(given)
+    except ValueError as error:
+        raise BadMessage(f"JSON: {error}") from None
+    fields = encode_fields({"message": message, "version": version, "json": document})
+    print(json.dumps(fields["hex"]) if settings.as_json else fields["hex"])
+    return 0
+
+
+def _range(versions: tuple[int, int] | None) -> str:
+    if versions is None:
+        return "-"
+    first, last = versions
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _three_words(words: tuple[str, ...], last: str) -> tuple[str, int, str]:
+    if len(words) != 3:
+        raise click.UsageError(f"give MESSAGE VERSION {last}, or --lines")
+    message, version, given = words
+    if not version.isdecimal():
+        raise click.UsageError(f'VERSION is a number, and "{version}" is none')
+    return message, int(version), given
+
+
+def _convert_lines(words: tuple[str, ...], convert: Converter) -> int:
+    """A bad line is named and left out; the others are not its victims."""
+    if len(words) > 1:
+        raise click.UsageError("--lines reads one FILE, or standard input")
+    status = 0
+    with _opened(words[0] if words else "-") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                print_json(convert(_parse(line)))
+            except BadMessage as error:
+                warn(f"line {number}: {error}")
+                status = 1
+    return status
+
+
+def _parse(line: bytes) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadMessage(f"no JSON: {error}") from None
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    if path == "-":
+        yield sys.stdin.buffer
+    else:
+        with open(path, "rb") as file:
+            yield file
