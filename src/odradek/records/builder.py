@@ -28,6 +28,7 @@ from odradek.records.batch import (
     Batch,
 )
 from odradek.records.compression import Compression, compress
+from odradek.records.control import ControlType, control_key, end_transaction_value
 from odradek.records.record import NO_SEQUENCE, NO_TIMESTAMP, Record, TimestampType
 
 _CRC = struct.Struct(">I")
@@ -185,6 +186,53 @@ def empty_batch(original: Batch) -> bytes:
     )
 
 
+def control_batch(
+    records: Sequence[tuple[ControlType, bytes]],
+    timestamp: int,
+    *,
+    base_offset: int = 0,
+    leader_epoch: int = NO_LEADER_EPOCH,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    is_transactional: bool = False,
+) -> bytes:
+    """One record for each type and value."""
+    builder = BatchBuilder(
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=is_transactional,
+        is_control=True,
+    )
+    for kind, value in records:
+        builder.append(timestamp, control_key(kind), value)
+    return builder.build()
+
+
+def end_transaction_marker(
+    *,
+    commit: bool,
+    timestamp: int,
+    producer_id: int,
+    producer_epoch: int,
+    coordinator_epoch: int,
+    base_offset: int = 0,
+    leader_epoch: int = NO_LEADER_EPOCH,
+) -> bytes:
+    """The batch that ends a producer's transaction in one partition."""
+    kind = ControlType.COMMIT if commit else ControlType.ABORT
+    return control_batch(
+        [(kind, end_transaction_value(coordinator_epoch))],
+        timestamp,
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=True,
+    )
+
+
 def _assemble(
     *,
     base_offset: int,
@@ -214,7 +262,7 @@ def _assemble(
         count,
     )
     _CRC.pack_into(batch, CRC_AT, crc32c(payload, crc32c(batch[ATTRIBUTES_AT:])))
-    return b"%b%b" % (batch, payload)
+    return b"".join((batch, payload))
 
 
 def encode_headers(headers: Sequence[tuple[str, Buffer | None]]) -> bytes:

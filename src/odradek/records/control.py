@@ -1,18 +1,16 @@
 """Control batches: one record that is addressed to the log itself and never reaches an application.
 
-Its key says what it is (version 2 bytes, type 2 bytes), its value is a message of the protocol, prefixed with its version.
-`odradek.records` knows the type and the one value that the log needs (the end of a transaction); the values of the raft
-log's control records are encoded by whoever writes them.
+Its key says what it is (version 2 bytes, type 2 bytes), its value is a message of the protocol that begins with its
+version. This room knows the types, and the one value that the log needs: the end of a transaction. The values of the
+raft log's control records are encoded by whoever writes them.
 """
 
 import struct
-from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
 from odradek.common.failures import check
-from odradek.records.batch import NO_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Batch
-from odradek.records.builder import BatchBuilder
+from odradek.records.batch import Batch
 from odradek.records.errors import InvalidRecord
 
 _KEY = struct.Struct(">hh")
@@ -43,7 +41,9 @@ class EndTransaction(NamedTuple):
 def control_type(key: bytes | None) -> ControlType:
     """Of a control record, from its key. A later version of the key begins like the first one."""
     if key is None or len(key) < _KEY.size:
-        raise InvalidRecord(f"the key of a control record has {_KEY.size} bytes or more, not {0 if key is None else len(key)}")
+        raise InvalidRecord(
+            f"the key of a control record has {_KEY.size} bytes or more, not {0 if key is None else len(key)}"
+        )
     version, number = _KEY.unpack_from(key)
     if version < _VERSION:
         raise InvalidRecord(f"the key of a control record has version {version}")
@@ -71,48 +71,5 @@ def control_key(kind: ControlType) -> bytes:
     return _KEY.pack(_VERSION, kind)
 
 
-def control_batch(
-    records: Sequence[tuple[ControlType, bytes]],
-    timestamp: int,
-    *,
-    base_offset: int = 0,
-    leader_epoch: int = NO_LEADER_EPOCH,
-    producer_id: int = NO_PRODUCER_ID,
-    producer_epoch: int = NO_PRODUCER_EPOCH,
-    is_transactional: bool = False,
-) -> bytes:
-    """One record for each type and value."""
-    builder = BatchBuilder(
-        base_offset=base_offset,
-        leader_epoch=leader_epoch,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        is_transactional=is_transactional,
-        is_control=True,
-    )
-    for kind, value in records:
-        builder.append(timestamp, control_key(kind), value)
-    return builder.build()
-
-
-def end_transaction_marker(
-    *,
-    commit: bool,
-    timestamp: int,
-    producer_id: int,
-    producer_epoch: int,
-    coordinator_epoch: int,
-    base_offset: int = 0,
-    leader_epoch: int = NO_LEADER_EPOCH,
-) -> bytes:
-    """The batch that ends a producer's transaction in one partition."""
-    kind = ControlType.COMMIT if commit else ControlType.ABORT
-    return control_batch(
-        [(kind, _MARKER.pack(_VERSION, coordinator_epoch))],
-        timestamp,
-        base_offset=base_offset,
-        leader_epoch=leader_epoch,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        is_transactional=True,
-    )
+def end_transaction_value(coordinator_epoch: int) -> bytes:
+    return _MARKER.pack(_VERSION, coordinator_epoch)

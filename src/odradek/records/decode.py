@@ -1,8 +1,7 @@
 """Records of a batch of magic 2, one after the other.
 
-A record is its own length, then: attributes 1 (unused) | timestamp delta | offset delta | key length, key | value length,
-value | header count, headers; all numbers are zigzag varints. A hot loop: local names, and the one-byte varint, which
-nearly all of them are, is read in place.
+A record is its own length, then: attributes 1 (unused) | timestamp delta | offset delta | key length, key | value
+length, value | header count, headers; all numbers are zigzag varints.
 
 Lenient where Kafka is (any negative length is a null, a varint may be longer than it needs to be): what lies in a log
 must stay readable. What a leader lets in is decided by `odradek.records.walk`, which is stricter.

@@ -2,11 +2,12 @@
 
 There a "batch" is one message, big-endian; the CRC-32 (zlib's) covers everything after itself:
 
-    offset 8 | length 4 | crc 4 | magic 1 | attributes 1 | timestamp 8 (magic 1) | key length 4, key | value length 4, value
+    offset 8 | length 4 | crc 4 | magic 1 | attributes 1 | timestamp 8 (magic 1 only) | key length 4, key |
+    value length 4, value
 
 Compressed messages travel inside the value of a wrapper message. The wrapper's offset is that of its *last* inner
 message: the first one is known only after decompressing. Inner offsets are absolute under magic 0 and count from the
-wrapper's base under magic 1 (a wrapper at offset 0 holds what some clients wrote: absolute offsets). If the log stamped the
+wrapper's base under magic 1 (a wrapper at offset 0 is what some clients sent: nothing is added). If the log stamped the
 wrapper, its time is the time of all inner messages.
 """
 
@@ -54,10 +55,12 @@ class _Message(NamedTuple):
 class LegacyBatch(Batch):
     """One message of magic 0 or 1, or a wrapper with all that is in it.
 
-    `base_offset`, `last_offset_delta` and `count` of a wrapper stay unset until they are first asked for, since they cost
-    a decompression."""
+    `base_offset`, `last_offset_delta` and `count` of a wrapper stay unset until they are first asked for, since they
+    cost a decompression."""
 
     __slots__ = ("_last_offset",)
+
+    _last_offset: int
 
     def __init__(self, buffer: memoryview) -> None:
         offset, length, crc, magic, attributes = _PREFIX.unpack_from(buffer)

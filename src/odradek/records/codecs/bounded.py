@@ -1,0 +1,33 @@
+"""Unfolding what does not say how large it will be, without memory for more than the limit."""
+
+from collections.abc import Callable, Iterator
+
+from odradek.records.errors import ExpandedTooLarge
+
+#: Output that is kept while its full size is unknown. Batches of common sizes stay below it and are unfolded once;
+#: larger ones are first measured, then unfolded again: twice the time, but a bomb never gets more memory than this.
+KEPT_BYTES = 8 * 1024 * 1024
+
+#: What is unfolded at a time.
+CHUNK_BYTES = 256 * 1024
+
+
+def refuse(limit_bytes: int) -> ExpandedTooLarge:
+    return ExpandedTooLarge(f"a compressed batch unfolds to more than {limit_bytes} bytes")
+
+
+def collect(unfold: Callable[[], Iterator[bytes]], limit_bytes: int) -> bytes:
+    """All chunks of `unfold()`, which is called once or twice and gives the same each time."""
+    kept: list[bytes] = []
+    total_bytes = 0
+    for chunk in unfold():
+        total_bytes += len(chunk)
+        if total_bytes > limit_bytes:
+            raise refuse(limit_bytes)
+        if total_bytes <= KEPT_BYTES:
+            kept.append(chunk)
+        else:
+            kept.clear()
+    if total_bytes <= KEPT_BYTES:
+        return kept[0] if len(kept) == 1 else b"".join(kept)
+    return b"".join(unfold())
