@@ -313,9 +313,7 @@ def error_source() -> str:
     return ERROR_TABLE_HEAD + "\n".join([*lines, "}"]) + "\n"
 
 
-MESSAGES_HEAD = (
-    '"""One module per message, made by tools/make_messages.py; import the one that is needed."""\n'
-)
+MESSAGES_HEAD = '"""One module per message, made by tools/make_messages.py; import the one that is needed."""\n'
 
 
 def sources() -> dict[str, str]:
