@@ -76,11 +76,12 @@ def field_lines(fields: list[dict[str, Any]], depth: int) -> Iterator[str]:
 
 
 def default_text(field: dict[str, Any]) -> str:
-    """One spelling for each default: Kafka's files have -1 and "-1", null and "null", 0x7fffffff."""
-    if "default" not in field:
+    """One spelling for each default: Kafka's files have -1 and "-1" and 0x7fffffff. Only the word "null" makes null the
+    default; a bare null there says nothing, and Kafka takes it for the type's own default."""
+    default = field.get("default")
+    if default is None:
         return ""
-    default = field["default"]
-    if default is None or default == "null":
+    if default == "null":
         return "null"
     if field["type"] == "bool":
         return "true" if str(default).lower() == "true" else ""

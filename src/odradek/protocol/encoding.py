@@ -234,7 +234,8 @@ def differs(schema: Schema, field: Field, source: str) -> str:
         return f"({source} is None or {source})" if nullable else source
     if field.is_struct:
         inside = [differs(schema, member, f"{source}.{member.name}") for member in schema.structs[field.element]]
-        return " or ".join([*inside, f"{source}.unknown_tagged_fields"])
+        either = " or ".join([*inside, f"{source}.unknown_tagged_fields"])
+        return f"({source} is None or {either})" if nullable else f"({either})"
     if field.type == "bool":
         return f"not {source}" if field.default == "true" else source
     return f"{source} != {default_source(field)}"

@@ -16,12 +16,12 @@ class TopicPartitions(Message):
         *,
         topic_id: bytes = ZERO_UUID,
         partitions: list[int] = DEFAULT,
-        assignment_epochs: list[int] | None = None,
+        assignment_epochs: list[int] | None = DEFAULT,
         unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
     ) -> None:
         self.topic_id = topic_id
         self.partitions: list[int] = [] if partitions is DEFAULT else partitions
-        self.assignment_epochs = assignment_epochs
+        self.assignment_epochs: list[int] | None = [] if assignment_epochs is DEFAULT else assignment_epochs
         self.unknown_tagged_fields = unknown_tagged_fields
 
 
@@ -42,7 +42,7 @@ ConsumerGroupCurrentMemberAssignmentValue coordinator-value module=group-coordin
   struct TopicPartitions
     TopicId uuid 0+
     Partitions []int32 0+
-    AssignmentEpochs []int32 0+ nullable=0+ default=null tag=0
+    AssignmentEpochs []int32 0+ nullable=0+ tag=0
   MemberEpoch int32 0+
   PreviousMemberEpoch int32 0+
   State int8 0+

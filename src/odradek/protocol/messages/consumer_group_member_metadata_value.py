@@ -65,7 +65,7 @@ ConsumerGroupMemberMetadataValue coordinator-value module=group-coordinator key=
   SubscribedTopicRegex string 0+ nullable=0+
   RebalanceTimeoutMs int32 0+ default=-1
   ServerAssignor string 0+ nullable=0+
-  ClassicMemberMetadata ClassicMemberMetadata 0+ nullable=0+ default=null tag=0
+  ClassicMemberMetadata ClassicMemberMetadata 0+ nullable=0+ tag=0
     SessionTimeoutMs int32 0+
     SupportedProtocols []ClassicProtocol 0+
       Name string 0+
@@ -83,7 +83,7 @@ ConsumerGroupMemberMetadataValue coordinator-value module=group-coordinator key=
         subscribed_topic_regex: str | None = "",
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
-        classic_member_metadata: ClassicMemberMetadata | None = None,
+        classic_member_metadata: ClassicMemberMetadata | None = DEFAULT,
         unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
     ) -> None:
         self.instance_id = instance_id
@@ -94,5 +94,7 @@ ConsumerGroupMemberMetadataValue coordinator-value module=group-coordinator key=
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
-        self.classic_member_metadata = classic_member_metadata
+        self.classic_member_metadata: ClassicMemberMetadata | None = (
+            ClassicMemberMetadata() if classic_member_metadata is DEFAULT else classic_member_metadata
+        )
         self.unknown_tagged_fields = unknown_tagged_fields

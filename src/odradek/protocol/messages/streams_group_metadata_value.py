@@ -1,6 +1,6 @@
 """StreamsGroupMetadataValue. Made by tools/make_messages.py from facts/messages.txt."""
 
-from odradek.protocol.message import Message
+from odradek.protocol.message import DEFAULT, Message
 
 
 class LastAssignmentConfig(Message):
@@ -42,7 +42,7 @@ StreamsGroupMetadataValue coordinator-value module=group-coordinator key=17 vers
   Epoch int32 0+
   MetadataHash int64 0+
   ValidatedTopologyEpoch int32 0+ default=-1 tag=0
-  LastAssignmentConfigs []LastAssignmentConfig 0+ nullable=0+ default=null tag=1
+  LastAssignmentConfigs []LastAssignmentConfig 0+ nullable=0+ tag=1
   StoredDescriptionTopologyEpoch int32 0+ default=-1 tag=2
   FailedDescriptionTopologyEpoch int32 0+ default=-1 tag=3
 """
@@ -53,7 +53,7 @@ StreamsGroupMetadataValue coordinator-value module=group-coordinator key=17 vers
         epoch: int = 0,
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
-        last_assignment_configs: list[LastAssignmentConfig] | None = None,
+        last_assignment_configs: list[LastAssignmentConfig] | None = DEFAULT,
         stored_description_topology_epoch: int = -1,
         failed_description_topology_epoch: int = -1,
         unknown_tagged_fields: tuple[tuple[int, bytes], ...] = (),
@@ -61,7 +61,9 @@ StreamsGroupMetadataValue coordinator-value module=group-coordinator key=17 vers
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated_topology_epoch
-        self.last_assignment_configs = last_assignment_configs
+        self.last_assignment_configs: list[LastAssignmentConfig] | None = (
+            [] if last_assignment_configs is DEFAULT else last_assignment_configs
+        )
         self.stored_description_topology_epoch = stored_description_topology_epoch
         self.failed_description_topology_epoch = failed_description_topology_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
