@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from odradek.log.txn_index import AbortedTxn
+from odradek.log.offsets import AbortedTxn
 from odradek.records.batch import Batch
 
 _CONTROL_ABORT = 0
