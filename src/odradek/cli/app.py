@@ -5,6 +5,7 @@ A reader that closes our pipe has seen enough: that is no error. What a user can
 its traceback; `-v` shows it for the others too.
 """
 
+import io
 import os
 import sys
 import traceback
@@ -37,6 +38,7 @@ def odradek() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     settings = Settings()
+    _accept_any_text()
     try:
         status = _invoke(list(arguments), settings)
         sys.stdout.flush()
@@ -71,6 +73,13 @@ def describe(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
+
+
+def _accept_any_text() -> None:
+    """What lies on disk need not be text in the terminal's encoding; it is shown escaped then."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _forget_stdout() -> None:

@@ -1,7 +1,7 @@
 """`odradek protocol`: Kafka's messages at the command line.
 
 odradek protocol apis
-odradek protocol decode ApiVersionsRequest 3 0e6f647261646b0206302e310 0
+odradek protocol decode ApiVersionsRequest 3 0e6f647261646b02302e3100
 odradek protocol decode --lines messages.jsonl
 """
 
@@ -29,17 +29,17 @@ def protocol() -> None:
 @click.pass_obj
 def apis(settings: Settings) -> None:
     """List the API keys with the versions that brokers and controllers answer."""
-    from odradek.protocol.api_keys import API_TABLE
+    from odradek.protocol.api_table import ADVERTISED
 
     if settings.as_json:
         print_json(
             [
-                {"key": int(api.key), "name": api.name, "broker": api.broker, "controller": api.controller}
-                for api in API_TABLE
+                {"key": key, "name": name, "broker": broker, "controller": controller}
+                for key, (name, broker, controller) in ADVERTISED.items()
             ]
         )
         return
-    rows = [(int(api.key), api.name, _range(api.broker), _range(api.controller)) for api in API_TABLE]
+    rows = [(key, name, _range(broker), _range(controller)) for key, (name, broker, controller) in ADVERTISED.items()]
     print_table(("key", "api", "broker", "controller"), rows)
 
 

@@ -1,0 +1,149 @@
+"""`odradek log dump`: what is in the files of a data directory.
+
+As text every file is shown. As JSON a directory is its records, one a line, exactly as a client would get them; a
+single file that is no segment is its entries, one a line. Damage is said on stderr with file and position, what
+follows it is still shown, and the exit status is 1.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from odradek.cli.log_decode import Undecodable, decode_control, decoder_for
+from odradek.cli.log_files import DataDir, Kind, LogFile, PartitionDir, find_target
+from odradek.cli.log_readers import READERS, Entry
+from odradek.cli.log_show import batch_line, record_json, record_line
+from odradek.cli.log_walk import BatchAt, Damage, mapped, walk_batches
+from odradek.cli.options import Settings
+from odradek.cli.output import format_timestamp, print_json, warn
+from odradek.common.failures import ApiError, InputError
+from odradek.log.errors import DamagedFile
+from odradek.records.batch import Batch, Record
+
+
+@dataclass(frozen=True, slots=True)
+class DumpOptions:
+    """`decode` adds what internal records mean to JSON too; `control` adds control records to it."""
+
+    decode: bool = False
+    control: bool = False
+    batches_only: bool = False
+    from_offset: int = 0
+
+
+class Dump:
+    def __init__(self, settings: Settings, options: DumpOptions) -> None:
+        self.settings = settings
+        self.options = options
+        self.damaged = False
+
+    def show(self, path: str) -> None:
+        """A path that is nothing of Kafka's ends only itself: the others are still shown."""
+        try:
+            target = find_target(path)
+        except (InputError, OSError) as error:
+            self._complain(f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error))
+            return
+        if isinstance(target, LogFile):
+            self._show_file(target)
+            return
+        partitions = target.partitions if isinstance(target, DataDir) else (target,)
+        if isinstance(target, DataDir) and not self.settings.as_json:
+            self._show_files(target.files)
+        for partition in partitions:
+            self._show_partition(partition, named=isinstance(target, PartitionDir))
+
+    def _show_partition(self, directory: PartitionDir, *, named: bool) -> None:
+        if not self.settings.as_json:
+            self._show_files(directory.files)
+        elif named or not directory.mark:  # a marked copy would repeat records, or show ones that are gone
+            self._show_files(directory.live(Kind.SEGMENT))
+
+    def _show_files(self, files: Iterable[LogFile]) -> None:
+        for file in files:
+            if not os.path.isdir(file.path):
+                self._show_file(file)
+
+    def _show_file(self, file: LogFile) -> None:
+        if not self.settings.as_json:
+            print(f"{file.path}  ({file.kind}, {os.path.getsize(file.path)} bytes)")
+        try:
+            if file.kind in (Kind.SEGMENT, Kind.METADATA_SNAPSHOT):
+                self._show_batches(file)
+            elif file.kind is Kind.UNKNOWN:
+                self._show_unknown(file)
+            else:
+                self._show_entries(file)
+        except (DamagedFile, InputError) as error:
+            self._complain(str(error))
+        except BrokenPipeError:  # stdout's, not the file's
+            raise
+        except OSError as error:
+            self._complain(f"{file.path}: {error.strerror}")
+
+    def _show_unknown(self, file: LogFile) -> None:
+        if self.settings.as_json:
+            raise InputError(f"{file.path}: no file of Kafka's has such a name")
+
+    def _show_entries(self, file: LogFile) -> None:
+        for entry in READERS[file.kind](file):
+            if self.settings.as_json:
+                print_json({"file": file.path, **entry})
+            else:
+                print("  " + "  ".join(f"{name} {self._value(name, value)}" for name, value in entry.items()))
+
+    def _value(self, name: str, value: object) -> str:
+        if name == "timestamp" and isinstance(value, int):
+            return format_timestamp(value, utc=self.settings.utc)
+        return str(value)
+
+    def _show_batches(self, file: LogFile) -> None:
+        with mapped(file.path) as view:
+            for found in walk_batches(view):
+                if isinstance(found, Damage):
+                    self._complain(f"{file.path}:{found.position}: {found.reason}")
+                    if found.end < len(view):
+                        warn(f"  {found.end - found.position} bytes skipped, on with the batch at {found.end}")
+                elif found.batch.last_offset >= self.options.from_offset:
+                    self._show_batch(file, found)
+
+    def _show_batch(self, file: LogFile, found: BatchAt) -> None:
+        batch = found.batch
+        try:
+            if not self.settings.as_json:
+                print("  " + batch_line(batch, found.position, utc=self.settings.utc))
+            if self.options.batches_only or (self.settings.as_json and batch.is_control and not self.options.control):
+                return
+            for record in batch.records():
+                if record.offset >= self.options.from_offset:
+                    self._show_record(file, batch, record)
+        except ApiError as error:  # the CRC holds, and yet the records make no sense
+            self._complain(f"{file.path}:{found.position}: {error.message}")
+
+    def _show_record(self, file: LogFile, batch: Batch, record: Record) -> None:
+        meaning = self._meaning(file, batch, record)
+        if not self.settings.as_json:
+            said = None if meaning is None else json.dumps(meaning, ensure_ascii=False)
+            print("    " + record_line(record, said, utc=self.settings.utc, whole=self.settings.verbose))
+            return
+        line = record_json(file.partition, batch, record)
+        if meaning is not None and self.options.decode:
+            line["decoded"] = meaning
+        print_json(line)
+
+    def _meaning(self, file: LogFile, batch: Batch, record: Record) -> Entry | None:
+        if self.settings.as_json and not self.options.decode:
+            return None
+        topic = "__cluster_metadata" if file.kind is Kind.METADATA_SNAPSHOT else file.partition.topic
+        decode = decode_control if batch.is_control else decoder_for(topic)
+        if decode is None:
+            return None
+        try:
+            return decode(record)
+        except Undecodable as error:
+            return {"undecodable": str(error)}
+
+    def _complain(self, line: str) -> None:
+        self.damaged = True
+        warn(line)

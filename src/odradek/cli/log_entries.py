@@ -1,0 +1,101 @@
+"""Read the small files of a data directory whole, for showing and checking: indexes, producer snapshots, quorum state.
+
+The log itself reads these lazily and repairs what it can; here nothing is repaired, and a flaw is a `DamagedFile`
+that names the place. Index files of a running node are preallocated: the zeros behind the last entry are no entries.
+"""
+
+import json
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from crc32c import crc32c
+
+from odradek.common.failures import ProtocolError
+from odradek.log.errors import CorruptIndex, CorruptSnapshot, DamagedFile
+from odradek.log.offsets import AbortedTxn, OffsetPosition, TimestampOffset
+
+_OFFSET_ENTRY = struct.Struct(">ii")
+_TIME_ENTRY = struct.Struct(">qi")
+_TXN_ENTRY = struct.Struct(">hqqqq")
+_SNAPSHOT_HEADER = struct.Struct(">hI")
+_SNAPSHOT_VERSION = 1
+_TXN_VERSION = 0
+
+
+def read_offset_index(path: str, base_offset: int) -> list[OffsetPosition]:
+    data = _read(path)
+    _check_size(path, data, _OFFSET_ENTRY.size)
+    return [OffsetPosition(base_offset + relative, position) for relative, position in _entries(_OFFSET_ENTRY, data)]
+
+
+def read_time_index(path: str, base_offset: int) -> list[TimestampOffset]:
+    data = _read(path)
+    _check_size(path, data, _TIME_ENTRY.size)
+    return [TimestampOffset(timestamp, base_offset + relative) for timestamp, relative in _entries(_TIME_ENTRY, data)]
+
+
+def read_txn_index(path: str) -> list[AbortedTxn]:
+    data = _read(path)
+    _check_size(path, data, _TXN_ENTRY.size)
+    aborted = []
+    for position in range(0, len(data), _TXN_ENTRY.size):
+        version, *fields = _TXN_ENTRY.unpack_from(data, position)
+        if version > _TXN_VERSION:
+            raise CorruptIndex(path, position, f"an entry of version {version}, only {_TXN_VERSION} is known")
+        aborted.append(AbortedTxn(*fields))
+    return aborted
+
+
+def read_producer_snapshot(path: str) -> list[Any]:
+    """The entries of a `ProducerSnapshot`, one per producer."""
+    from odradek.protocol import codec
+    from odradek.protocol.messages.producer_snapshot import ProducerSnapshot
+
+    data = _read(path)
+    if len(data) < _SNAPSHOT_HEADER.size:
+        raise CorruptSnapshot(path, 0, f"{len(data)} bytes are too few for a snapshot")
+    version, crc = _SNAPSHOT_HEADER.unpack_from(data)
+    if version != _SNAPSHOT_VERSION:
+        raise CorruptSnapshot(path, 0, f"version {version}, only {_SNAPSHOT_VERSION} is known")
+    computed = crc32c(data[_SNAPSHOT_HEADER.size :])
+    if computed != crc:
+        raise CorruptSnapshot(path, 2, f"stored CRC {crc:#010x}, computed {computed:#010x}")
+    try:
+        return list(codec.decode(ProducerSnapshot, version, data, 2).producer_entries)
+    except ProtocolError as error:
+        raise CorruptSnapshot(path, None, str(error)) from None
+
+
+def read_quorum_state(path: str) -> dict[str, Any]:
+    """The JSON as it is in the file, once it has proved to be a quorum state."""
+    from odradek.protocol import json_form
+    from odradek.protocol.errors import InvalidMessage
+    from odradek.protocol.messages.quorum_state_data import QuorumStateData
+
+    try:
+        document = json.loads(_read(path))
+        version = document["data_version"]
+        content = {name: value for name, value in document.items() if name != "data_version"}
+        json_form.from_json(QuorumStateData, version, content)
+    except (ValueError, KeyError, TypeError, InvalidMessage) as error:
+        raise DamagedFile(path, None, f"no quorum state: {error}") from None
+    return dict(document)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _check_size(path: str, data: bytes, entry_bytes: int) -> None:
+    if len(data) % entry_bytes:
+        raise CorruptIndex(path, len(data), f"{len(data)} bytes are no multiple of the {entry_bytes} of an entry")
+
+
+def _entries(entry: struct.Struct, data: bytes) -> Iterator[tuple[int, int]]:
+    """Up to the last entry that is not all zeros; the very first one may be."""
+    used = len(data.rstrip(b"\0"))
+    used += -used % entry.size
+    first_is_zero = not used and len(data) == entry.size
+    yield from entry.iter_unpack(data[: entry.size if first_is_zero else used])

@@ -1,0 +1,102 @@
+"""The entries of the small files of a data directory as dictionaries: what JSON prints a line, and text as pairs."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from odradek.cli.log_entries import (
+    read_offset_index,
+    read_producer_snapshot,
+    read_quorum_state,
+    read_time_index,
+    read_txn_index,
+)
+from odradek.cli.log_files import Kind, LogFile
+from odradek.common.files import OsFileSystem
+from odradek.common.ids import uuid_to_text
+from odradek.log import checkpoints
+from odradek.log.meta_properties import read_meta_properties
+
+Entry = dict[str, Any]
+
+_files = OsFileSystem()
+
+
+def _offset_entries(file: LogFile) -> Iterator[Entry]:
+    for offset, position in read_offset_index(file.path, file.base_offset):
+        yield {"offset": offset, "position": position}
+
+
+def _time_entries(file: LogFile) -> Iterator[Entry]:
+    for timestamp, offset in read_time_index(file.path, file.base_offset):
+        yield {"timestamp": timestamp, "offset": offset}
+
+
+def _txn_entries(file: LogFile) -> Iterator[Entry]:
+    for aborted in read_txn_index(file.path):
+        yield aborted._asdict()
+
+
+def _producer_entries(file: LogFile) -> Iterator[Entry]:
+    for entry in read_producer_snapshot(file.path):
+        yield {name: getattr(entry, name) for name in PRODUCER_FIELDS}
+
+
+#: In the order of the file.
+PRODUCER_FIELDS = (
+    *("producer_id", "epoch", "last_sequence", "last_offset", "offset_delta", "timestamp"),
+    *("coordinator_epoch", "current_txn_first_offset"),
+)
+
+
+def _epoch_entries(file: LogFile) -> Iterator[Entry]:
+    for epoch, start_offset in checkpoints.read_epoch_checkpoint(_files, os.path.dirname(file.path) or "."):
+        yield {"epoch": epoch, "start_offset": start_offset}
+
+
+def _checkpoint_entries(file: LogFile) -> Iterator[Entry]:
+    offsets = checkpoints.read_offset_checkpoint(_files, file.path)
+    for partition, offset in sorted(offsets.items()):
+        yield {"topic": partition.topic, "partition": partition.partition, "offset": offset}
+
+
+def _partition_metadata(file: LogFile) -> Iterator[Entry]:
+    metadata = checkpoints.read_partition_metadata(_files, os.path.dirname(file.path) or ".")
+    if metadata is not None:
+        yield {"version": metadata.version, "topic_id": uuid_to_text(metadata.topic_id)}
+
+
+def _meta_properties(file: LogFile) -> Iterator[Entry]:
+    meta = read_meta_properties(_files, os.path.dirname(file.path) or ".")
+    if meta is not None:
+        directory_id = None if meta.directory_id is None else uuid_to_text(meta.directory_id)
+        yield {
+            "version": meta.version,
+            "cluster_id": meta.cluster_id,
+            "node_id": meta.node_id,
+            "directory_id": directory_id,
+        }
+
+
+def _clean_shutdown(file: LogFile) -> Iterator[Entry]:
+    marker = checkpoints.read_clean_shutdown(_files, os.path.dirname(file.path) or ".")
+    if marker is not None:
+        yield {"broker_epoch": marker.broker_epoch}
+
+
+def _quorum_state(file: LogFile) -> Iterator[Entry]:
+    yield read_quorum_state(file.path)
+
+
+READERS: dict[Kind, Callable[[LogFile], Iterator[Entry]]] = {
+    Kind.OFFSET_INDEX: _offset_entries,
+    Kind.TIME_INDEX: _time_entries,
+    Kind.TXN_INDEX: _txn_entries,
+    Kind.PRODUCER_SNAPSHOT: _producer_entries,
+    Kind.EPOCHS: _epoch_entries,
+    Kind.OFFSETS: _checkpoint_entries,
+    Kind.PARTITION_METADATA: _partition_metadata,
+    Kind.META_PROPERTIES: _meta_properties,
+    Kind.QUORUM_STATE: _quorum_state,
+    Kind.CLEAN_SHUTDOWN: _clean_shutdown,
+}

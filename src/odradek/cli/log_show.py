@@ -1,0 +1,92 @@
+"""How batches, records and bytes look as text and as JSON."""
+
+from typing import Any
+
+from odradek.cli.output import format_timestamp
+from odradek.common.ids import TopicPartition
+from odradek.records.batch import Batch, Compression, Record, TimestampType
+
+#: A value is cut to what a line can hold; `-v` shows all of it.
+SHOWN_BYTES = 64
+
+#: Clients count one further than the disk: 0 no time, 1 set by the producer, 2 set by the broker on append.
+CLIENT_TIMESTAMP_TYPE = {
+    TimestampType.NONE: 0,
+    TimestampType.CREATE_TIME: 1,
+    TimestampType.LOG_APPEND_TIME: 2,
+}
+
+
+def record_json(partition: TopicPartition, batch: Batch, record: Record) -> dict[str, Any]:
+    return {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "timestamp_type": CLIENT_TIMESTAMP_TYPE[record.timestamp_type],
+        "key": _hex(record.key),
+        "value": _hex(record.value),
+        "headers": [[header.key, _hex(header.value)] for header in record.headers],
+        "leader_epoch": batch.leader_epoch,
+    }
+
+
+def batch_line(batch: Batch, position: int, *, utc: bool) -> str:
+    offsets = str(batch.base_offset)
+    if batch.last_offset != batch.base_offset:
+        offsets += f"..{batch.last_offset}"
+    said = [f"{batch.size_bytes} bytes", _plural(batch.count, "record")]
+    said += _kind(batch)
+    if batch.has_producer_id:
+        said.append(f"producer {batch.producer_id} epoch {batch.producer_epoch}")
+        if batch.base_sequence >= 0:
+            said.append(f"sequence {batch.base_sequence}..{batch.last_sequence}")
+    stamp = "append time" if batch.timestamp_type is TimestampType.LOG_APPEND_TIME else "create time"
+    said.append(f"{stamp} up to {format_timestamp(batch.max_timestamp, utc=utc)}")
+    if batch.delete_horizon_ms is not None:
+        said.append(f"delete horizon {format_timestamp(batch.delete_horizon_ms, utc=utc)}")
+    return f"batch {offsets} at {position}: {', '.join(said)}"
+
+
+def _kind(batch: Batch) -> list[str]:
+    said = [] if batch.magic == 2 else [f"magic {batch.magic}"]
+    said.append(f"epoch {batch.leader_epoch}")
+    if batch.compression is not Compression.NONE:
+        said.append(batch.compression.name.lower())
+    if batch.is_transactional:
+        said.append("transactional")
+    if batch.is_control:
+        said.append("control")
+    return said
+
+
+def record_line(record: Record, meaning: str | None, *, utc: bool, whole: bool) -> str:
+    """`meaning` stands in the place of key and value."""
+    limit = None if whole else SHOWN_BYTES
+    line = f"{record.offset}  {format_timestamp(record.timestamp, utc=utc)}  "
+    line += f"{show_bytes(record.key, limit)}: {show_bytes(record.value, limit)}" if meaning is None else meaning
+    if record.headers:
+        line += "  " + " ".join(f"{header.key}={show_bytes(header.value, limit)}" for header in record.headers)
+    return line
+
+
+def show_bytes(data: bytes | None, limit: int | None = SHOWN_BYTES) -> str:
+    """Text where it is text, else hexadecimal; null and what was cut are said."""
+    if data is None:
+        return "null"
+    shown = data if limit is None else data[:limit]
+    try:
+        text = shown.decode() if len(shown) == len(data) else shown.decode(errors="ignore")
+        printable = text.isprintable() and len(text.encode()) >= len(shown) - 3  # at most one character was cut in two
+    except UnicodeDecodeError:
+        printable = False
+    said = f'"{text}"' if printable else "0x" + shown.hex()
+    return said if len(shown) == len(data) else f"{said}… ({len(data)} bytes)"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _hex(data: bytes | None) -> str | None:
+    return None if data is None else data.hex()

@@ -1,0 +1,98 @@
+"""Walk the batches of a file although parts of it are damaged.
+
+A damaged batch is named with its position and what is wrong; then the walk goes on with the next batch that is whole.
+Where that starts is known if the damaged one has a believable length, and is searched otherwise.
+"""
+
+import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from odradek.records.batch import HEADER_BYTES, MAGIC_AT, MAGIC_V2, Batch, read_batch
+from odradek.records.errors import CorruptRecord, UnsupportedCompression
+
+_SEARCH_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAt:
+    """A batch whose CRC holds."""
+
+    position: int
+    batch: Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """From `position` to `end` there is no batch that can be read."""
+
+    position: int
+    end: int
+    reason: str
+
+
+@contextmanager
+def mapped(path: str) -> Iterator[memoryview]:
+    """The content of a file for reading. Views that the caller still holds keep it mapped until they go."""
+    with open(path, "rb") as file:
+        file.seek(0, 2)
+        if file.tell() == 0:
+            yield memoryview(b"")
+        else:
+            yield memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def walk_batches(view: memoryview) -> Iterator[BatchAt | Damage]:
+    position = 0
+    while position < len(view):
+        try:
+            batch = read_batch(view, position)
+            batch.check()
+        except CorruptRecord as error:
+            end = _next_whole(view, position)
+            yield Damage(position, end, _reason(view, position, error))
+            position = end
+            continue
+        yield BatchAt(position, batch)
+        position += batch.size_bytes
+
+
+def _is_whole(view: memoryview, position: int) -> bool:
+    try:
+        batch = read_batch(view, position)
+        batch.check()
+        return batch.magic != MAGIC_V2 or batch.compression >= 0
+    except (CorruptRecord, UnsupportedCompression):
+        return False
+
+
+def _next_whole(view: memoryview, position: int) -> int:
+    """Where the next undamaged batch starts, or the end of the file."""
+    try:
+        following = position + read_batch(view, position).size_bytes
+        if following == len(view) or _is_whole(view, following):
+            return following
+    except CorruptRecord:
+        pass
+    return _search(view, position + 1)
+
+
+def _search(view: memoryview, start: int) -> int:
+    """Only batches of magic 2 are searched for: the older ones have too little that could be recognised."""
+    for chunk_at in range(start + MAGIC_AT, len(view), _SEARCH_CHUNK):
+        chunk = bytes(view[chunk_at : chunk_at + _SEARCH_CHUNK])
+        found = chunk.find(MAGIC_V2)
+        while found >= 0:
+            candidate = chunk_at + found - MAGIC_AT
+            if candidate + HEADER_BYTES <= len(view) and _is_whole(view, candidate):
+                return candidate
+            found = chunk.find(MAGIC_V2, found + 1)
+    return len(view)
+
+
+def _reason(view: memoryview, position: int, error: CorruptRecord) -> str:
+    rest = view[position:]
+    if not any(rest[:HEADER_BYTES]) and bytes(rest).count(0) == len(rest):
+        return f"{len(rest)} zero bytes up to the end of the file"
+    return error.message
