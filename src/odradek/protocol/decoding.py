@@ -6,8 +6,8 @@ prefix (or the first byte of it, when it is a varint) that follows them. Reading
 in the index, and becomes a ProtocolError in one place; what would not raise (slices) or would allocate (arrays) is
 compared with the bytes that are left first.
 
-A message with a `records` field is read through a memoryview, so that records are ranges of the input; all others are
-read from `bytes`, where slicing costs half.
+A message with a `records` field is read through a memoryview, so that records are ranges of the input, and so is a
+header, since what follows it is not its to copy; all others are read from `bytes`, where slicing costs half.
 """
 
 import struct
@@ -65,7 +65,7 @@ class DecoderSource:
         self.schema = schema
         self.version = version
         self.flexible = version in schema.flexible
-        self.records = has_records(schema)
+        self.view = has_records(schema) or schema.kind == "header"
         self.constants: dict[str, Any] = {}
         self._lines: list[str] = []
         self._depth = 2
@@ -76,7 +76,7 @@ class DecoderSource:
 
     def text(self) -> str:
         where = f"{self.schema.name} v{self.version}"
-        kind = "memoryview" if self.records else "bytes"
+        kind = "memoryview" if self.view else "bytes"
         head = [
             "def decode(buf, pos):",
             f"    if type(buf) is not {kind}: buf = {kind}(buf)",
@@ -223,7 +223,7 @@ class DecoderSource:
         too_long = f" or {length} > {STRING_BYTES_MAX}" if type_ == "string" and self.flexible else ""
         self._emit(f"if {stop} > end{too_long}: raise beyond({path!r}, {length})")
         value = f"buf[pos:{stop}]"
-        if self.records and type_ != "records":
+        if self.view and type_ != "records":
             value += ".tobytes()"
         if type_ == "string":
             value += ".decode()"

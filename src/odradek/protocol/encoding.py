@@ -17,7 +17,7 @@ from odradek.protocol.codec import Refused
 from odradek.protocol.decoding import default_source
 from odradek.protocol.facts import FIXED_FORMATS, Field, Schema
 from odradek.protocol.message import Message
-from odradek.protocol.primitives import write_uvarint
+from odradek.protocol.primitives import SMALL_UVARINTS, write_uvarint
 from odradek.protocol.wire import STRING_BYTES_MAX, fields_of, tag_section, tagged_fields_of
 
 Encoder = Callable[[Message, Callable[[Any], None]], None]
@@ -29,6 +29,7 @@ def build_encoder(schema: Schema, version: int) -> Encoder:
         **source.constants,
         "pack_array": struct.pack,
         "uvarint": write_uvarint,
+        "small": SMALL_UVARINTS,
         "tag_section": tag_section,
         "Refused": Refused,
         "ZERO_UUID": ZERO_UUID,
@@ -90,7 +91,7 @@ class EncoderSource:
             self._flush()
             return
         run, self._run = self._run, []
-        short = self._packed([*run, ("B", value)])
+        short = self._packed([*run, ("B", value)]) if run else f"small[{value}]"
         long = f"{self._packed(run)} + uvarint({value})" if run else f"uvarint({value})"
         self._emit(f"{self._put}({short} if {value} < 128 else {long})")
 

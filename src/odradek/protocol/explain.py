@@ -11,7 +11,7 @@ from odradek.protocol.facts import Field, Schema, default_value
 from odradek.protocol.message import Message
 from odradek.protocol.wire import STRING_BYTES_MAX
 
-_INTEGER_BITS = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}
+INTEGER_BITS = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}
 _UUID_BYTES = 16
 
 Problem = InvalidMessage | UnsupportedVersion
@@ -21,6 +21,11 @@ def explain(message: Message, schema: Schema, version: int) -> Problem:
     for problem in _struct(message, schema, schema.fields, version, ""):
         return problem
     return InvalidMessage(f"{schema.name} cannot be written in version {version}")
+
+
+def integer_range(type_: str) -> tuple[int, int]:
+    bits = INTEGER_BITS[type_]
+    return (0, 2**bits - 1) if type_[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def is_default(schema: Schema, field: Field, value: object) -> bool:
@@ -85,9 +90,8 @@ def _element(value: object, schema: Schema, field: Field, version: int, where: s
 
 def _scalar_trouble(value: object, type_: str) -> str:
     """What the value should have been; empty if it is right."""
-    if type_ in _INTEGER_BITS:
-        bits = _INTEGER_BITS[type_]
-        first, last = (0, 2**bits - 1) if type_[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    if type_ in INTEGER_BITS:
+        first, last = integer_range(type_)
         return "" if isinstance(value, int) and first <= value <= last else f"an integer from {first} to {last}"
     if type_ == "float64":
         return "" if isinstance(value, int | float) else "a number"

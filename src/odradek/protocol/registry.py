@@ -3,6 +3,7 @@
 The index of names is a table of its own, so that listing messages imports none of them.
 """
 
+from functools import cache
 from importlib import import_module
 
 from odradek.protocol.facts import snake_case
@@ -47,9 +48,11 @@ def record_class(kind: str, module: str, key: int) -> type[Message]:
     raise KeyError((kind, module, key))
 
 
+@cache
 def request_class(api_key: int) -> type[Message]:
     return record_class("request", "clients", api_key)
 
 
+@cache
 def response_class(api_key: int) -> type[Message]:
     return record_class("response", "clients", api_key)

@@ -1,0 +1,90 @@
+"""Frames: four bytes of length, then as many bytes.
+
+`FrameReader` takes bytes as they come off a connection, in any pieces, and gives whole frames. It allocates for what
+has arrived and never for what a length promises. A length that is not positive, or beyond the limit, raises
+ProtocolError as soon as its four bytes are there; the reader is of no use after that, and the connection closes.
+"""
+
+import struct
+from collections.abc import Sequence
+
+from odradek.common.failures import ProtocolError
+from odradek.common.ports import Buffer
+
+LENGTH_BYTES = 4
+
+#: Kafka's socket.request.max.bytes: room for a fetch of many partitions or a large produce.
+FRAME_BYTES_MAX = 100 * 1024 * 1024
+#: Kafka's sasl.server.max.receive.size: before authentication nobody has reason to send more.
+UNAUTHENTICATED_FRAME_BYTES_MAX = 512 * 1024
+
+_LENGTH = struct.Struct(">i")
+
+
+class FrameReader:
+    """A frame is a fresh `bytearray`: it can be kept, and changed in place (a batch gets its offset that way)."""
+
+    __slots__ = ("_broken", "_partial", "_size", "limit_bytes")
+
+    def __init__(self, limit_bytes: int = FRAME_BYTES_MAX) -> None:
+        #: Applies to the next length that arrives; raised once the peer is authenticated.
+        self.limit_bytes = limit_bytes
+        self._partial = bytearray()
+        #: Of the frame that is arriving; 0 while its length is.
+        self._size = 0
+        self._broken = ""
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much of an unfinished frame is held."""
+        return len(self._partial)
+
+    def feed(self, data: Buffer) -> list[bytearray]:
+        """The frames that `data` completes."""
+        if self._broken:
+            raise ProtocolError(self._broken)
+        frames: list[bytearray] = []
+        position = self._finish(data, frames) if self._size or self._partial else 0
+        end = len(data)
+        while end - position >= LENGTH_BYTES:
+            size = self._checked(_LENGTH.unpack_from(data, position)[0])
+            position += LENGTH_BYTES
+            stop = position + size
+            if stop > end:
+                self._size = size
+                break
+            frames.append(bytearray(data[position:stop]))
+            position = stop
+        if position < end:
+            self._partial += data[position:]
+        return frames
+
+    def _finish(self, data: Buffer, frames: list[bytearray]) -> int:
+        """Go on with what was begun; how much of `data` that took."""
+        position = 0
+        partial = self._partial
+        if not self._size:
+            position = LENGTH_BYTES - len(partial)
+            partial += data[:position]
+            if len(partial) < LENGTH_BYTES:
+                return len(data)
+            self._size = self._checked(_LENGTH.unpack(partial)[0])
+            partial.clear()
+        missing = self._size - len(partial)
+        partial += data[position : position + missing]
+        if len(partial) == self._size:
+            frames.append(partial)
+            self._partial = bytearray()
+            self._size = 0
+        return min(position + missing, len(data))
+
+    def _checked(self, size: int) -> int:
+        if 0 < size <= self.limit_bytes:
+            return size
+        self._broken = f"a frame of {size} bytes; at most {self.limit_bytes} are allowed, and at least 1"
+        raise ProtocolError(self._broken)
+
+
+def frame(pieces: Sequence[Buffer]) -> list[Buffer]:
+    """The pieces with their length before them."""
+    return [_LENGTH.pack(sum(map(len, pieces))), *pieces]
