@@ -36,7 +36,7 @@ def _unfold(data: Buffer) -> Iterator[bytes]:
         while not member.eof:
             try:
                 chunk = member.decompress(rest, CHUNK_BYTES)
-            except igzip_lib.IsalError as error:
+            except igzip_lib.IsalError as error:  # type: ignore[misc]  # the stubs take the class for an instance
                 raise InvalidRecord(f"gzip: {error}") from None
             rest = member.unconsumed_tail
             if not chunk and not rest and not member.eof:
