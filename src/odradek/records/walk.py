@@ -151,12 +151,12 @@ def walk(data: bytes, start: int, end: int, count: int) -> Walked:
     return Walked(max_delta, max_index, min_delta, keyless)
 
 
-def record_starts(data: bytes, start: int, end: int, count: int) -> list[int]:
-    """Where the body of each record begins, after its length, and as last element the end of the last record.
+def record_ends(data: bytes, start: int, end: int, count: int) -> list[int]:
+    """Where each record ends, by its length alone; the first begins at `start`, the others where the one before ends.
 
     Raises InvalidRecord if the lengths do not add up to exactly `count` records."""
     _check_range(data, start, end, count)
-    starts: list[int] = []
+    ends: list[int] = []
     position: i64 = start
     limit: i64 = end
     announced: i64 = count
@@ -173,18 +173,16 @@ def record_starts(data: bytes, start: int, end: int, count: int) -> list[int]:
                     position += 1
                 else:
                     raw, position = _long_varint(data, position, index)
-            position += 1
-            starts.append(position)
-            position += raw >> 1
+            position += 1 + (raw >> 1)
             if raw & 1 or position > limit:
                 _refuse(index, f"its length is {_signed(raw)}, beyond the end of the batch")
+            ends.append(position)
             index += 1
     except IndexError:
         _refuse(index, f"missing: {count} records were announced")
     if position != limit:
         raise InvalidRecord(f"{limit - position} bytes after the last of {count} records")
-    starts.append(position)
-    return starts
+    return ends
 
 
 def _check_range(data: bytes, start: int, end: int, count: int) -> None:

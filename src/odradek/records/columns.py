@@ -1,0 +1,271 @@
+"""A fetched chunk of many batches as columns: numpy arrays, one element per record.
+
+For those who take records by the thousand (Spark, the console, compaction's key map): no object is made per record.
+One pass per record finds where each begins (`walk.record_ends`), everything after it works on whole arrays.
+
+A chunk is what Fetch gives: whole batches, of any codec and format, and perhaps part of one at the end. Starts are
+positions in `Columns.data`, which is the chunk itself if nothing in it is compressed, and otherwise its unfolded
+payloads one after the other.
+
+What a consumer does not see is left out: control batches (their positions are told), records before the offset that was
+asked for, and, given the aborted transactions that came with the chunk, the records of those.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from odradek.common.ports import Buffer
+from odradek.records.batch import (
+    APPEND_TIME_BIT,
+    COMPRESSION_MASK,
+    HEADER_BYTES,
+    MAGIC_V2,
+    Batch,
+    read_batch,
+    read_batches,
+)
+from odradek.records.builder import BatchBuilder
+from odradek.records.columns_layout import lay_out
+from odradek.records.compression import DEFAULT_LIMIT_BYTES
+from odradek.records.control import read_end_transaction
+from odradek.records.decode import decode_headers
+from odradek.records.errors import ExpandedTooLarge, InvalidRecord
+from odradek.records.record import Header, TimestampType
+from odradek.records.walk import record_ends
+
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+Int8s = NDArray[np.int8]
+Bools = NDArray[np.bool_]
+
+
+class AbortedTransaction(NamedTuple):
+    """As Fetch lists them: from `first_offset` to its abort marker, what the producer wrote in it does not count."""
+
+    producer_id: int
+    first_offset: int
+
+
+class Joined(NamedTuple):
+    """All keys or values in one run of bytes, as Arrow's binary arrays have them: element i is
+    `data[offsets[i]:offsets[i + 1]]`, and null where `valid` (None if there is no null) says so."""
+
+    data: bytes
+    offsets: Int32s
+    valid: Bools | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    data: bytes
+    offset: Int64s
+    timestamp: Int64s
+    timestamp_type: Int8s
+    key_start: Int64s
+    key_length: Int64s  # -1 is null, here and in value_length
+    value_start: Int64s
+    value_length: Int64s
+    header_start: Int64s
+    record_end: Int64s
+    batch_index: Int64s  # into `batches`
+    batches: tuple[Batch, ...]  # every whole batch of the chunk
+    control_positions: tuple[int, ...]  # in the chunk
+    consumed_bytes: int  # of the chunk: the whole batches
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    @property
+    def next_offset(self) -> int | None:
+        """Where the next fetch goes on; None if there was no whole batch."""
+        return self.batches[-1].next_offset if self.batches else None
+
+    def keys(self) -> list[bytes | None]:
+        return _slices(self.data, self.key_start, self.key_length)
+
+    def values(self) -> list[bytes | None]:
+        return _slices(self.data, self.value_start, self.value_length)
+
+    def joined_keys(self) -> Joined:
+        return _join(self.data, self.key_start, self.key_length)
+
+    def joined_values(self) -> Joined:
+        return _join(self.data, self.value_start, self.value_length)
+
+    def has_headers(self) -> Bools:
+        return self.header_start + 1 < self.record_end
+
+    def headers(self, index: int) -> tuple[Header, ...]:
+        """Of one record. InvalidRecord if they are malformed, which reading the columns did not look at."""
+        start, end = int(self.header_start[index]), int(self.record_end[index])
+        if start + 1 == end:
+            return ()
+        try:
+            headers, after = decode_headers(self.data, start, end)
+        except IndexError:
+            after = -1
+        if after != end:
+            raise InvalidRecord(f"record {index}: its headers do not end where it ends")
+        return headers
+
+
+class _Span(NamedTuple):
+    """The records of one batch: where they lie in the data."""
+
+    batch_index: int
+    batch: Batch
+    start: int
+    end: int
+
+
+def read_columns(
+    chunk: Buffer,
+    *,
+    from_offset: int | None = None,
+    aborted: Sequence[AbortedTransaction] = (),
+    check: bool = True,
+    limit_bytes: int = DEFAULT_LIMIT_BYTES,
+) -> Columns:
+    """`aborted` makes it read_committed; `limit_bytes` is what each batch may unfold to; `check` verifies each CRC."""
+    whole = chunk if type(chunk) is bytes else bytes(chunk)
+    batches = tuple(read_batches(whole))
+    aborts = _Aborts(aborted)
+    position = 0
+    visible: list[_Span] = []
+    control_positions = []
+    for index, batch in enumerate(batches):
+        if check:
+            batch.check()
+        end = position + batch.size_bytes
+        if batch.is_control:
+            control_positions.append(position)
+        if aborts.shows(batch) and batch.count and (from_offset is None or batch.last_offset >= from_offset):
+            visible.append(_Span(index, batch, position + HEADER_BYTES, end))
+        position = end
+    data, spans = _unfolded(whole, visible, limit_bytes)
+    return _columns(data, spans, from_offset, batches, tuple(control_positions), position)
+
+
+def _columns(
+    data: bytes,
+    spans: Sequence[_Span],
+    from_offset: int | None,
+    batches: tuple[Batch, ...],
+    control_positions: tuple[int, ...],
+    consumed_bytes: int,
+) -> Columns:
+    starts, ends = _extents(data, spans)
+    layout = lay_out(data, starts, ends)
+    of_record = np.repeat(np.arange(len(spans)), np.array([span.batch.count for span in spans], np.int64))
+    stamped = np.array([bool(span.batch.attributes & APPEND_TIME_BIT) for span in spans], np.bool_)
+    max_timestamp = np.array([span.batch.max_timestamp for span in spans], np.int64)
+    base_timestamp = np.array([span.batch.base_timestamp for span in spans], np.int64)
+    base_offset = np.array([span.batch.base_offset for span in spans], np.int64)
+    timestamp_type = np.array([batches[span.batch_index].timestamp_type for span in spans], np.int8)
+    timestamp = base_timestamp[of_record] + layout.timestamp_delta
+    if stamped.any():
+        timestamp = np.where(stamped[of_record], max_timestamp[of_record], timestamp)
+    offset = base_offset[of_record] + layout.offset_delta
+    # Offsets ascend: what lies before the one asked for is at the front.
+    seen = slice(0 if from_offset is None else int(np.searchsorted(offset, from_offset)), None)
+    return Columns(
+        data=data,
+        offset=offset[seen],
+        timestamp=timestamp[seen],
+        timestamp_type=timestamp_type[of_record][seen],
+        key_start=layout.key_start[seen],
+        key_length=layout.key_length[seen],
+        value_start=layout.value_start[seen],
+        value_length=layout.value_length[seen],
+        header_start=layout.header_start[seen],
+        record_end=ends[seen],
+        batch_index=np.array([span.batch_index for span in spans], np.int64)[of_record][seen],
+        batches=batches,
+        control_positions=control_positions,
+        consumed_bytes=consumed_bytes,
+    )
+
+
+def _extents(data: bytes, spans: Sequence[_Span]) -> tuple[Int64s, Int64s]:
+    """Start and end of every record. The one loop over records."""
+    places: list[int] = []
+    for span in spans:
+        places.append(span.start)
+        places += record_ends(data, span.start, span.end, span.batch.count)
+    if not places:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    # Of each batch: its start, then the end of each record. Left of a record's end is its start.
+    bounds = np.array(places, np.int64)
+    firsts = np.cumsum(np.array([0, *(span.batch.count + 1 for span in spans)], np.int64))
+    return np.delete(bounds, firsts[1:] - 1), np.delete(bounds, firsts[:-1])
+
+
+def _unfolded(whole: bytes, visible: list[_Span], limit_bytes: int) -> tuple[bytes, list[_Span]]:
+    """The data that records lie in, and where. Without compression it is the chunk, uncopied."""
+    if all(span.batch.magic == MAGIC_V2 and not span.batch.attributes & COMPRESSION_MASK for span in visible):
+        return whole, visible
+    parts: list[bytes] = []
+    spans: list[_Span] = []
+    position = 0
+    for span in visible:
+        batch = span.batch if span.batch.magic == MAGIC_V2 else _renewed(span.batch, limit_bytes)
+        payload = batch.payload(limit_bytes)
+        spans.append(_Span(span.batch_index, batch, position, position + len(payload)))
+        parts.append(payload)
+        position += len(payload)
+    return b"".join(parts), spans
+
+
+def _renewed(batch: Batch, limit_bytes: int) -> Batch:
+    """A message of an older format as a batch of magic 2 with the same records."""
+    records = list(batch.records(limit_bytes))
+    stamped = batch.timestamp_type == TimestampType.LOG_APPEND_TIME
+    builder = BatchBuilder(
+        base_offset=records[0].offset,
+        timestamp_type=TimestampType.LOG_APPEND_TIME if stamped else TimestampType.CREATE_TIME,
+        append_time_ms=batch.max_timestamp if stamped else None,
+    )
+    for record in records:
+        builder.append(record.timestamp, record.key, record.value, offset=record.offset)
+    return read_batch(builder.build())
+
+
+class _Aborts:
+    """Follows a chunk's batches in order and knows which belong to an aborted transaction."""
+
+    def __init__(self, aborted: Sequence[AbortedTransaction]) -> None:
+        self._coming = sorted(aborted, key=lambda transaction: transaction.first_offset, reverse=True)
+        self._aborting: dict[int, int] = {}
+
+    def shows(self, batch: Batch) -> bool:
+        while self._coming and self._coming[-1].first_offset <= batch.last_offset:
+            producer_id, first_offset = self._coming.pop()
+            self._aborting[producer_id] = first_offset
+        if batch.is_control:
+            if batch.producer_id in self._aborting:
+                marker = read_end_transaction(batch)
+                if marker is not None and not marker.committed:
+                    del self._aborting[batch.producer_id]
+            return False
+        return not (batch.is_transactional and batch.producer_id in self._aborting)
+
+
+def _slices(data: bytes, start: Int64s, length: Int64s) -> list[bytes | None]:
+    ends = (start + length).tolist()  # just before its start for a null
+    return [data[first:end] if end >= first else None for first, end in zip(start.tolist(), ends, strict=True)]
+
+
+def _join(data: bytes, start: Int64s, length: Int64s) -> Joined:
+    sizes = np.maximum(length, 0)
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    if offsets[-1] > np.iinfo(np.int32).max:
+        raise ExpandedTooLarge(f"{offsets[-1]} bytes do not fit into one array; read smaller chunks")
+    ends = (start + sizes).tolist()
+    joined = b"".join([data[first:end] for first, end in zip(start.tolist(), ends, strict=True)])
+    valid = length >= 0
+    return Joined(joined, offsets.astype(np.int32), None if valid.all() else valid)
