@@ -56,10 +56,10 @@ class EpochCache:
 
     def assign_all(self, entries: Iterable[EpochEntry]) -> None:
         """As `assign` for each, with one write."""
-        count = 0
-        for count, (epoch, start_offset) in enumerate(entries, start=1):
+        before = self.entries()
+        for epoch, start_offset in entries:
             self._put(epoch, start_offset)
-        if count:
+        if self.entries() != before:
             self._write()
 
     @property

@@ -28,7 +28,7 @@ class StorageFault(Fault):
 
 @contextmanager
 def storage_guard(log_dir: str, path: str) -> Iterator[None]:
-    """Turn any `OSError` in the block into the `StorageFault` of `log_dir`; `path` is said where the error says none."""
+    """Turn an `OSError` in the block into the `StorageFault` of `log_dir`; `path` is said where the error says none."""
     try:
         yield
     except OSError as error:

@@ -1,14 +1,36 @@
 """One segment: a `.log` file with its offset, time and transaction index.
 
-Skeleton of signatures.
+Who calls it: the log as a whole, under which only the last segment is appended to; all others are sealed and change
+only by truncation, deletion or a swap by the cleaner. The segment knows nothing of epochs or producers.
+
+What is in memory: for the active segment the index entries since the last write; for a sealed one nothing but this
+object until somebody reads it. Files are opened, and indexes mapped, when they are first needed.
+
+What is durable when: nothing by itself. `flush_plan` writes pending index entries and names the files; whoever syncs
+them (in any thread) reports back with `flush_done`. A crash before that is for recovery to repair: the log file is
+walked and the indexes are rebuilt from it. An error of the file system passes through as `OSError`.
+
+Positions are 32 bits in the offset index, so a segment never grows beyond 2 GiB, and offsets are relative to the base
+offset in 31 bits, so it never spans more.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from odradek.common.failures import check
 from odradek.common.ports import Buffer, File, FileSystem
+from odradek.log.errors import SegmentOverflow
+from odradek.log.index_file import MAX_RELATIVE_OFFSET
+from odradek.log.names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    segment_path,
+)
 from odradek.log.offset_index import OffsetIndex
 from odradek.log.offsets import (
+    NO_TIMESTAMP,
     AbortedTxn,
     BatchPosition,
     CompletedTxn,
@@ -17,8 +39,14 @@ from odradek.log.offsets import (
     OffsetMetadata,
     TimestampOffset,
 )
+from odradek.log.segment_scan import find_batch, find_timestamp, largest_timestamp, scan_batches
 from odradek.log.time_index import TimeIndex
 from odradek.log.txn_index import TxnIndex
+
+MAX_SEGMENT_BYTES = 2**31 - 1
+
+#: How much `append_from` copies at once; a larger batch is copied alone.
+_COPY_BYTES = 1024 * 1024
 
 
 class AppendedBatch(Protocol):
@@ -41,15 +69,26 @@ class SegmentRead(NamedTuple):
 
 
 class Segment:
-    """`base_offset`, `size` (bytes of the log file), `offset_index`, `time_index`, `txn_index`, `roll_jitter_ms` are
-    public to read. Nothing but this class writes to its files."""
+    """`base_offset`, `size` (bytes of the log file), the indexes and `roll_jitter_ms` are public to read."""
 
-    base_offset: int
-    size: int
-    offset_index: OffsetIndex
-    time_index: TimeIndex
-    txn_index: TxnIndex
-    roll_jitter_ms: int
+    __slots__ = (
+        "_bytes_since_index_entry",
+        "_created_ms",
+        "_directory",
+        "_file",
+        "_files",
+        "_first_timestamp",
+        "_max_timestamp",
+        "_sealed",
+        "_suffix",
+        "base_offset",
+        "index_interval_bytes",
+        "offset_index",
+        "roll_jitter_ms",
+        "size",
+        "time_index",
+        "txn_index",
+    )
 
     def __init__(
         self,
@@ -64,25 +103,89 @@ class Segment:
         suffix: str = "",
         create: bool = False,
     ) -> None:
-        """With `create` the files are made, and must not hold anything; without, the `.log` must be there."""
-        raise NotImplementedError
+        """With `create` the files are made empty; without, the `.log` must be there."""
+        self._files = files
+        self._directory = directory
+        self._suffix = suffix
+        self.base_offset = base_offset
+        self.roll_jitter_ms = roll_jitter_ms
+        self.index_interval_bytes = index_interval_bytes
+        self._created_ms = now_ms
+        self._file: File | None = None
+        self._sealed = False
+        self._bytes_since_index_entry = 0
+        self._max_timestamp: TimestampOffset | None = None  # None: ask the time index
+        self._first_timestamp: int | None = None  # None: ask the first batch
+        self.offset_index = OffsetIndex(files, self._path(INDEX_SUFFIX), base_offset, max_index_bytes)
+        self.time_index = TimeIndex(files, self._path(TIME_INDEX_SUFFIX), base_offset, max_index_bytes)
+        self.txn_index = TxnIndex(files, self._path(TXN_INDEX_SUFFIX), base_offset)
+        self.size = 0
+        if create:
+            self._create()
+        else:
+            self.size = files.size(self.log_path)
 
     @property
     def log_path(self) -> str:
-        raise NotImplementedError
+        return self._path(LOG_SUFFIX)
 
     @property
     def file(self) -> File:
         """The log file, opened when it is first needed."""
-        raise NotImplementedError
+        if self._file is None:
+            self._file = self._files.open(self.log_path)
+        return self._file
+
+    # Appending
 
     def append(self, largest_offset: int, data: Buffer, batches: Sequence[AppendedBatch]) -> None:
         """`data` is exactly these batches. Raises SegmentOverflow before anything is written."""
-        raise NotImplementedError
+        position = self.size
+        if not 0 <= largest_offset - self.base_offset <= MAX_RELATIVE_OFFSET:
+            raise SegmentOverflow(self.log_path, self.base_offset, largest_offset)
+        check(position + len(data) <= MAX_SEGMENT_BYTES, "a segment stays below 2 GiB")
+        (self._file or self.file).write(position, data)
+        self.size = position + len(data)
+        largest = self._max_timestamp or self.max_timestamp_and_offset
+        since = self._bytes_since_index_entry
+        for batch in batches:
+            if batch.max_timestamp > largest.timestamp:
+                self._max_timestamp = largest = TimestampOffset(batch.max_timestamp, batch.last_offset)
+            if since > self.index_interval_bytes:
+                self.offset_index.append(batch.last_offset, position)
+                self.time_index.maybe_append(largest.timestamp, largest.offset)
+                since = 0
+            size_bytes = batch.size_bytes
+            position += size_bytes
+            since += size_bytes
+        self._bytes_since_index_entry = since
 
     def append_from(self, source: "Segment", position: int) -> int:
         """Copy whole batches of `source` from `position` on while their offsets fit; returns how many bytes."""
-        raise NotImplementedError
+        start = position
+        while position < source.size:
+            taken: list[AppendedBatch] = []
+            length, largest_offset = 0, -1
+            for batch in scan_batches(source.file, position, source.size):
+                if not self._fits(batch.last_offset) or (taken and length + batch.size_bytes >= _COPY_BYTES):
+                    break
+                taken.append(batch)
+                length += batch.size_bytes
+                largest_offset = batch.last_offset
+            if not taken:
+                break
+            self.append(largest_offset, source.file.read(position, length), taken)
+            position += length
+        return position - start
+
+    def update_txn_index(self, completed: CompletedTxn, last_stable_offset: int) -> None:
+        """Remember an aborted transaction; a committed one needs nothing."""
+        if completed.is_aborted:
+            self.txn_index.append(
+                AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, last_stable_offset)
+            )
+
+    # Rolling
 
     def should_roll(
         self,
@@ -94,108 +197,270 @@ class Segment:
         segment_bytes: int,
         segment_ms: int,
     ) -> bool:
-        raise NotImplementedError
+        size = self.size
+        return (
+            size > segment_bytes - incoming_bytes
+            or (size > 0 and self.time_waited_for_roll(now_ms, max_timestamp) > segment_ms - self.roll_jitter_ms)
+            or self.offset_index.is_full
+            or self.time_index.is_full
+            or not self._fits(largest_offset)
+        )
+
+    def time_waited_for_roll(self, now_ms: int, message_timestamp: int) -> int:
+        """From the first batch's time to the incoming one's; by the clock only where the first batch has no time."""
+        first = self._first_timestamp if self._first_timestamp is not None else self._load_first_timestamp()
+        return message_timestamp - first if first >= 0 else now_ms - self._created_ms
+
+    def first_batch_timestamp(self) -> int | None:
+        """Max timestamp of the first batch; None if there is none or it has no time."""
+        first = self._load_first_timestamp()
+        return first if first >= 0 else None
+
+    def become_inactive(self) -> None:
+        """At a roll: the last time index entry is added and the indexes are written out."""
+        self._add_last_time_entry()
+        self._write_indexes()
+        self._sealed = True
+
+    # Reading
 
     def read(
         self, start_offset: int, max_bytes: int, *, max_position: int | None = None, min_one_message: bool = False
     ) -> SegmentRead | None:
-        """None if `start_offset` is beyond the last batch. `max_position` None is the end of the file."""
-        raise NotImplementedError
+        """None if `start_offset` is beyond the last batch. `max_position` None is the end of the file. The range may
+        end inside of a batch; `first_entry_incomplete` says that not even the first one is whole."""
+        check(max_bytes >= 0, f"{max_bytes} bytes cannot be read")
+        found = self.translate_offset(start_offset)
+        if found is None:
+            return None
+        base_offset, position, size_bytes = found
+        if min_one_message and max_bytes < size_bytes:
+            max_bytes = size_bytes
+        end = self.size if max_position is None else max_position
+        length = max(0, min(end - position, max_bytes))
+        return SegmentRead(
+            OffsetMetadata(base_offset, self.base_offset, position),
+            FileRange(self._file or self.file, position, length),
+            max_bytes < size_bytes,
+        )
 
     def translate_offset(self, offset: int, start_position: int = 0) -> BatchPosition | None:
         """The first batch whose last offset is `offset` or more."""
-        raise NotImplementedError
+        position = max(self.offset_index.lookup(offset).position, start_position)
+        return find_batch(self._file or self.file, position, self.size, offset)
 
     def fetch_upper_bound_offset(self, position: int, length: int) -> int | None:
         """An offset that lies behind `length` bytes read from `position`, from the index; None if it knows none."""
-        raise NotImplementedError
+        entry = self.offset_index.fetch_upper_bound(position + length)
+        return entry.offset if entry else None
 
     def read_next_offset(self) -> int:
         """The offset after the last batch, found by reading from the last index entry on."""
-        raise NotImplementedError
+        start = self.translate_offset(self.offset_index.last_offset)
+        next_offset = self.base_offset
+        if start is not None:
+            for batch in scan_batches(self.file, start.position, self.size):
+                next_offset = batch.last_offset + 1
+        return next_offset
 
     def has_overflow(self) -> bool:
-        raise NotImplementedError
+        next_offset = self.read_next_offset()
+        return next_offset > self.base_offset and not self._fits(next_offset - 1)
 
     def find_offset_by_timestamp(self, timestamp: int, starting_offset: int) -> FoundTimestamp | None:
-        raise NotImplementedError
+        """The first record that is as late as `timestamp` and not before `starting_offset`."""
+        start = max(self.time_index.lookup(timestamp).offset, starting_offset)
+        position = self.offset_index.lookup(start).position
+        return find_timestamp(self.file, position, self.size, timestamp, starting_offset)
+
+    def collect_aborted(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTxn], bool]:
+        """Aborted transactions that overlap the range, and whether later segments cannot hold more."""
+        return self.txn_index.collect(fetch_offset, upper_bound_offset)
+
+    # Time
 
     @property
     def max_timestamp_and_offset(self) -> TimestampOffset:
         """The largest timestamp so far and the last offset of its batch; of a sealed segment from its time index."""
-        raise NotImplementedError
+        if self._max_timestamp is None:
+            self._max_timestamp = self.time_index.last_entry
+        return self._max_timestamp
 
     @property
     def max_timestamp_so_far(self) -> int:
-        raise NotImplementedError
+        return self.max_timestamp_and_offset.timestamp
 
     def largest_record_timestamp(self) -> int | None:
-        raise NotImplementedError
+        largest = self.max_timestamp_and_offset.timestamp
+        return largest if largest >= 0 else None
 
     def largest_timestamp(self) -> int:
         """As above, or when the file was last modified: what retention by time goes by."""
-        raise NotImplementedError
+        largest = self.max_timestamp_and_offset.timestamp
+        return largest if largest >= 0 else self.modified_ms()
 
-    def first_batch_timestamp(self) -> int | None:
-        """Max timestamp of the first batch; None if there is none or it has no time."""
-        raise NotImplementedError
+    def modified_ms(self) -> int:
+        return self._files.modified_ms(self.log_path)
 
-    def time_waited_for_roll(self, now_ms: int, message_timestamp: int) -> int:
-        raise NotImplementedError
+    def set_modified_ms(self, modified_ms: int) -> None:
+        for path in (self.log_path, self.offset_index.path, self.time_index.path):
+            self._files.set_modified_ms(path, modified_ms)
 
-    def update_txn_index(self, completed: CompletedTxn, last_stable_offset: int) -> None:
-        """Remember an aborted transaction; a committed one needs nothing."""
-        raise NotImplementedError
-
-    def collect_aborted(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTxn], bool]:
-        """Aborted transactions that overlap the range, and whether later segments cannot hold more."""
-        raise NotImplementedError
+    # Cutting and repairing
 
     def truncate_to(self, offset: int, now_ms: int) -> int:
-        """Drop the batch that holds `offset` and everything behind it; returns the bytes dropped."""
-        raise NotImplementedError
-
-    def become_inactive(self) -> None:
-        """At a roll: the last time index entry is added and the indexes are written out."""
-        raise NotImplementedError
+        """Drop the batch that holds `offset` and everything behind it; returns the bytes dropped. What is left may be
+        appended to again."""
+        found = self.translate_offset(offset)  # with the index still whole: no needless walk
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            index.truncate_to(offset)
+        dropped = 0
+        if found is not None:
+            dropped = self.size - found.position
+            self._truncate_log(found.position)
+        if self.size == 0:
+            self._created_ms = now_ms
+            self._first_timestamp = None
+        self._bytes_since_index_entry = 0
+        self._sealed = False
+        if self.max_timestamp_so_far >= 0:
+            self._max_timestamp = self._read_largest_timestamp()
+        self._write_indexes()
+        return dropped
 
     def sanity_check(self) -> None:
         """Raises CorruptIndex if an index is missing or cannot be one. Cheap: asked of every segment at start."""
-        raise NotImplementedError
+        self.offset_index.sanity_check()
+        self.time_index.sanity_check()
+        self.txn_index.sanity_check()
+
+    def begin_rebuild(self) -> None:
+        """Forget all indexes; `rebuild_entry` and `finish_rebuild` follow. Recovery's, see `segment_recovery`."""
+        self.offset_index.reset()
+        self.time_index.reset()
+        self.txn_index.reset()
+        self._max_timestamp = None
+        self._first_timestamp = None
+
+    def rebuild_entry(self, last_offset: int, position: int, largest: TimestampOffset) -> None:
+        self.offset_index.append(last_offset, position)
+        self.time_index.maybe_append(largest.timestamp, largest.offset)
+
+    def finish_rebuild(self, valid_bytes: int, largest: TimestampOffset) -> None:
+        """Cut the log to what is valid; the indexes end as if the segment had been closed."""
+        if valid_bytes < self.size:
+            self._truncate_log(valid_bytes)
+        self._max_timestamp = largest
+        self._add_last_time_entry()
+        self._write_indexes()
+
+    # Files
 
     def flush_plan(self) -> list[File]:
         """Write pending index entries; the files that must be synced (in any thread) to make all so far durable."""
-        raise NotImplementedError
+        return [
+            self.file,
+            *self.offset_index.flush_plan(),
+            *self.time_index.flush_plan(),
+            *self.txn_index.flush_plan(),
+        ]
 
     def flush_done(self) -> None:
-        """The files of the last plan were synced."""
-        raise NotImplementedError
-
-    def modified_ms(self) -> int:
-        raise NotImplementedError
-
-    def set_modified_ms(self, modified_ms: int) -> None:
-        raise NotImplementedError
+        """The files of the last plan were synced. A sealed segment lets go of its index files."""
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            index.flush_done()
+            if self._sealed:
+                index.release()
 
     def change_suffix(self, old: str, new: str) -> None:
-        """Rename all files, e.g. from "" to ".deleted"; the log first, as Kafka does."""
-        raise NotImplementedError
+        """Rename all files, e.g. from "" to ".deleted"; the log first, as Kafka does. Open files stay open."""
+        check(self._suffix == old, f"{self.log_path} has suffix {self._suffix!r}, not {old!r}")
+        path = self.log_path
+        self._suffix = new
+        self._files.rename(path, self.log_path)
+        self.offset_index.rename(self._path(INDEX_SUFFIX))
+        self.time_index.rename(self._path(TIME_INDEX_SUFFIX))
+        self.txn_index.rename(self._path(TXN_INDEX_SUFFIX))
 
     def has_suffix(self, suffix: str) -> bool:
-        raise NotImplementedError
+        return self._suffix.endswith(suffix)
 
     def update_directory(self, directory: str) -> None:
         """The directory was renamed under us."""
-        raise NotImplementedError
+        self._directory = directory
+        self.offset_index.path = self._path(INDEX_SUFFIX)
+        self.time_index.path = self._path(TIME_INDEX_SUFFIX)
+        self.txn_index.path = self._path(TXN_INDEX_SUFFIX)
 
     def delete(self) -> None:
         """Remove all files that exist."""
-        raise NotImplementedError
+        self._close_log()
+        if self._files.exists(self.log_path):
+            self._files.remove(self.log_path)
+        self.offset_index.delete()
+        self.time_index.delete()
+        self.txn_index.delete()
 
     def close(self) -> None:
         """Add the last time index entry, write the indexes, close. It syncs nothing: flush first."""
-        raise NotImplementedError
+        if self._max_timestamp is not None:
+            self._add_last_time_entry()
+        self._write_indexes()
+        self.close_handlers()
 
     def close_handlers(self) -> None:
         """Let go of the files without writing: the disk has failed."""
-        raise NotImplementedError
+        self._close_log()
+        self.offset_index.release()
+        self.time_index.release()
+        self.txn_index.release()
+
+    def __repr__(self) -> str:
+        return f"Segment({self.log_path}, {self.size} bytes)"
+
+    def _path(self, kind: str) -> str:
+        return segment_path(self._directory, self.base_offset, kind, self._suffix)
+
+    def _create(self) -> None:
+        """The log first: an index without a log is swept up at the next start, a log without an index is recovered."""
+        self._file = self._files.open(self.log_path, create=True)
+        if self._file.size():
+            self._file.truncate(0)
+        self.offset_index.create()
+        self.time_index.create()
+        self.txn_index.delete()
+        self._max_timestamp = TimestampOffset(NO_TIMESTAMP, self.base_offset)
+
+    def _fits(self, offset: int) -> bool:
+        return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
+
+    def _load_first_timestamp(self) -> int:
+        if self._first_timestamp is None and self.size:
+            for batch in scan_batches(self.file, 0, self.size):
+                self._first_timestamp = batch.max_timestamp
+                break
+        return NO_TIMESTAMP if self._first_timestamp is None else self._first_timestamp
+
+    def _read_largest_timestamp(self) -> TimestampOffset:
+        last = self.time_index.last_entry
+        position = self.offset_index.lookup(last.offset).position
+        after = largest_timestamp(self.file, position, self.size)
+        return after if after.timestamp > last.timestamp else last
+
+    def _add_last_time_entry(self) -> None:
+        largest = self.max_timestamp_and_offset
+        self.time_index.maybe_append(largest.timestamp, largest.offset, even_if_full=True)
+
+    def _write_indexes(self) -> None:
+        self.offset_index.write()
+        self.time_index.write()
+        self.txn_index.write()
+
+    def _truncate_log(self, size: int) -> None:
+        self.file.truncate(size)
+        self.size = size
+
+    def _close_log(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
