@@ -34,3 +34,27 @@ def dump(
     for path in paths:
         shown.show(path)
     return 1 if shown.damaged else 0
+
+
+@log.command()
+@click.argument("directories", nargs=-1, required=True, metavar="DIR…")
+@local_options
+@click.pass_obj
+def verify(settings: Settings, directories: tuple[str, ...]) -> int:
+    """Read everything in data directories, or in those of single partitions, and say what is wrong.
+
+    Batches, CRCs, records, indexes, producer snapshots, epochs, checkpoints and names; what repeats what the segments
+    say is compared with a rebuild from them. Exit status 1 if anything is wrong.
+    """
+    from odradek.cli.log_verify import Findings, verify
+    from odradek.cli.log_verify_output import print_findings
+    from odradek.cli.output import Progress
+
+    findings = Findings()
+    progress = Progress()
+    reports = []
+    for directory in directories:
+        reports += verify(directory, findings, progress)
+    progress.finish()
+    print_findings(settings, reports, findings)
+    return 1 if findings.problems else 0

@@ -1,0 +1,208 @@
+"""Check the directory of one partition: the chain of its segments, and everything that repeats what they say."""
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from odradek.cli.log_entries import read_producer_snapshot, read_txn_index
+from odradek.cli.log_files import Kind, LogFile, PartitionDir
+from odradek.cli.log_readers import READERS
+from odradek.cli.log_rebuild import NOTHING, Producer, Rebuild
+from odradek.cli.log_verify_segment import SegmentFacts, check_offset_index, check_segment, check_time_index
+from odradek.cli.log_verify_snapshot import check_metadata_snapshot
+from odradek.cli.output import Progress
+from odradek.common.files import OsFileSystem
+from odradek.common.ids import TopicPartition
+from odradek.log import checkpoints, names
+from odradek.log.checkpoints import EpochEntry
+from odradek.log.offsets import AbortedTxn
+from odradek.records.batch import Batch
+
+#: What a snapshot says of a producer, and what can be held against an incomplete log.
+_ALL_FIELDS = (
+    *("epoch", "last_sequence", "last_offset", "offset_delta", "timestamp"),
+    *("coordinator_epoch", "current_txn_first_offset"),
+)
+_DATA_FIELDS = ("epoch", "last_sequence", "last_offset")
+
+
+class Findings(Protocol):
+    """Where problems and notes go."""
+
+    def complain(self, path: str, position: int | None, reason: str) -> None: ...
+
+    def note(self, path: str, said: str) -> None: ...
+
+    def caught(self, path: str) -> AbstractContextManager[None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionReport:
+    partition: TopicPartition
+    mark: str
+    segments: int
+    batches: int
+    records: int
+    size_bytes: int
+    start_offset: int
+    end_offset: int
+    index_entries: int
+
+
+class PartitionCheck:
+    """One pass over the segments in order; snapshots are compared when the pass reaches their offset."""
+
+    def __init__(self, directory: PartitionDir, findings: Findings, progress: Progress) -> None:
+        self._directory = directory
+        self._findings = findings
+        self._progress = progress
+        self._rebuild = Rebuild()
+        self._snapshots = self._directory.live(Kind.PRODUCER_SNAPSHOT)
+        self._epochs: list[EpochEntry] = []
+        self._complete = True  # nothing was cut off in front or cleaned away: the log tells its whole history
+        self._next_offset = 0
+        self._index_entries = 0
+
+    def run(self) -> PartitionReport:
+        segments = self._directory.live(Kind.SEGMENT)
+        self._check_small_files(segments)
+        self._next_offset = segments[0].base_offset if segments else 0
+        self._complete = self._next_offset == 0
+        found = [self._check_segment(segment, last=segment is segments[-1]) for segment in segments]
+        self._check_snapshots(before_offset=None)
+        self._check_epoch_ends()
+        return PartitionReport(
+            partition=self._directory.partition,
+            mark=self._directory.mark,
+            segments=len(found),
+            batches=sum(len(facts.positions) for facts in found),
+            records=sum(facts.records for facts in found),
+            size_bytes=sum(facts.size_bytes for facts in found),
+            start_offset=segments[0].base_offset if segments else 0,
+            end_offset=self._next_offset,
+            index_entries=self._index_entries,
+        )
+
+    def _check_segment(self, segment: LogFile, *, last: bool) -> SegmentFacts:
+        self._progress.update(f"{segment.path}")
+
+        def visit(batch: Batch, position: int) -> None:
+            self._visit(segment.path, batch, position)
+
+        facts = SegmentFacts(segment.base_offset, 0, self._next_offset)
+        with self._findings.caught(segment.path):
+            facts = check_segment(segment, self._next_offset, self._findings.complain, visit)
+            self._next_offset = facts.next_offset
+            self._check_indexes(segment, facts, sealed=not last)
+        return facts
+
+    def _visit(self, path: str, batch: Batch, position: int) -> None:
+        self._check_snapshots(before_offset=batch.base_offset)
+        if batch.base_offset != self._next_offset or batch.count != batch.last_offset_delta + 1:
+            self._complete = False
+        self._next_offset = max(self._next_offset, batch.next_offset)
+        epoch = self._epoch_at(batch.base_offset)
+        if epoch is not None and batch.magic == 2 and epoch != batch.leader_epoch:
+            said = f"batch {batch.base_offset} has leader epoch {batch.leader_epoch}, the checkpoint {epoch}"
+            self._findings.complain(path, position, said)
+        self._rebuild.add(batch)
+
+    def _check_indexes(self, segment: LogFile, facts: SegmentFacts, *, sealed: bool) -> None:
+        files = {f.kind: f for f in self._directory.files if f.base_offset == segment.base_offset and not f.suffix}
+        for kind in (Kind.OFFSET_INDEX, Kind.TIME_INDEX):
+            if kind not in files:
+                self._findings.complain(segment.path, None, f"its {kind} is missing")
+        with self._findings.caught(segment.path):
+            if Kind.OFFSET_INDEX in files:
+                index = files[Kind.OFFSET_INDEX]
+                self._index_entries += check_offset_index(index, facts, self._findings.complain)
+        with self._findings.caught(segment.path):
+            if Kind.TIME_INDEX in files:
+                check_time_index(files[Kind.TIME_INDEX], facts, self._findings.complain, sealed=sealed)
+        with self._findings.caught(segment.path):
+            self._check_txn_index(segment, files.get(Kind.TXN_INDEX), facts)
+
+    def _check_txn_index(self, segment: LogFile, file: LogFile | None, facts: SegmentFacts) -> None:
+        rebuilt = self._rebuild.take_aborted()
+        found = [] if file is None else read_txn_index(file.path)
+        path = segment.path if file is None else file.path
+        for aborted in found:
+            if not segment.base_offset <= aborted.last_offset < facts.next_offset:
+                self._findings.complain(path, None, f"{_words(aborted)} ended outside of this segment")
+            if aborted.first_offset > aborted.last_offset:
+                self._findings.complain(path, None, f"{_words(aborted)} ended before it began")
+        if self._complete and found != rebuilt:
+            for aborted in (a for a in rebuilt if a not in found):
+                self._findings.complain(path, None, f"{_words(aborted)} is in the segment and not in the index")
+            for aborted in (a for a in found if a not in rebuilt):
+                self._findings.complain(path, None, f"{_words(aborted)} is in the index and not in the segment")
+
+    def _check_snapshots(self, *, before_offset: int | None) -> None:
+        """All that are due: up to `before_offset`, or the rest."""
+        while self._snapshots and (before_offset is None or self._snapshots[0].base_offset <= before_offset):
+            snapshot = self._snapshots.pop(0)
+            if snapshot.base_offset > self._next_offset:
+                said = f"a snapshot at offset {snapshot.base_offset}, but the log ends at {self._next_offset}"
+                self._findings.complain(snapshot.path, None, said)
+            with self._findings.caught(snapshot.path):
+                for entry in read_producer_snapshot(snapshot.path):
+                    self._compare(snapshot, entry.producer_id, entry)
+
+    def _compare(self, snapshot: LogFile, producer_id: int, entry: object) -> None:
+        """A producer that the snapshot lacks may have expired; one that the log lacks was cut off or cleaned away."""
+        rebuilt = self._rebuild.producers.get(producer_id)
+        if rebuilt is None:
+            if self._complete:
+                self._findings.complain(snapshot.path, None, f"producer {producer_id} is not in the log")
+            return
+        for name in self._comparable(rebuilt):
+            said, found = getattr(entry, name), getattr(rebuilt, name)
+            if said != found:
+                reason = f"producer {producer_id}: {name.replace('_', ' ')} {said}, the log says {found}"
+                self._findings.complain(snapshot.path, None, reason)
+
+    def _comparable(self, rebuilt: Producer) -> Iterable[str]:
+        if self._complete:
+            return _ALL_FIELDS
+        return _DATA_FIELDS if rebuilt.has_data and rebuilt.last_offset != NOTHING else ()
+
+    def _epoch_at(self, offset: int) -> int | None:
+        covering = bisect_right(self._epochs, offset, key=lambda entry: entry.start_offset)
+        return self._epochs[covering - 1].epoch if covering else None
+
+    def _check_epoch_ends(self) -> None:
+        path = f"{self._directory.path}/{names.LEADER_EPOCH_CHECKPOINT}"
+        for earlier, later in zip(self._epochs, self._epochs[1:], strict=False):
+            if later.epoch <= earlier.epoch or later.start_offset < earlier.start_offset:
+                self._findings.complain(path, None, f"epoch {later.epoch} does not follow epoch {earlier.epoch}")
+        if self._epochs and self._epochs[-1].start_offset > self._next_offset:
+            start = self._epochs[-1].start_offset
+            self._findings.complain(path, None, f"an epoch starts at {start}, but the log ends at {self._next_offset}")
+
+    def _check_small_files(self, segments: list[LogFile]) -> None:
+        bases = {segment.base_offset for segment in segments}
+        for file in self._directory.files:
+            with self._findings.caught(file.path):
+                self._check_small_file(file, bases)
+        with self._findings.caught(self._directory.path):
+            self._epochs = checkpoints.read_epoch_checkpoint(OsFileSystem(), self._directory.path)
+
+    def _check_small_file(self, file: LogFile, bases: set[int]) -> None:
+        if file.suffix:
+            self._findings.note(file.path, f"waits for what its name says: {file.suffix}")
+        elif os.path.isdir(file.path) or file.kind is Kind.UNKNOWN:
+            self._findings.note(file.path, "nothing of Kafka's has such a name")
+        elif file.kind in (Kind.PARTITION_METADATA, Kind.QUORUM_STATE):
+            list(READERS[file.kind](file))
+        elif file.kind is Kind.METADATA_SNAPSHOT:
+            check_metadata_snapshot(file, self._findings.complain)
+        elif file.kind in (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TXN_INDEX) and file.base_offset not in bases:
+            self._findings.complain(file.path, None, "an index without its segment")
+
+
+def _words(aborted: AbortedTxn) -> str:
+    offsets = f"{aborted.first_offset}..{aborted.last_offset}"
+    return f"the aborted transaction of producer {aborted.producer_id}, offsets {offsets}"

@@ -1,0 +1,174 @@
+"""Check one segment: its batches and records, and that its indexes say where they are.
+
+Index entries are compared with the batches themselves: an entry must name the start of a batch. Which batches have one
+depends on settings and on when the node was restarted, so a missing entry is no fault; a wrong one is.
+"""
+
+import os
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from odradek.cli.log_decode import Undecodable, decode_control, decoder_for
+from odradek.cli.log_entries import read_offset_index, read_time_index
+from odradek.cli.log_files import LogFile
+from odradek.cli.log_walk import Damage, mapped, walk_batches
+from odradek.common.failures import ApiError
+from odradek.records.batch import HEADER_BYTES, Batch, Compression, TimestampType
+from odradek.records.walk import walk
+
+#: Offsets are written relative to the segment's first one, in 31 bits.
+_MAX_RELATIVE_OFFSET = 2**31 - 1
+
+#: Takes path, position and what is wrong.
+Complain = Callable[[str, int | None, str], None]
+
+
+def _longs() -> "array[int]":
+    return array("q")
+
+
+@dataclass(slots=True)
+class SegmentFacts:
+    """What was found, batch by batch, for those who check the indexes."""
+
+    base_offset: int
+    size_bytes: int
+    next_offset: int
+    records: int = 0
+    positions: "array[int]" = field(default_factory=_longs)
+    base_offsets: "array[int]" = field(default_factory=_longs)
+    last_offsets: "array[int]" = field(default_factory=_longs)
+    max_timestamps: "array[int]" = field(default_factory=_longs)
+
+    @property
+    def max_timestamp(self) -> int:
+        return max(self.max_timestamps, default=-1)
+
+
+def check_segment(
+    file: LogFile, next_offset: int, complain: Complain, visit: Callable[[Batch, int], None]
+) -> SegmentFacts:
+    """`next_offset` is where the segment before ended. `visit` sees every readable batch with its position."""
+    facts = SegmentFacts(file.base_offset, os.path.getsize(file.path), max(next_offset, file.base_offset))
+    if file.base_offset < next_offset:
+        complain(file.path, None, f"the segment before it ends at offset {next_offset}")
+    with mapped(file.path) as view:
+        for found in walk_batches(view):
+            if isinstance(found, Damage):
+                complain(file.path, found.position, found.reason)
+                continue
+            batch, position = found.batch, found.position
+            for reason in _order_flaws(batch, facts):
+                complain(file.path, position, reason)
+            try:
+                facts.records += _check_records(file, batch, partial(complain, file.path, position))
+                visit(batch, position)
+            except ApiError as error:
+                complain(file.path, position, error.message)
+            _remember(facts, batch, position)
+    return facts
+
+
+def _order_flaws(batch: Batch, facts: SegmentFacts) -> list[str]:
+    flaws = []
+    if batch.base_offset < facts.next_offset:
+        flaws.append(f"offset {batch.base_offset}, but {facts.next_offset} comes next")
+    if batch.last_offset < batch.base_offset:
+        flaws.append(f"last offset {batch.last_offset} before the first, {batch.base_offset}")
+    if batch.last_offset - facts.base_offset > _MAX_RELATIVE_OFFSET:
+        flaws.append(f"offset {batch.last_offset} is too far from the segment's first, {facts.base_offset}")
+    return flaws
+
+
+def _remember(facts: SegmentFacts, batch: Batch, position: int) -> None:
+    facts.positions.append(position)
+    facts.base_offsets.append(batch.base_offset)
+    facts.last_offsets.append(batch.last_offset)
+    facts.max_timestamps.append(batch.max_timestamp)
+    facts.next_offset = max(facts.next_offset, batch.next_offset)
+
+
+def _check_records(file: LogFile, batch: Batch, complain: Callable[[str], None]) -> int:
+    """How many there are. Raises ApiError for records that cannot be read."""
+    decode = decode_control if batch.is_control else decoder_for(file.partition.topic)
+    if decode is None and batch.magic == 2 and batch.count == batch.last_offset_delta + 1:
+        _check_dense(batch, complain)
+        return batch.count
+    expected = batch.base_offset
+    largest = -1
+    count = 0
+    for record in batch.records():
+        if not expected <= record.offset <= batch.last_offset:
+            complain(f"a record with offset {record.offset} in the batch {batch.base_offset}..{batch.last_offset}")
+        expected = record.offset + 1
+        largest = max(largest, record.timestamp)
+        count += 1
+        if decode is not None:
+            try:
+                decode(record)
+            except Undecodable as error:
+                complain(f"record {record.offset}: {error}")
+    if count and largest != batch.max_timestamp:
+        complain(f"largest timestamp {batch.max_timestamp} in the header, {largest} in the records")
+    return count
+
+
+def _check_dense(batch: Batch, complain: Callable[[str], None]) -> None:
+    """The quick way for a batch that no cleaner has touched."""
+    if batch.compression is Compression.NONE:
+        walked = walk(bytes(batch.buffer), HEADER_BYTES, batch.size_bytes, batch.count)
+    else:
+        payload = batch.payload()
+        walked = walk(payload, 0, len(payload), batch.count)
+    largest = batch.base_timestamp + walked.max_timestamp_delta
+    if batch.timestamp_type is TimestampType.CREATE_TIME and largest != batch.max_timestamp:
+        complain(f"largest timestamp {batch.max_timestamp} in the header, {largest} in the records")
+
+
+def check_offset_index(file: LogFile, facts: SegmentFacts, complain: Complain) -> int:
+    """How many entries there are."""
+    entries = read_offset_index(file.path, file.base_offset)
+    last = -1
+    for slot, (offset, position) in enumerate(entries):
+        at = slot * 8
+        found = bisect_left(facts.positions, position)
+        if offset <= last:
+            complain(file.path, at, f"offset {offset} after offset {last}")
+        if found == len(facts.positions) or facts.positions[found] != position:
+            complain(file.path, at, f"offset {offset} should be at position {position}, but no batch starts there")
+        elif not facts.base_offsets[found] <= offset or not _ends_at(facts, offset):
+            complain(
+                file.path, at, f"offset {offset} at position {position}, where offset {facts.base_offsets[found]} is"
+            )
+        last = offset
+    return len(entries)
+
+
+def _ends_at(facts: SegmentFacts, offset: int) -> bool:
+    """Whether some batch has this as its last offset: only those are ever indexed."""
+    found = bisect_left(facts.last_offsets, offset)
+    return found < len(facts.last_offsets) and facts.last_offsets[found] == offset
+
+
+def check_time_index(file: LogFile, facts: SegmentFacts, complain: Complain, *, sealed: bool) -> int:
+    """`sealed`: the segment will not grow, so the last entry must hold its largest timestamp."""
+    entries = read_time_index(file.path, file.base_offset)
+    last_timestamp, last_offset = -1, -1
+    for slot, (timestamp, offset) in enumerate(entries):
+        at = slot * 12
+        if timestamp < last_timestamp or offset <= last_offset:
+            complain(file.path, at, f"timestamp {timestamp} and offset {offset} do not follow the entry before")
+        found = bisect_left(facts.last_offsets, offset)
+        if found == len(facts.last_offsets) or facts.base_offsets[found] > offset:
+            complain(file.path, at, f"offset {offset} is in no batch")
+        elif facts.max_timestamps[found] != timestamp:
+            complain(
+                file.path, at, f"timestamp {timestamp} for offset {offset}: {facts.max_timestamps[found]} is there"
+            )
+        last_timestamp, last_offset = timestamp, offset
+    if sealed and facts.max_timestamp > max(last_timestamp, -1):
+        complain(file.path, None, f"the last entry has timestamp {last_timestamp}, the segment {facts.max_timestamp}")
+    return len(entries)
