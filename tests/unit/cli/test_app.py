@@ -1,0 +1,119 @@
+"""The command as a user meets it: exit codes, one-line errors, pipes, options before and after the verb."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from odradek import __version__
+from odradek.cli.app import SUBCOMMANDS, run
+
+COMMAND = (sys.executable, "-m", "odradek.cli.main")
+
+
+def test_version_is_the_packages_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"odradek {__version__}\n"
+    quick = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
+    assert quick.stdout == f"odradek {__version__}\n"
+
+
+def test_help_lists_every_subcommand(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"\n  {subcommand.name}" in said for subcommand in SUBCOMMANDS)
+
+
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS, ids=lambda s: s.name)
+def test_every_listed_subcommand_exists(subcommand: object, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([subcommand.name, "--help"]) == 0  # type: ignore[attr-defined]
+    assert "Usage" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["protocol", "nonsense"], ["--format", "xml", "protocol", "apis"], ["log", "dump"]]
+)
+def test_wrong_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    assert "Error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--format", "json", "protocol", "apis"],
+        ["protocol", "--format", "json", "apis"],
+        ["protocol", "apis", "--format", "json"],
+        ["--format", "text", "protocol", "apis", "--format", "json"],
+        ["-b", "elsewhere:9092", "protocol", "apis", "-v", "--utc", "--format", "json"],
+    ],
+)
+def test_common_options_stand_before_or_after_the_verb(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 0
+    assert json.loads(capsys.readouterr().out)[0]["name"] == "Produce"
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "verify", str(tmp_path / "nowhere")]) == 1
+    said = capsys.readouterr().err
+    assert said == f"odradek: {tmp_path}/nowhere: No such file or directory\n"
+
+
+def test_a_file_where_a_directory_should_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("hello")
+    assert run(["log", "verify", str(tmp_path / "file")]) == 1
+    assert "a file; verify checks the directory" in capsys.readouterr().err
+
+
+def test_a_directory_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    assert run(["log", "verify", str(tmp_path)]) == 1
+    assert "neither a data directory" in capsys.readouterr().err
+
+
+def test_verbose_shows_where_an_error_comes_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "verify", "-v", str(tmp_path / "nowhere")]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_closed_pipe_is_no_error(clean_data: Path) -> None:
+    """The reader goes after the first line; there are megabytes to come."""
+    process = subprocess.Popen(
+        [*COMMAND, "log", "dump", str(clean_data)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 0
+    assert said == b""
+
+
+def test_ctrl_c_ends_quietly() -> None:
+    """It waits for input that never comes."""
+    command = [*COMMAND, "protocol", "decode", "--lines"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    process.stdin.write(b'{"message": "HeartbeatResponse", "version": 0, "hex": "0000"}\n')
+    process.stdin.flush()
+    while not _sleeps(process.pid):
+        os.sched_yield()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 130
+    assert err == b""
+    assert b"errorCode" in out
+
+
+def _sleeps(pid: int) -> bool:
+    """Whether the process waits in a read of its stdin, which is what comes after the line it was given."""
+    return "read" in Path(f"/proc/{pid}/wchan").read_text() or Path(f"/proc/{pid}/syscall").read_text().startswith(
+        "0 0x0 "
+    )
