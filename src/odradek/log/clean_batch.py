@@ -27,10 +27,10 @@ from odradek.records.batch import (
     OVERHEAD_BYTES,
     Batch,
 )
-from odradek.records.builder import retained_batch
+from odradek.records.builder import BatchBuilder, varint
 from odradek.records.compression import Compression, compress
 from odradek.records.errors import InvalidRecord
-from odradek.records.record import NO_TIMESTAMP, Record
+from odradek.records.record import NO_TIMESTAMP, Record, TimestampType
 
 
 class Rows:
@@ -133,8 +133,7 @@ def keep_records(scanned: ScannedBatch, rows: Rows, kept: Sequence[int], delete_
     batch = scanned.batch
     check(len(kept) > 0, "a batch without records is made by empty_batch")
     if batch.magic < MAGIC_V2:
-        records = [scanned.legacy_records[row - scanned.first_row] for row in kept]
-        return retained_batch(batch, records, delete_horizon_ms=delete_horizon_ms)
+        return _converted(batch, [scanned.legacy_records[row - scanned.first_row] for row in kept], delete_horizon_ms)
     horizon_ms = batch.delete_horizon_ms if delete_horizon_ms is None else delete_horizon_ms
     appended = bool(batch.attributes & APPEND_TIME_BIT)
     times = _timestamps(scanned, rows, kept)
@@ -149,6 +148,21 @@ def keep_records(scanned: ScannedBatch, rows: Rows, kept: Sequence[int], delete_
     max_timestamp = batch.max_timestamp if appended else max(NO_TIMESTAMP, *times)
     attributes = batch.attributes & ~DELETE_HORIZON_BIT | (DELETE_HORIZON_BIT if horizon_ms is not None else 0)
     return _assemble(batch, attributes, base_timestamp, max_timestamp, len(kept), payload)
+
+
+def _converted(batch: Batch, records: Sequence[Record], delete_horizon_ms: int | None) -> bytes:
+    """An older format as magic 2. It had no last offset of its own that a producer could miss."""
+    appended = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+    builder = BatchBuilder(
+        base_offset=records[0].offset,
+        compression=batch.compression,
+        timestamp_type=TimestampType.LOG_APPEND_TIME if appended else TimestampType.CREATE_TIME,
+        append_time_ms=batch.max_timestamp if appended else None,
+        delete_horizon_ms=delete_horizon_ms,
+    )
+    for record in records:
+        builder.append(record.timestamp, record.key, record.value, record.headers, record.offset)
+    return builder.build()
 
 
 def _assemble(
@@ -175,11 +189,9 @@ def _assemble(
         batch.base_sequence,
         count,
     )
-    built += payload
-    with memoryview(built) as view:
-        built_crc = crc32c(view[ATTRIBUTES_AT:])
-    built[CRC_AT:ATTRIBUTES_AT] = built_crc.to_bytes(4, "big")
-    return bytes(built)
+    crc = crc32c(payload, crc32c(built[ATTRIBUTES_AT:]))
+    built[CRC_AT:ATTRIBUTES_AT] = crc.to_bytes(4, "big")
+    return b"".join((built, payload))
 
 
 def _end_of(scanned: ScannedBatch, rows: Rows, row: int) -> int:
@@ -223,20 +235,5 @@ def _restamped(scanned: ScannedBatch, rows: Rows, kept: Sequence[int], deltas: S
         while data[position] >= 0x80:
             position += 1
         rest = data[position + 1 : _end_of(scanned, rows, row)]
-        stamp = _zigzag(delta)
-        yield _zigzag(1 + len(stamp) + len(rest)) + attributes + stamp + rest
-
-
-def _zigzag(value: int) -> bytes:
-    remaining = (value << 1) ^ (value >> 63)
-    if remaining < 0x80:
-        return _ONE_BYTE[remaining]
-    out = bytearray()
-    while remaining >= 0x80:
-        out.append(remaining & 0x7F | 0x80)
-        remaining >>= 7
-    out.append(remaining)
-    return bytes(out)
-
-
-_ONE_BYTE = [bytes((value,)) for value in range(0x80)]
+        stamp = varint(delta)
+        yield varint(1 + len(stamp) + len(rest)) + attributes + stamp + rest

@@ -19,11 +19,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from odradek.log.offsets import AbortedTxn
-from odradek.records.batch import Batch
-
-_CONTROL_ABORT = 0
-_CONTROL_COMMIT = 1
-_CONTROL_TYPE_AT = 2  # a control record's key is a version and a type, two bytes each
+from odradek.records.batch import MAGIC_V2, Batch
+from odradek.records.control import ControlType, control_type
 
 
 class BatchRetention(Enum):
@@ -76,8 +73,8 @@ class CleanedTransactions:
         record = next(iter(batch.records()), None)
         if record is None:
             return True  # emptied by an earlier round
-        kind = int.from_bytes((record.key or b"")[_CONTROL_TYPE_AT : _CONTROL_TYPE_AT + 2], "big")
-        if kind == _CONTROL_ABORT:
+        kind = control_type(record.key)
+        if kind is ControlType.ABORT:
             aborted = self._aborted.pop(batch.producer_id, None)
             had_data = self._aborted_with_data.pop(batch.producer_id, False)
             if aborted is not None and had_data:
@@ -85,7 +82,7 @@ class CleanedTransactions:
                     retained(aborted)
                 return False
             return True
-        if kind == _CONTROL_COMMIT:
+        if kind is ControlType.COMMIT:
             if batch.producer_id in self._with_committed_data:
                 del self._with_committed_data[batch.producer_id]
                 return False
@@ -147,7 +144,7 @@ def judge_batch(
 
 def keeps_tombstones(batch: Batch, now_ms: int, legacy_horizon_passed: bool) -> bool:
     """Formats before magic 2 cannot carry a horizon: theirs is the age of their segment."""
-    if batch.magic < 2:
+    if batch.magic < MAGIC_V2:
         return not legacy_horizon_passed
     horizon_ms = batch.delete_horizon_ms
     return horizon_ms is None or now_ms < horizon_ms

@@ -69,7 +69,7 @@ class CleanerManager:
             return None
         chosen = max(candidates, key=lambda found: found.cleanable_ratio)
         tp = chosen.log.topic_partition
-        with storage_guard(log_dir_of(chosen.log), chosen.log.directory):
+        with storage_guard(chosen.log.log_dir, chosen.log.directory):
             plan = make_plan(chosen, now_ms)
         cleaning = Cleaning(plan, self._files, self._clock, self.config, self.throttle, self._new_seed())
         self._running[tp] = cleaning
@@ -104,7 +104,7 @@ class CleanerManager:
         log = self._logs[tp]
         if not log.config.compact or tp in self._running or tp in self._pauses or tp in self.uncleanable:
             return None
-        log_dir = log_dir_of(log)
+        log_dir = log.log_dir
         if log_dir not in self._checkpoints or log.fault is not None:
             return None
         try:
@@ -145,7 +145,7 @@ class CleanerManager:
     def checkpoint(self, tp: TopicPartition) -> int | None:
         """Where the clean section of a log ends; None if it was never cleaned."""
         log = self._logs.get(tp)
-        return self._checkpoints.get(log_dir_of(log), {}).get(tp) if log is not None else None
+        return self._checkpoints.get(log.log_dir, {}).get(tp) if log is not None else None
 
     def set_checkpoint(self, log_dir: str, tp: TopicPartition, offset: int) -> None:
         if log_dir in self._checkpoints:
@@ -168,10 +168,10 @@ class CleanerManager:
 
     def truncate_checkpoint(self, log: UnifiedLog) -> None:
         """After a truncation: nothing at or above the active segment can be clean."""
-        offsets = self._checkpoints.get(log_dir_of(log), {})
+        offsets = self._checkpoints.get(log.log_dir, {})
         active = log.segments.active.base_offset
         if log.config.compact and offsets.get(log.topic_partition, 0) > active:
-            self.set_checkpoint(log_dir_of(log), log.topic_partition, active)
+            self.set_checkpoint(log.log_dir, log.topic_partition, active)
 
     def drop_dir(self, log_dir: str) -> None:
         """The directory is offline: no round of it may touch the disk again."""
@@ -195,7 +195,3 @@ class CleanerManager:
         path = f"{log_dir}/{CLEANER_CHECKPOINT}"
         with storage_guard(log_dir, path):
             write_offset_checkpoint(self._files, path, dict(offsets))
-
-
-def log_dir_of(log: UnifiedLog) -> str:
-    return log.directory.rpartition("/")[0]

@@ -153,7 +153,7 @@ def make_plan(dirty: DirtyLog, now_ms: int) -> CleaningPlan:
     return CleaningPlan(
         topic_partition=log.topic_partition,
         directory=log.directory,
-        log_dir=log.directory.rpartition("/")[0],
+        log_dir=log.log_dir,
         config=log.config,
         first_dirty_offset=dirty.first_dirty_offset,
         first_uncleanable_offset=dirty.first_uncleanable_offset,

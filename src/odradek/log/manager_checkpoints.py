@@ -1,0 +1,59 @@
+"""The checkpoints that a log directory keeps of its logs, so that a restart knows where each stood.
+
+* `recovery-point-offset-checkpoint`: below it the log is known to be on disk.
+* `log-start-offset-checkpoint`: where a log starts, if that is not where its first segment does (DeleteRecords).
+* `replication-offset-checkpoint`: the high watermark.
+
+A future log has its partition's name, so it is written in place of the current one in the directory where it grows.
+A checkpoint that cannot be read costs time or precision at the next start, never data, so it is taken as empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from odradek.common.ids import TopicPartition
+from odradek.common.ports import FileSystem
+from odradek.log.checkpoints import read_offset_checkpoint, write_offset_checkpoint
+from odradek.log.errors import CorruptCheckpoint, storage_guard
+from odradek.log.names import LOG_START_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT
+
+if TYPE_CHECKING:
+    from odradek.log.unified_log import UnifiedLog
+
+Logs = Mapping[TopicPartition, "UnifiedLog"]
+
+
+def write_recovery_points(files: FileSystem, log_dir: str, logs: Logs) -> None:
+    _write(files, log_dir, RECOVERY_POINT_CHECKPOINT, logs, lambda log: log.recovery_point)
+
+
+def write_log_starts(files: FileSystem, log_dir: str, logs: Logs) -> None:
+    _write(files, log_dir, LOG_START_CHECKPOINT, logs, _moved_start)
+
+
+def write_high_watermarks(files: FileSystem, log_dir: str, logs: Logs) -> None:
+    _write(files, log_dir, REPLICATION_CHECKPOINT, logs, lambda log: log.high_watermark)
+
+
+def read_or_empty(files: FileSystem, log_dir: str, name: str) -> dict[TopicPartition, int]:
+    path = f"{log_dir}/{name}"
+    try:
+        with storage_guard(log_dir, path):
+            return read_offset_checkpoint(files, path)
+    except CorruptCheckpoint:
+        return {}
+
+
+def _moved_start(log: UnifiedLog) -> int | None:
+    return log.log_start_offset if log.log_start_offset > log.segments.first.base_offset else None
+
+
+def _write(
+    files: FileSystem, log_dir: str, name: str, logs: Logs, offset_of: Callable[[UnifiedLog], int | None]
+) -> None:
+    offsets = {tp: offset for tp, log in logs.items() if (offset := offset_of(log)) is not None}
+    path = f"{log_dir}/{name}"
+    with storage_guard(log_dir, path):
+        write_offset_checkpoint(files, path, offsets)
