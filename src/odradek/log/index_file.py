@@ -32,7 +32,8 @@ unpack_long: Unpack = struct.Struct(">q").unpack_from
 
 
 class IndexFile:
-    """Entries `0 .. entry_count - 1`; subclasses know what is in one and call `_append_entry` with its bytes."""
+    """Entries `0 .. entry_count - 1`; subclasses know what is in one, add its bytes to `_tail`, and keep what they need
+    of the last one at hand."""
 
     entry_bytes: int
 
@@ -82,6 +83,7 @@ class IndexFile:
         """An empty file, whatever was there before."""
         self._stored = 0
         self._tail.clear()
+        self._note_last()
         self._file_bytes = self._open().size()
         self._writes += 1
         self.write()
@@ -155,12 +157,8 @@ class IndexFile:
         buffer, at = self._locate(slot)
         return memoryview(buffer)[at : at + self.entry_bytes]
 
-    def _append_entry(self, data: bytes) -> None:
-        if self._stored < 0:
-            self._load()
-        self._tail += data
-        if len(self._tail) >= SPILL_BYTES:
-            self.write()
+    def _note_last(self) -> None:
+        """The last entry has changed other than by an append; `_stored` is known."""
 
     def _truncate_to_entries(self, count: int) -> None:
         if self._stored < 0:
@@ -170,6 +168,7 @@ class IndexFile:
         else:
             self._tail.clear()
             self._stored = count
+        self._note_last()
 
     def _locate(self, slot: int) -> tuple[Buffer, int]:
         """The buffer that an entry lies in, and where in it."""
@@ -212,6 +211,7 @@ class IndexFile:
     def _load(self) -> None:
         self._file_bytes = self._files.size(self.path) if self._files.exists(self.path) else 0
         self._stored = self._without_zero_tail(self._file_bytes // self.entry_bytes)
+        self._note_last()
 
     def _without_zero_tail(self, count: int) -> int:
         """Entries before the zeros. Real entries come first and are not zero, but for the very first, so the border

@@ -7,28 +7,37 @@ batch begins. So `lookup` leads to a batch at or before the wanted one, and a sh
 
 import struct
 
+from odradek.common.ports import FileSystem
 from odradek.log.errors import CorruptIndex, InvalidOffset
-from odradek.log.index_file import IndexFile, unpack_int
+from odradek.log.index_file import SPILL_BYTES, IndexFile, unpack_int
 from odradek.log.offsets import OffsetPosition
 
 _ENTRY = struct.Struct(">ii")
 _POSITION_AT = 4
 
+_pack = _ENTRY.pack
+
 
 class OffsetIndex(IndexFile):
     entry_bytes = _ENTRY.size
 
-    __slots__ = ()
+    __slots__ = ("_full_bytes", "_last_offset")
+
+    def __init__(self, files: FileSystem, path: str, base_offset: int, max_bytes: int = 10 * 1024 * 1024) -> None:
+        super().__init__(files, path, base_offset, max_bytes)
+        self._full_bytes = self.max_entries * self.entry_bytes
+        self._last_offset = base_offset - 1
 
     @property
     def is_full(self) -> bool:
-        return self.entry_count >= self.max_bytes // 8
+        if self._stored < 0:
+            self._load()
+        return self._stored * 8 + len(self._tail) >= self._full_bytes
 
     @property
     def last_offset(self) -> int:
         """Of the last entry; the base offset if there is none."""
-        count = self.entry_count
-        return self.entry(count - 1).offset if count else self.base_offset
+        return self._last_offset if self.entry_count else self.base_offset
 
     def entry(self, slot: int) -> OffsetPosition:
         relative, position = _ENTRY.unpack_from(*self._locate(slot))
@@ -46,14 +55,18 @@ class OffsetIndex(IndexFile):
 
     def append(self, offset: int, position: int) -> None:
         """Offsets must grow. A full index takes no more: the segment is rolled, or stays with a sparser index."""
-        count = self.entry_count
-        if count >= self.max_bytes // 8:
+        if self._stored < 0:
+            self._load()
+        tail = self._tail
+        if self._stored * 8 + len(tail) >= self._full_bytes:
             return
-        if count and offset <= self.last_offset:
-            raise InvalidOffset(
-                self.path, count * 8, f"offset {offset} of the entry to add is not above the last, {self.last_offset}"
-            )
-        self._append_entry(_ENTRY.pack(offset - self.base_offset, position))
+        if offset <= self._last_offset:
+            what = f"offset {offset} of the entry to add is not above the last, {self._last_offset}"
+            raise InvalidOffset(self.path, self.size_bytes, what)
+        self._last_offset = offset
+        tail += _pack(offset - self.base_offset, position)
+        if len(tail) >= SPILL_BYTES:
+            self.write()
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries of `offset` and above."""
@@ -68,3 +81,7 @@ class OffsetIndex(IndexFile):
                 reason = f"offset {offset} at {position} cannot follow {last_offset} at {last_position}"
                 raise CorruptIndex(self.path, slot * 8, f"{reason} in a log of {log_bytes} bytes")
             last_offset, last_position = offset, position
+
+    def _note_last(self) -> None:
+        count = self.entry_count
+        self._last_offset = self.entry(count - 1).offset if count else self.base_offset - 1

@@ -33,21 +33,34 @@ TV_UNKNOWN = -1
 #: From this version on (KIP-890) every transaction ends with an epoch of its own: the marker's is above the data's.
 _TV_EPOCH_BUMP = 2
 
+_CLIENT = AppendOrigin.CLIENT
+_REPLICATION = AppendOrigin.REPLICATION
+
 _MAX_EPOCH = 2**15 - 1
 _MAX_SEQUENCE = 2**31 - 1
 
+_new_tuple = tuple.__new__  # half the time of the named tuple's own constructor, on the path of every produced batch
+
 
 class ProducerAppend:
-    """The batches of one producer in one append. After it, `updated` is the state to be, with the new batches only."""
+    """The batches of one producer in one append.
+
+    The public fields are the state after it; `batches` are the new ones only. `started` says where transactions
+    began, `clears_verification` that the producer's transaction need not be verified any more."""
 
     __slots__ = (
         "_current",
         "_origin",
         "_topic_partition",
         "_verification",
+        "batches",
         "clears_verification",
+        "coordinator_epoch",
+        "current_txn_first_offset",
+        "last_timestamp",
+        "producer_epoch",
+        "producer_id",
         "started",
-        "updated",
     )
 
     def __init__(
@@ -58,27 +71,20 @@ class ProducerAppend:
         origin: AppendOrigin,
         verification: VerificationEntry | None,
     ) -> None:
+        if current is None:
+            current = ProducerEntry(producer_id)
         self._topic_partition = topic_partition
+        self._current = current
         self._origin = origin
         self._verification = verification
+        self.producer_id = producer_id
+        self.producer_epoch = current.producer_epoch
+        self.coordinator_epoch = current.coordinator_epoch
+        self.last_timestamp = current.last_timestamp
+        self.current_txn_first_offset = current.current_txn_first_offset
+        self.batches: list[BatchMetadata] = []
+        self.started: list[OffsetMetadata] | None = None
         self.clears_verification = False
-        self.started: list[OffsetMetadata] = []  # where transactions began in this append
-        if current is None:
-            self._current = ProducerEntry(producer_id)
-            self.updated = ProducerEntry(producer_id)
-        else:
-            self._current = current
-            self.updated = ProducerEntry(
-                producer_id,
-                current.producer_epoch,
-                current.coordinator_epoch,
-                current.last_timestamp,
-                current.current_txn_first_offset,
-            )
-
-    @property
-    def producer_id(self) -> int:
-        return self.updated.producer_id
 
     def append(
         self, batch: Batch, first_offset: OffsetMetadata | None = None, transaction_version: int = TV_UNKNOWN
@@ -107,30 +113,30 @@ class ProducerAppend:
         offset = batch.base_offset
         first_sequence = batch.base_sequence
         delta = batch.last_offset_delta
-        updated = self.updated
-        if epoch < updated.producer_epoch:
+        if epoch < self.producer_epoch:
             self._refuse_epoch(epoch, offset, "<")
-        if self._origin is AppendOrigin.CLIENT:
+        batches = self.batches
+        if self._origin is _CLIENT:
             self._check_sequence(epoch, first_sequence, offset)
         last_sequence = first_sequence + delta
-        if last_sequence > _MAX_SEQUENCE or first_sequence == NO_SEQUENCE:
+        if last_sequence > _MAX_SEQUENCE or first_sequence < 0:
             last_sequence = batch.last_sequence
-        if epoch != updated.producer_epoch:
-            updated.producer_epoch = epoch
-            updated.batches.clear()
-        updated.batches.append(BatchMetadata(last_sequence, offset + delta, delta, batch.max_timestamp))
-        if len(updated.batches) > BATCHES_TO_RETAIN:
-            del updated.batches[0]
-        updated.last_timestamp = batch.max_timestamp
-        is_transactional = batch.attributes & TRANSACTIONAL_BIT != 0
-        if is_transactional != (updated.current_txn_first_offset is not None):
-            if not is_transactional:
-                raise InvalidTxnState(
-                    f"Expected transactional write from producer {self.producer_id} at offset {offset} in partition "
-                    f"{self._topic_partition}"
-                )
-            updated.current_txn_first_offset = offset
-            self.started.append(first_offset or OffsetMetadata(offset))
+        if epoch != self.producer_epoch:
+            self.producer_epoch = epoch
+            batches.clear()
+        timestamp = self.last_timestamp = batch.max_timestamp
+        batches.append(_new_tuple(BatchMetadata, (last_sequence, offset + delta, delta, timestamp)))
+        if len(batches) > BATCHES_TO_RETAIN:
+            del batches[0]
+        if batch.attributes & TRANSACTIONAL_BIT:
+            if self.current_txn_first_offset is None:
+                self.current_txn_first_offset = offset
+                self.started = [*(self.started or ()), first_offset or OffsetMetadata(offset)]
+        elif self.current_txn_first_offset is not None:
+            raise InvalidTxnState(
+                f"Expected transactional write from producer {self.producer_id} at offset {offset} in partition "
+                f"{self._topic_partition}"
+            )
 
     def append_end_marker(
         self, marker: EndTransaction, producer_epoch: int, offset: int, timestamp: int, transaction_version: int
@@ -138,66 +144,64 @@ class ProducerAppend:
         """The end of a transaction. Without data in this partition there is nothing to complete."""
         if transaction_version == TV_UNKNOWN:
             # The leader has checked by the real version; a follower does not know it and goes by the milder rule.
-            check(self._origin is AppendOrigin.REPLICATION, "a marker comes with its transaction version")
+            check(self._origin is _REPLICATION, "a marker comes with its transaction version")
             transaction_version = 0
         self._check_marker_epoch(producer_epoch, offset, transaction_version)
         self._check_coordinator_epoch(marker.coordinator_epoch, offset)
-        updated = self.updated
         completed = None
-        if updated.current_txn_first_offset is not None:
+        if self.current_txn_first_offset is not None:
             completed = CompletedTxn(
-                updated.producer_id, updated.current_txn_first_offset, offset, is_aborted=not marker.committed
+                self.producer_id, self.current_txn_first_offset, offset, is_aborted=not marker.committed
             )
-        if producer_epoch != updated.producer_epoch:
-            updated.producer_epoch = producer_epoch
-            updated.batches.clear()
-        updated.coordinator_epoch = marker.coordinator_epoch
-        updated.current_txn_first_offset = None
-        updated.last_timestamp = timestamp
+        if producer_epoch != self.producer_epoch:
+            self.producer_epoch = producer_epoch
+            self.batches.clear()
+        self.coordinator_epoch = marker.coordinator_epoch
+        self.current_txn_first_offset = None
+        self.last_timestamp = timestamp
         return completed
 
     def _check_marker_epoch(self, epoch: int, offset: int, transaction_version: int) -> None:
-        updated = self.updated
         if transaction_version < _TV_EPOCH_BUMP:
-            if epoch < updated.producer_epoch:
+            if epoch < self.producer_epoch:
                 self._refuse_epoch(epoch, offset, "<")
-        elif epoch <= updated.producer_epoch:
+        elif epoch <= self.producer_epoch:
             # A marker that is written again, because its first answer was lost, finds no transaction: let it in.
             # At the largest epoch there is none above it for the marker, so there it is let in as well.
-            repeated = updated.current_txn_first_offset is None or epoch == _MAX_EPOCH
-            if not (epoch == updated.producer_epoch and repeated):
+            repeated = self.current_txn_first_offset is None or epoch == _MAX_EPOCH
+            if not (epoch == self.producer_epoch and repeated):
                 self._refuse_epoch(epoch, offset, "<=")
 
     def _refuse_epoch(self, epoch: int, offset: int, comparison: str) -> None:
-        if self._origin is not AppendOrigin.REPLICATION:
+        if self._origin is not _REPLICATION:
             raise InvalidProducerEpoch(
                 f"Epoch of producer {self.producer_id} at offset {offset} in {self._topic_partition} is {epoch}, which "
-                f"is {comparison} the last seen epoch {self.updated.producer_epoch}"
+                f"is {comparison} the last seen epoch {self.producer_epoch}"
             )
 
     def _check_coordinator_epoch(self, coordinator_epoch: int, offset: int) -> None:
-        known = self.updated.coordinator_epoch
-        if known > coordinator_epoch and self._origin is not AppendOrigin.REPLICATION:
+        known = self.coordinator_epoch
+        if known > coordinator_epoch and self._origin is not _REPLICATION:
             raise TransactionCoordinatorFenced(
                 f"Invalid coordinator epoch for producerId {self.producer_id} at offset {offset} in partition "
                 f"{self._topic_partition}: {coordinator_epoch} (zombie), {known} (current)"
             )
 
     def _check_sequence(self, epoch: int, first_sequence: int, offset: int) -> None:
-        current, updated = self._current, self.updated
+        current = self._current
         if self._verification is not None:
             self._check_verified_sequence(self._verification, first_sequence, offset)
-        if epoch != updated.producer_epoch:
+        if epoch != self.producer_epoch:
             # A new epoch starts at 0. A producer that is not known may start anywhere: its records were deleted.
-            if first_sequence != 0 and updated.producer_epoch != NO_PRODUCER_EPOCH:
+            if first_sequence != 0 and self.producer_epoch != NO_PRODUCER_EPOCH:
                 self._out_of_order(
                     offset,
-                    f"{epoch} (request epoch), {first_sequence} (seq. number), {updated.producer_epoch} (current "
+                    f"{epoch} (request epoch), {first_sequence} (seq. number), {self.producer_epoch} (current "
                     "producer epoch)",
                 )
         elif current.producer_epoch != NO_PRODUCER_EPOCH:
-            if updated.batches:
-                last = updated.batches[-1].last_sequence
+            if self.batches:
+                last = self.batches[-1].last_sequence
             elif current.batches and epoch == current.producer_epoch:
                 last = current.batches[-1].last_sequence
             else:

@@ -90,7 +90,7 @@ class ProducerEntry:
         if producer_epoch != self.producer_epoch:
             return None
         for batch in self.batches:
-            if batch.last_sequence == last_sequence and batch.first_sequence == first_sequence:
+            if batch[0] == last_sequence and batch.first_sequence == first_sequence:
                 return batch
         return None
 

@@ -15,7 +15,7 @@ a restart the latest one in range is loaded and the log behind it replayed. A pr
 
 from collections.abc import Iterable, Mapping
 
-from odradek.common.failures import check
+from odradek.common.failures import check, fail
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import FileSystem
 from odradek.log.errors import CorruptSnapshot
@@ -96,25 +96,25 @@ class ProducerState:
 
     def update(self, append: ProducerAppend) -> None:
         """Apply what was decided, once the batches are in the log."""
-        updated = append.updated
-        producer_id = updated.producer_id
-        check(producer_id >= 0, f"{producer_id} is no producer's id")
-        current = self._producers.get(producer_id)
-        if current is None:
-            self._producers[producer_id] = updated
-        else:
-            batches = current.batches
-            if current.producer_epoch != updated.producer_epoch:
-                current.producer_epoch = updated.producer_epoch
-                batches.clear()
-            batches += updated.batches
-            if len(batches) > BATCHES_TO_RETAIN:
-                del batches[:-BATCHES_TO_RETAIN]
-            current.coordinator_epoch = updated.coordinator_epoch
-            current.current_txn_first_offset = updated.current_txn_first_offset
-            current.last_timestamp = updated.last_timestamp
-        for first_offset in append.started:
-            self._ongoing[first_offset.message_offset] = OpenTxn(producer_id, first_offset)
+        producer_id = append.producer_id
+        if producer_id < 0:
+            fail(f"{producer_id} is no producer's id")
+        entry = self._producers.get(producer_id)
+        if entry is None:
+            entry = self._producers[producer_id] = ProducerEntry(producer_id)
+        batches = entry.batches
+        if entry.producer_epoch != append.producer_epoch:
+            entry.producer_epoch = append.producer_epoch
+            batches.clear()
+        batches += append.batches
+        if len(batches) > BATCHES_TO_RETAIN:
+            del batches[:-BATCHES_TO_RETAIN]
+        entry.coordinator_epoch = append.coordinator_epoch
+        entry.current_txn_first_offset = append.current_txn_first_offset
+        entry.last_timestamp = append.last_timestamp
+        if append.started is not None:
+            for first_offset in append.started:
+                self._ongoing[first_offset.message_offset] = OpenTxn(producer_id, first_offset)
         if append.clears_verification:
             self._verifications.pop(producer_id, None)
         if self._ongoing:

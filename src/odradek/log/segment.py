@@ -17,7 +17,7 @@ offset in 31 bits, so it never spans more.
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from odradek.common.failures import check
+from odradek.common.failures import check, fail
 from odradek.common.ports import Buffer, File, FileSystem
 from odradek.log.errors import SegmentOverflow
 from odradek.log.index_file import MAX_RELATIVE_OFFSET
@@ -30,7 +30,6 @@ from odradek.log.names import (
 )
 from odradek.log.offset_index import OffsetIndex
 from odradek.log.offsets import (
-    NO_TIMESTAMP,
     AbortedTxn,
     BatchPosition,
     CompletedTxn,
@@ -44,6 +43,9 @@ from odradek.log.time_index import TimeIndex
 from odradek.log.txn_index import TxnIndex
 
 MAX_SEGMENT_BYTES = 2**31 - 1
+
+#: In place of a timestamp, which is -1 (none) or more.
+_NOT_LOADED = -2
 
 #: How much `append_from` copies at once; a larger batch is copied alone.
 _COPY_BYTES = 1024 * 1024
@@ -79,6 +81,7 @@ class Segment:
         "_files",
         "_first_timestamp",
         "_max_timestamp",
+        "_max_timestamp_offset",
         "_sealed",
         "_suffix",
         "base_offset",
@@ -114,8 +117,9 @@ class Segment:
         self._file: File | None = None
         self._sealed = False
         self._bytes_since_index_entry = 0
-        self._max_timestamp: TimestampOffset | None = None  # None: ask the time index
-        self._first_timestamp: int | None = None  # None: ask the first batch
+        self._max_timestamp = _NOT_LOADED  # then ask the time index
+        self._max_timestamp_offset = -1
+        self._first_timestamp = _NOT_LOADED  # then ask the first batch
         self.offset_index = OffsetIndex(files, self._path(INDEX_SUFFIX), base_offset, max_index_bytes)
         self.time_index = TimeIndex(files, self._path(TIME_INDEX_SUFFIX), base_offset, max_index_bytes)
         self.txn_index = TxnIndex(files, self._path(TXN_INDEX_SUFFIX), base_offset)
@@ -143,17 +147,21 @@ class Segment:
         position = self.size
         if not 0 <= largest_offset - self.base_offset <= MAX_RELATIVE_OFFSET:
             raise SegmentOverflow(self.log_path, self.base_offset, largest_offset)
-        check(position + len(data) <= MAX_SEGMENT_BYTES, "a segment stays below 2 GiB")
+        end = position + len(data)
+        if end > MAX_SEGMENT_BYTES:
+            fail(f"{self.log_path}: {len(data)} bytes more would make it larger than 2 GiB")
         (self._file or self.file).write(position, data)
-        self.size = position + len(data)
-        largest = self._max_timestamp or self.max_timestamp_and_offset
+        self.size = end
+        if self._max_timestamp == _NOT_LOADED:
+            self._load_max_timestamp()
         since = self._bytes_since_index_entry
         for batch in batches:
-            if batch.max_timestamp > largest.timestamp:
-                self._max_timestamp = largest = TimestampOffset(batch.max_timestamp, batch.last_offset)
+            if batch.max_timestamp > self._max_timestamp:
+                self._max_timestamp = batch.max_timestamp
+                self._max_timestamp_offset = batch.last_offset
             if since > self.index_interval_bytes:
                 self.offset_index.append(batch.last_offset, position)
-                self.time_index.maybe_append(largest.timestamp, largest.offset)
+                self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
                 since = 0
             size_bytes = batch.size_bytes
             position += size_bytes
@@ -208,7 +216,9 @@ class Segment:
 
     def time_waited_for_roll(self, now_ms: int, message_timestamp: int) -> int:
         """From the first batch's time to the incoming one's; by the clock only where the first batch has no time."""
-        first = self._first_timestamp if self._first_timestamp is not None else self._load_first_timestamp()
+        first = self._first_timestamp
+        if first == _NOT_LOADED:
+            first = self._load_first_timestamp()
         return message_timestamp - first if first >= 0 else now_ms - self._created_ms
 
     def first_batch_timestamp(self) -> int | None:
@@ -229,7 +239,7 @@ class Segment:
     ) -> SegmentRead | None:
         """None if `start_offset` is beyond the last batch. `max_position` None is the end of the file. The range may
         end inside of a batch; `first_entry_incomplete` says that not even the first one is whole."""
-        check(max_bytes >= 0, f"{max_bytes} bytes cannot be read")
+        check(max_bytes >= 0, "a read has a size")
         found = self.translate_offset(start_offset)
         if found is None:
             return None
@@ -282,21 +292,23 @@ class Segment:
     @property
     def max_timestamp_and_offset(self) -> TimestampOffset:
         """The largest timestamp so far and the last offset of its batch; of a sealed segment from its time index."""
-        if self._max_timestamp is None:
-            self._max_timestamp = self.time_index.last_entry
-        return self._max_timestamp
+        if self._max_timestamp == _NOT_LOADED:
+            self._load_max_timestamp()
+        return TimestampOffset(self._max_timestamp, self._max_timestamp_offset)
 
     @property
     def max_timestamp_so_far(self) -> int:
-        return self.max_timestamp_and_offset.timestamp
+        if self._max_timestamp == _NOT_LOADED:
+            self._load_max_timestamp()
+        return self._max_timestamp
 
     def largest_record_timestamp(self) -> int | None:
-        largest = self.max_timestamp_and_offset.timestamp
+        largest = self.max_timestamp_so_far
         return largest if largest >= 0 else None
 
     def largest_timestamp(self) -> int:
         """As above, or when the file was last modified: what retention by time goes by."""
-        largest = self.max_timestamp_and_offset.timestamp
+        largest = self.max_timestamp_so_far
         return largest if largest >= 0 else self.modified_ms()
 
     def modified_ms(self) -> int:
@@ -320,11 +332,11 @@ class Segment:
             self._truncate_log(found.position)
         if self.size == 0:
             self._created_ms = now_ms
-            self._first_timestamp = None
+            self._first_timestamp = _NOT_LOADED
         self._bytes_since_index_entry = 0
         self._sealed = False
         if self.max_timestamp_so_far >= 0:
-            self._max_timestamp = self._read_largest_timestamp()
+            self._max_timestamp, self._max_timestamp_offset = self._read_largest_timestamp()
         self._write_indexes()
         return dropped
 
@@ -335,22 +347,17 @@ class Segment:
         self.txn_index.sanity_check()
 
     def begin_rebuild(self) -> None:
-        """Forget all indexes; `rebuild_entry` and `finish_rebuild` follow. Recovery's, see `segment_recovery`."""
+        """Forget all indexes; recovery adds entries to them and calls `finish_rebuild`."""
         self.offset_index.reset()
         self.time_index.reset()
         self.txn_index.reset()
-        self._max_timestamp = None
-        self._first_timestamp = None
-
-    def rebuild_entry(self, last_offset: int, position: int, largest: TimestampOffset) -> None:
-        self.offset_index.append(last_offset, position)
-        self.time_index.maybe_append(largest.timestamp, largest.offset)
+        self._max_timestamp = self._first_timestamp = _NOT_LOADED
 
     def finish_rebuild(self, valid_bytes: int, largest: TimestampOffset) -> None:
         """Cut the log to what is valid; the indexes end as if the segment had been closed."""
         if valid_bytes < self.size:
             self._truncate_log(valid_bytes)
-        self._max_timestamp = largest
+        self._max_timestamp, self._max_timestamp_offset = largest
         self._add_last_time_entry()
         self._write_indexes()
 
@@ -403,7 +410,7 @@ class Segment:
 
     def close(self) -> None:
         """Add the last time index entry, write the indexes, close. It syncs nothing: flush first."""
-        if self._max_timestamp is not None:
+        if self._max_timestamp != _NOT_LOADED:
             self._add_last_time_entry()
         self._write_indexes()
         self.close_handlers()
@@ -429,17 +436,21 @@ class Segment:
         self.offset_index.create()
         self.time_index.create()
         self.txn_index.delete()
-        self._max_timestamp = TimestampOffset(NO_TIMESTAMP, self.base_offset)
+        self._load_max_timestamp()
 
     def _fits(self, offset: int) -> bool:
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
 
+    def _load_max_timestamp(self) -> None:
+        self._max_timestamp, self._max_timestamp_offset = self.time_index.last_entry
+
     def _load_first_timestamp(self) -> int:
-        if self._first_timestamp is None and self.size:
+        """It stays unknown while there is no batch."""
+        if self._first_timestamp == _NOT_LOADED and self.size:
             for batch in scan_batches(self.file, 0, self.size):
                 self._first_timestamp = batch.max_timestamp
                 break
-        return NO_TIMESTAMP if self._first_timestamp is None else self._first_timestamp
+        return self._first_timestamp
 
     def _read_largest_timestamp(self) -> TimestampOffset:
         last = self.time_index.last_entry

@@ -9,6 +9,7 @@ this walk to repair and are raised, as Kafka does: offsets too far apart (`Segme
 segment) and offsets that run backwards (`InvalidOffset`: the loader drops it).
 """
 
+from collections import deque
 from dataclasses import dataclass
 
 from crc32c import crc32c
@@ -17,15 +18,18 @@ from odradek.log.epoch_cache import EpochCache
 from odradek.log.errors import DamagedFile, SegmentOverflow
 from odradek.log.index_file import MAX_RELATIVE_OFFSET
 from odradek.log.offsets import NO_TIMESTAMP, AppendOrigin, TimestampOffset
+from odradek.log.producer_entry import BATCHES_TO_RETAIN
 from odradek.log.producer_state import ProducerState
 from odradek.log.segment import Segment
 from odradek.records.batch import (
     ATTRIBUTES_AT,
+    CONTROL_BIT,
     HEADER_BYTES,
     MAGIC_V2,
     NO_LEADER_EPOCH,
     NO_PRODUCER_ID,
     OVERHEAD_BYTES,
+    TRANSACTIONAL_BIT,
     Batch,
     header_at,
     read_batch,
@@ -38,6 +42,11 @@ CHUNK_BYTES = 1024 * 1024
 
 #: Stands for the header where too few bytes are left for one: they may still be a message of an older format.
 _NOT_V2 = (0,) * 13
+
+Fields = tuple[int, ...]
+_ATTRIBUTES = 5
+_PRODUCER_ID = 9
+_NO_BYTES = memoryview(b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +66,7 @@ def recover_segment(segment: Segment, producers: ProducerState | None, epochs: E
     walk = _Walk(segment, producers, epochs)
     damage = walk.run()
     valid = walk.position
-    if producers is not None and valid:
-        producers.update_map_end_offset(walk.next_offset)
+    walk.finish_producers()
     segment.finish_rebuild(valid, walk.largest)
     return Recovery(valid, size - valid, walk.next_offset, damage)
 
@@ -73,6 +81,7 @@ class _Walk:
         latest = epochs.latest_epoch if epochs is not None else None
         self._latest_epoch = NO_LEADER_EPOCH if latest is None else latest
         self._last_entry_at = 0
+        self._plain_batches: dict[int, deque[Fields]] = {}
         self.position = 0
         self.next_offset = segment.base_offset
         self.largest = TimestampOffset(NO_TIMESTAMP, segment.base_offset)
@@ -92,48 +101,75 @@ class _Walk:
 
     def _walk_chunk(self, view: memoryview, start: int) -> None:
         """Take every whole batch in `view`, which lies at `start` in the file. The hot loop: one unpack and one CRC a
-        batch; what is rare (an older format, an index entry, a new epoch, a producer) is a call."""
-        base_offset, interval = self._segment.base_offset, self._segment.index_interval_bytes
+        batch; what is rare (an older format, a new epoch, a producer) is a call."""
+        segment = self._segment
+        base_offset, interval = segment.base_offset, segment.index_interval_bytes
+        largest, largest_offset = self.largest
+        last_entry_at, last_offset = self._last_entry_at - start, self.next_offset - 1
         at, end = 0, len(view)
         try:
             while at < end:
                 fields = header_at(view, at) if at + HEADER_BYTES <= end else _NOT_V2
-                base, length, epoch, magic, crc, _, delta, _, max_timestamp, producer_id, _, _, _ = fields
+                base, length, epoch, magic, crc, _, delta, _, timestamp, producer_id, _, _, _ = fields
                 after = at + length + OVERHEAD_BYTES
                 if magic != MAGIC_V2 or length < HEADER_BYTES - OVERHEAD_BYTES:
                     other = _other_batch(view, at)
                     if other is None:
                         return
-                    base, delta, max_timestamp = other.last_offset, 0, other.max_timestamp
-                    epoch, producer_id, after = NO_LEADER_EPOCH, NO_PRODUCER_ID, at + other.size_bytes
+                    base, delta, timestamp, after = other.last_offset, 0, other.max_timestamp, at + other.size_bytes
+                    epoch, producer_id = NO_LEADER_EPOCH, NO_PRODUCER_ID
                 elif after > end:
                     return
                 elif crc32c(view[at + ATTRIBUTES_AT : after]) != crc:
                     raise CorruptRecord(f"the batch at offset {base} fails its CRC")
+                if not 0 <= base + delta - base_offset <= MAX_RELATIVE_OFFSET:
+                    raise SegmentOverflow(segment.log_path, base_offset, base + delta)
                 last_offset = base + delta
-                if not 0 <= last_offset - base_offset <= MAX_RELATIVE_OFFSET:
-                    raise SegmentOverflow(self._segment.log_path, base_offset, last_offset)
-                if max_timestamp > self.largest.timestamp:
-                    self.largest = TimestampOffset(max_timestamp, last_offset)
-                if start + at - self._last_entry_at > interval:
-                    self._last_entry_at = start + at
-                    self._segment.rebuild_entry(last_offset, start + at, self.largest)
+                if timestamp > largest:
+                    largest, largest_offset = timestamp, last_offset
+                if at - last_entry_at > interval:
+                    last_entry_at = at
+                    segment.offset_index.append(last_offset, start + at)
+                    segment.time_index.maybe_append(largest, largest_offset)
                 if epoch > self._latest_epoch:
                     self._start_epoch(epoch, base)
-                if producer_id >= 0 and self._producers is not None:
-                    self._take_producer(self._producers, view[at:after], fields)
-                self.next_offset = last_offset + 1
+                if producer_id >= 0:
+                    self._take_producer(view[at:after], fields)
                 at = after
         finally:
-            self.position = start + at
+            self.position, self._last_entry_at = start + at, start + last_entry_at
+            self.largest, self.next_offset = TimestampOffset(largest, largest_offset), last_offset + 1
 
     def _start_epoch(self, epoch: int, base_offset: int) -> None:
         self._latest_epoch = epoch
         if self._epochs is not None:
             self._epochs.assign(epoch, base_offset)
 
-    def _take_producer(self, producers: ProducerState, view: memoryview, fields: tuple[int, ...]) -> None:
-        batch = Batch(view, fields)
+    def _take_producer(self, view: memoryview, fields: Fields) -> None:
+        """Of batches outside of transactions only the last five count, so these are set aside until they must be
+        looked at: at the end, or before the same producer begins or ends a transaction."""
+        producer_id = fields[_PRODUCER_ID]
+        if not fields[_ATTRIBUTES] & (CONTROL_BIT | TRANSACTIONAL_BIT):
+            plain = self._plain_batches.get(producer_id)
+            if plain is None:
+                plain = self._plain_batches[producer_id] = deque(maxlen=BATCHES_TO_RETAIN)
+            plain.append(fields)
+            return
+        for earlier in self._plain_batches.pop(producer_id, ()):
+            self._update_producer(Batch(_NO_BYTES, earlier))
+        self._update_producer(Batch(view, fields))
+
+    def finish_producers(self) -> None:
+        for plain in self._plain_batches.values():
+            for fields in plain:
+                self._update_producer(Batch(_NO_BYTES, fields))
+        if self._producers is not None and self.position:
+            self._producers.update_map_end_offset(self.next_offset)
+
+    def _update_producer(self, batch: Batch) -> None:
+        producers = self._producers
+        if producers is None:
+            return
         append = producers.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
         completed = append.append(batch)
         producers.update(append)

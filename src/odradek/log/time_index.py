@@ -8,28 +8,41 @@ is why a place is kept free for it.
 
 import struct
 
-from odradek.common.failures import check
+from odradek.common.failures import fail
+from odradek.common.ports import FileSystem
 from odradek.log.errors import CorruptIndex, InvalidOffset
-from odradek.log.index_file import IndexFile, unpack_int, unpack_long
+from odradek.log.index_file import SPILL_BYTES, IndexFile, unpack_int, unpack_long
 from odradek.log.offsets import NO_TIMESTAMP, TimestampOffset
 
 _ENTRY = struct.Struct(">qi")
 _OFFSET_AT = 8
 
+_pack = _ENTRY.pack
+
 
 class TimeIndex(IndexFile):
     entry_bytes = _ENTRY.size
 
-    __slots__ = ()
+    __slots__ = ("_full_bytes", "_last_offset", "_last_timestamp")
+
+    def __init__(self, files: FileSystem, path: str, base_offset: int, max_bytes: int = 10 * 1024 * 1024) -> None:
+        super().__init__(files, path, base_offset, max_bytes)
+        self._full_bytes = (self.max_entries - 1) * self.entry_bytes
+        self._last_timestamp = NO_TIMESTAMP
+        self._last_offset = base_offset
 
     @property
     def is_full(self) -> bool:
-        return self.entry_count >= self.max_bytes // 12 - 1
+        if self._stored < 0:
+            self._load()
+        return self._stored * 12 + len(self._tail) >= self._full_bytes
 
     @property
     def last_entry(self) -> TimestampOffset:
-        count = self.entry_count
-        return self.entry(count - 1) if count else TimestampOffset(NO_TIMESTAMP, self.base_offset)
+        """No timestamp and the base offset, if there is none."""
+        if self._stored < 0:
+            self._load()
+        return TimestampOffset(self._last_timestamp, self._last_offset)
 
     def entry(self, slot: int) -> TimestampOffset:
         timestamp, relative = _ENTRY.unpack_from(*self._locate(slot))
@@ -42,18 +55,22 @@ class TimeIndex(IndexFile):
 
     def maybe_append(self, timestamp: int, offset: int, *, even_if_full: bool = False) -> None:
         """Add an entry if `timestamp` is above the last one. `even_if_full` is for the last entry of a segment."""
-        count = self.entry_count
-        if not even_if_full and count >= self.max_bytes // 12 - 1:
+        if self._stored < 0:
+            self._load()
+        tail = self._tail
+        if self._stored * 12 + len(tail) >= self._full_bytes and not even_if_full:
             return
-        last_timestamp, last_offset = self.last_entry
-        if count:
-            if offset < last_offset:
-                raise InvalidOffset(
-                    self.path, count * 12, f"offset {offset} of the entry to add is below the last, {last_offset}"
-                )
-            check(timestamp >= last_timestamp, f"{self.path}: timestamp {timestamp} is below the last {last_timestamp}")
-        if timestamp > last_timestamp:
-            self._append_entry(_ENTRY.pack(timestamp, offset - self.base_offset))
+        if offset < self._last_offset and self.entry_count:
+            what = f"offset {offset} of the entry to add is below the last, {self._last_offset}"
+            raise InvalidOffset(self.path, self.size_bytes, what)
+        if timestamp > self._last_timestamp:
+            self._last_timestamp = timestamp
+            self._last_offset = offset
+            tail += _pack(timestamp, offset - self.base_offset)
+            if len(tail) >= SPILL_BYTES:
+                self.write()
+        elif timestamp < self._last_timestamp:
+            fail(f"{self.path}: timestamp {timestamp} is below the last, {self._last_timestamp}")
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries of `offset` and above."""
@@ -68,3 +85,8 @@ class TimeIndex(IndexFile):
                 reason = f"timestamp {entry.timestamp} of offset {entry.offset} cannot follow"
                 raise CorruptIndex(self.path, slot * 12, f"{reason} {last.timestamp} of {last.offset}")
             last = entry
+
+    def _note_last(self) -> None:
+        count = self.entry_count
+        last = self.entry(count - 1) if count else TimestampOffset(NO_TIMESTAMP, self.base_offset)
+        self._last_timestamp, self._last_offset = last

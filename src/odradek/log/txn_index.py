@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 
 from odradek.log.errors import CorruptIndex, InvalidOffset
-from odradek.log.index_file import IndexFile, unpack_long
+from odradek.log.index_file import SPILL_BYTES, IndexFile, unpack_long
 from odradek.log.offsets import AbortedTxn
 
 CURRENT_VERSION = 0
@@ -43,7 +43,9 @@ class TxnIndex(IndexFile):
             raise InvalidOffset(
                 self.path, count * 34, f"last offset {aborted.last_offset} of the entry to add is not above {last}"
             )
-        self._append_entry(_ENTRY.pack(CURRENT_VERSION, *aborted))
+        self._tail += _ENTRY.pack(CURRENT_VERSION, *aborted)
+        if len(self._tail) >= SPILL_BYTES:
+            self.write()
 
     def collect(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTxn], bool]:
         """Those that overlap offsets from `fetch_offset` to below `upper_bound_offset`, and whether the search is
