@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from odradek.common.ports import File, FileSystem
-from odradek.log.clean_batch import Rows, ScannedBatch, keep_records
+from odradek.log.clean_batch import Int64s, Rows, keep_records
 from odradek.log.clean_rules import BatchRetention, BatchVerdict, CleanedTransactions, judge_batch, keeps_tombstones
 from odradek.log.clean_stats import CleanerStats
 from odradek.log.cleaner_plan import CleaningPlan, Source
 from odradek.log.offset_map import KeyHasher, OffsetMap
 from odradek.log.segment import Segment
-from odradek.records.batch import MAGIC_V2, PREFIX_BYTES, Batch, read_batches, size_at
+from odradek.records.batch import MAGIC_V2, PREFIX_BYTES, Batch, read_batch, read_batches, size_at
 from odradek.records.builder import empty_batch
 from odradek.records.compression import DEFAULT_LIMIT_BYTES
 from odradek.records.errors import CorruptRecord
@@ -99,19 +99,18 @@ def _map_chunk(
 ) -> bool:
     """Whether the map is full: the first keyed record that found no room ends it."""
     start = plan.first_dirty_offset
-    rows = Rows()
+    mapped: list[Batch] = []
     for batch in batches:
         stats.map_bytes_read += batch.size_bytes
         if batch.is_control:
             transactions.read_control_batch(batch)
         elif not transactions.read_data_batch(batch):
-            ScannedBatch(batch, rows, _EXPANSION_LIMIT_BYTES)
-    stats.map_messages_read += len(rows.offsets)
-    offsets = np.array(rows.offsets, dtype=np.int64)
-    wanted = offsets >= start
-    wanted[rows.keyless] = False
-    offsets = offsets[wanted]
-    digests = hasher.hash_keys(rows.keys)[wanted]
+            mapped.append(batch)
+    rows = Rows(mapped, _EXPANSION_LIMIT_BYTES)
+    stats.map_messages_read += len(rows)
+    wanted = np.flatnonzero((rows.offsets >= start) & (rows.key_lengths >= 0))
+    offsets = rows.offsets[wanted]
+    digests = hasher.hash_ranges(rows.data, rows.key_starts[wanted], rows.key_lengths[wanted])
     position = 0
     while position < len(offsets):
         room = max_keys - offset_map.size
@@ -165,7 +164,9 @@ class ChunkCleaner:
     def _judge(
         self, batches: Sequence[Batch], cleaned: Segment, legacy_horizon_passed: bool, stats: CleanerStats
     ) -> "_Chunk":
-        plan, chunk = self._plan, _Chunk()
+        plan = self._plan
+        kept: list[Batch] = []
+        verdicts: list[BatchVerdict] = []
         for batch in batches:
             verdict = judge_batch(
                 batch,
@@ -176,17 +177,18 @@ class ChunkCleaner:
                 cleaned.txn_index.append,
             )
             if verdict.retention is not BatchRetention.DELETE:
-                chunk.add(batch, verdict, keeps_tombstones(batch, plan.now_ms, legacy_horizon_passed))
-        stats.messages_read += len(chunk.rows.offsets)
-        chunk.decide(self._map, self._hasher, stats)
+                kept.append(batch)
+                verdicts.append(verdict)
+        chunk = _Chunk(kept, verdicts)
+        may_keep = [keeps_tombstones(batch, plan.now_ms, legacy_horizon_passed) for batch in kept]
+        chunk.decide(may_keep, self._map, self._hasher, stats)
         return chunk
 
     def _survivors(self, chunk: "_Chunk", stats: CleanerStats) -> Iterator[tuple[bytes | memoryview, Written]]:
         horizon_ms = self._plan.now_ms + self._plan.config.delete_retention_ms
-        for scanned, verdict in chunk.batches:
-            batch = scanned.batch
-            kept = chunk.kept_rows(scanned)
-            if not kept:
+        for index, (batch, verdict) in enumerate(zip(chunk.batches, chunk.verdicts, strict=True)):
+            kept = chunk.kept_rows(index)
+            if not len(kept):
                 if verdict.retention is BatchRetention.RETAIN_EMPTY:
                     empty = empty_batch(batch)
                     yield empty, Written(batch.last_offset, batch.max_timestamp, len(empty))
@@ -197,49 +199,44 @@ class ChunkCleaner:
             if len(kept) == batch.count and new_horizon_ms is None and batch.magic >= MAGIC_V2:
                 yield batch.buffer, Written(batch.last_offset, batch.max_timestamp, batch.size_bytes)
             else:
-                rebuilt = keep_records(scanned, chunk.rows, kept, new_horizon_ms)
-                (view,) = read_batches(rebuilt)
+                rebuilt = keep_records(batch, chunk.rows, kept, new_horizon_ms)
+                view = read_batch(rebuilt)
                 yield rebuilt, Written(view.last_offset, view.max_timestamp, len(rebuilt))
 
 
 class _Chunk:
     """The batches of a chunk whose records are looked at, and which of their rows stay."""
 
-    def __init__(self) -> None:
-        self.rows = Rows()
-        self.batches: list[tuple[ScannedBatch, BatchVerdict]] = []
-        self._keeps_tombstones: list[bool] = []
-        self._stays: list[bool] = []
+    def __init__(self, batches: Sequence[Batch], verdicts: Sequence[BatchVerdict]) -> None:
+        self.batches = batches
+        self.verdicts = verdicts
+        self.rows = Rows(batches, _EXPANSION_LIMIT_BYTES)
+        self._kept: Int64s = np.empty(0, dtype=np.int64)
+        self._kept_bounds: list[int] = []
 
-    def add(self, batch: Batch, verdict: BatchVerdict, keeps_tombstones: bool) -> None:
-        self.batches.append((ScannedBatch(batch, self.rows, _EXPANSION_LIMIT_BYTES), verdict))
-        self._keeps_tombstones.append(keeps_tombstones)
-
-    def decide(self, offset_map: OffsetMap, hasher: KeyHasher, stats: CleanerStats) -> None:
+    def decide(
+        self, keeps_tombstones: Sequence[bool], offset_map: OffsetMap, hasher: KeyHasher, stats: CleanerStats
+    ) -> None:
         rows = self.rows
-        offsets = np.array(rows.offsets, dtype=np.int64)
-        counts = [scanned.end_row - scanned.first_row for scanned, _ in self.batches]
-        has_value = np.array(rows.has_value, dtype=np.bool_)
-        mapped = offsets <= offset_map.latest_offset
-        latest = offsets >= offset_map.get_many(hasher.hash_keys(rows.keys))
-        stays = ~mapped | (latest & (has_value | np.repeat(self._keeps_tombstones, counts).astype(np.bool_)))
-        keyless = np.zeros(len(offsets), dtype=np.bool_)
-        keyless[rows.keyless] = True
-        for scanned, verdict in self.batches:
-            span = slice(scanned.first_row, scanned.end_row)
-            if verdict.drops_records:
-                stays[span], keyless[span] = False, False
-            elif scanned.batch.is_control:
-                stays[span], keyless[span] = True, False
-        invalid = keyless & mapped
-        stays &= ~invalid
-        stats.invalid_messages += int(np.count_nonzero(invalid))
-        self._stays = stays.tolist()
+        counts = np.diff(rows.bounds)
+        keyless = rows.key_lengths < 0
+        mapped = rows.offsets <= offset_map.latest_offset
+        digests = hasher.hash_ranges(rows.data, rows.key_starts, np.maximum(rows.key_lengths, 0))
+        latest = rows.offsets >= offset_map.get_many(digests)
+        tombstones = np.repeat(np.array(keeps_tombstones, dtype=np.bool_), counts)
+        stays = ~mapped | (latest & ~keyless & ((rows.value_lengths >= 0) | tombstones))
+        for index, verdict in enumerate(self.verdicts):
+            span = slice(rows.bounds[index], rows.bounds[index + 1])
+            if verdict.drops_records or self.batches[index].is_control:
+                stays[span] = not verdict.drops_records
+                keyless[span] = False
+        stats.messages_read += len(rows)
+        stats.invalid_messages += int(np.count_nonzero(keyless & mapped))
+        self._kept = np.flatnonzero(stays)
+        self._kept_bounds = np.searchsorted(self._kept, rows.bounds).tolist()
 
-    def kept_rows(self, scanned: ScannedBatch) -> list[int]:
-        stays = self._stays
-        return [row for row in range(scanned.first_row, scanned.end_row) if stays[row]]
+    def kept_rows(self, index: int) -> Int64s:
+        return self._kept[self._kept_bounds[index] : self._kept_bounds[index + 1]]
 
-    def has_tombstone(self, kept: Sequence[int]) -> bool:
-        has_value = self.rows.has_value
-        return not all(map(has_value.__getitem__, kept))
+    def has_tombstone(self, kept: Int64s) -> bool:
+        return bool((self.rows.value_lengths[kept] < 0).any())

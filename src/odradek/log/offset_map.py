@@ -61,20 +61,20 @@ class KeyHasher:
 
     def hash_keys(self, keys: Sequence[bytes | memoryview]) -> Digests:
         lengths = np.fromiter(map(len, keys), dtype=np.int64, count=len(keys))
-        data = np.frombuffer(b"".join(keys), dtype=np.uint8)
-        return self.hash_ranges(data, np.cumsum(lengths) - lengths, lengths)
+        return self.hash_ranges(b"".join(keys), np.cumsum(lengths) - lengths, lengths)
 
-    def hash_ranges(self, data: Bytes, starts: Offsets, lengths: Offsets) -> Digests:
+    def hash_ranges(self, data: bytes, starts: Offsets, lengths: Offsets) -> Digests:
         """`starts` and `lengths` are the ranges of the keys in `data`."""
+        octets = np.frombuffer(data, dtype=np.uint8)
         if not len(starts):
             return np.empty((0, 2), dtype=np.uint64)
         long = np.flatnonzero(lengths > LONG_KEY_BYTES)
         width = int(np.where(lengths > LONG_KEY_BYTES, 0, lengths).max()) if len(long) else int(lengths.max())
         width = max(width, hashlib.sha256().digest_size) if len(long) else width
-        words = self._words(data, starts, lengths, -(-width // _WORD_BYTES))
+        words = self._words(octets, starts, lengths, -(-width // _WORD_BYTES))
         for row in long:
             start, length = int(starts[row]), int(lengths[row])
-            digest = np.frombuffer(hashlib.sha256(data[start : start + length].tobytes()).digest(), dtype=np.uint32)
+            digest = np.frombuffer(hashlib.sha256(data[start : start + length]).digest(), dtype=np.uint32)
             words[row, 0] = length | _LONG_KEY_MARK
             words[row, 1:] = 0
             words[row, 1 : 1 + len(digest)] = digest
@@ -83,14 +83,14 @@ class KeyHasher:
         return lanes[:, :2] << np.uint64(32) | lanes[:, 2:]
 
     @staticmethod
-    def _words(data: Bytes, starts: Offsets, lengths: Offsets, width_words: int) -> npt.NDArray[np.uint64]:
+    def _words(octets: Bytes, starts: Offsets, lengths: Offsets, width_words: int) -> npt.NDArray[np.uint64]:
         """A row per key: its length, then its bytes as words, padded with zeros."""
         words = np.empty((len(starts), 1 + width_words), dtype=np.uint64)
         words[:, 0] = lengths.view(np.uint64)
         if width_words:
             column = np.arange(width_words * _WORD_BYTES)
             inside = column < lengths[:, None]
-            padded = np.where(inside, data[np.where(inside, starts[:, None] + column, 0)], np.uint8(0))
+            padded = np.where(inside, octets[np.where(inside, starts[:, None] + column, 0)], np.uint8(0))
             words[:, 1:] = padded.view(np.uint32)
         return words
 

@@ -3,11 +3,13 @@
 import struct
 import zlib
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.log.clean_batch import Rows, ScannedBatch, keep_records
-from odradek.records.batch import Batch, Compression, Record, TimestampType, read_batch
+from odradek.log.clean_batch import Rows, keep_records
+from odradek.records.batch import Batch, Compression, TimestampType, read_batch
 from odradek.records.builder import BatchBuilder, retained_batch
 
 LIMIT_BYTES = 1 << 20
@@ -40,29 +42,29 @@ def batches(draw: st.DrawFn) -> Batch:
     return read_batch(builder.build(last_offset=offset + draw(st.integers(0, 5))))
 
 
-def scan(batch: Batch) -> tuple[ScannedBatch, Rows]:
-    rows = Rows()
-    return ScannedBatch(batch, rows, LIMIT_BYTES), rows
+@given(st.lists(batches(), max_size=3))
+def test_rows_are_what_the_records_are(made: list[Batch]) -> None:
+    rows = Rows(made, LIMIT_BYTES)
+    records = [record for batch in made for record in batch.records()]
+    assert rows.offsets.tolist() == [record.offset for record in records]
+    assert rows.key_lengths.tolist() == [-1 if record.key is None else len(record.key) for record in records]
+    assert [
+        rows.data[start : start + max(0, length)]
+        for start, length in zip(rows.key_starts, rows.key_lengths, strict=True)
+    ] == [record.key or b"" for record in records]
+    assert (rows.value_lengths < 0).tolist() == [record.value is None for record in records]
+    assert np.diff(rows.bounds).tolist() == [batch.count for batch in made]
 
 
-@given(batches())
-def test_a_scan_sees_what_the_records_are(batch: Batch) -> None:
-    scanned, rows = scan(batch)
-    records = list(batch.records())
-    assert rows.offsets == [record.offset for record in records]
-    assert rows.keys == [record.key or b"" for record in records]
-    assert rows.keyless == [row for row, record in enumerate(records) if record.key is None]
-    assert rows.has_value == [record.value is not None for record in records]
-    assert (scanned.first_row, scanned.end_row) == (0, len(records))
-
-
-@given(batches(), st.data())
-def test_a_spliced_batch_is_the_one_that_the_builder_would_write(batch: Batch, data: st.DataObject) -> None:
-    scanned, rows = scan(batch)
+@given(st.lists(batches(), min_size=1, max_size=3), st.data())
+def test_a_spliced_batch_is_the_one_that_the_builder_would_write(made: list[Batch], data: st.DataObject) -> None:
+    rows = Rows(made, LIMIT_BYTES)
+    chosen = data.draw(st.integers(0, len(made) - 1))
+    batch = made[chosen]
     records = list(batch.records())
     kept = sorted(data.draw(st.sets(st.integers(0, len(records) - 1), min_size=1)))
     horizon_ms = data.draw(st.none() | st.integers(0, 2**45)) if batch.delete_horizon_ms is None else None
-    built = keep_records(scanned, rows, kept, horizon_ms)
+    built = keep_records(batch, rows, np.array(kept) + rows.bounds[chosen], horizon_ms)
     expected = retained_batch(batch, [records[row] for row in kept], delete_horizon_ms=horizon_ms)
     assert built == expected
     again = read_batch(built)
@@ -70,19 +72,6 @@ def test_a_spliced_batch_is_the_one_that_the_builder_would_write(batch: Batch, d
     assert list(again.records()) == [records[row] for row in kept]
     assert (again.base_offset, again.last_offset) == (batch.base_offset, batch.last_offset)
     assert again.last_sequence == batch.last_sequence
-
-
-def test_rows_run_on_from_batch_to_batch() -> None:
-    rows = Rows()
-    made = []
-    for base_offset in (0, 10):
-        builder = BatchBuilder(base_offset=base_offset)
-        for number in range(3):
-            builder.append(number, b"%d" % number, None if number == 1 else b"value")
-        made.append(ScannedBatch(read_batch(builder.build()), rows, LIMIT_BYTES))
-    assert [(batch.first_row, batch.end_row) for batch in made] == [(0, 3), (3, 6)]
-    kept = read_batch(keep_records(made[1], rows, [3, 5], None))
-    assert [record.offset for record in kept.records()] == [10, 12]
 
 
 def legacy_message(magic: int, offset: int, key: bytes, value: bytes | None) -> bytes:
@@ -94,14 +83,13 @@ def legacy_message(magic: int, offset: int, key: bytes, value: bytes | None) -> 
     return struct.pack(">qi", offset, len(message)) + message
 
 
-def test_an_older_format_becomes_the_current_one() -> None:
-    for magic in (0, 1):
-        scanned, rows = scan(read_batch(legacy_message(magic, 42, b"key", b"value")))
-        assert (rows.offsets, rows.keys, rows.has_value) == ([42], [b"key"], [True])
-        built = read_batch(keep_records(scanned, rows, [0], None))
-        built.check()
-        (record,) = built.records()
-        assert (built.magic, built.base_offset, built.last_offset) == (2, 42, 42)
-        assert (record.offset, record.key, record.value) == (42, b"key", b"value")
-        assert record.timestamp == (1234 if magic == 1 else -1)
-        assert isinstance(record, Record)
+@pytest.mark.parametrize("magic", [0, 1])
+def test_an_older_format_becomes_the_current_one(magic: int) -> None:
+    old = read_batch(legacy_message(magic, 42, b"key", b"value"))
+    rows = Rows([old], LIMIT_BYTES)
+    built = read_batch(keep_records(old, rows, np.array([0]), 99))
+    built.check()
+    (record,) = built.records()
+    assert (built.magic, built.base_offset, built.last_offset, built.delete_horizon_ms) == (2, 42, 42, 99)
+    assert (record.offset, record.key, record.value) == (42, b"key", b"value")
+    assert record.timestamp == (1234 if magic == 1 else -1)
