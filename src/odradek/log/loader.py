@@ -1,0 +1,170 @@
+"""Loading a log from its directory, and putting right what a crash has left.
+
+`load_log` is one call that touches nothing but the directory it is given, so that many logs can be loaded in worker
+threads. Its passes:
+
+1. Remove what was deleted or never finished; finish an interrupted swap (`loader_files`).
+2. Open every segment. An index that is missing or cannot be one is rebuilt from its log file.
+3. Unless the last stop was clean, recover: walk every segment from the recovery point on, check each batch, cut the
+   first one that is torn or damaged with everything behind it.
+4. If the log ends before it starts (somebody removed files), begin anew at its start.
+5. Cut the leader epochs to what is there.
+6. Load the producers from the newest usable snapshot and the records behind it.
+
+**What is never cut.** Everything below the recovery point was synced, so damage there is no crash's doing but the
+disk's. It is checked wherever it is read anyway: in the segment of the recovery point, and in segments whose index is
+rebuilt. Damage raises `CorruptLog` with file and position before anything is changed; the replica fails, and its data
+comes from the others. Other segments below the recovery point are not read here, as loading must not grow with the
+log; `UnifiedLog.fetch` checks them when they are read.
+
+A failing disk raises `StorageFault`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from odradek.common.failures import check
+from odradek.common.ports import Clock, FileSystem
+from odradek.log.checkpoints import read_partition_metadata
+from odradek.log.config import LogConfig
+from odradek.log.epoch_cache import EpochCache
+from odradek.log.errors import InconsistentTopicId, SegmentOverflow, storage_guard
+from odradek.log.loader_epochs import load_epochs
+from odradek.log.loader_files import finish_swaps, remove_orphans, sweep
+from odradek.log.loader_producers import rebuild_producers
+from odradek.log.loader_recovery import recover_log
+from odradek.log.loader_segments import Loading, load_segments, new_producers, open_segment, split_segment
+from odradek.log.names import DELETE_DIR_SUFFIX, parse_partition_dir
+from odradek.log.unified_log import UnifiedLog, no_jitter
+from odradek.log.unified_log_segments import Segments
+
+#: A split leaves segments that fit, so one more round than there are segments can never be needed; this is far beyond.
+_MAX_ROUNDS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """What a log is told besides its topic's settings: the broker's settings for producers, and two choices.
+
+    `check_on_read`: `UnifiedLog.fetch` checks the CRC of what it serves. `open_compressed`: a leader checks the
+    records within compressed batches."""
+
+    producer_expiration_ms: int = 24 * 60 * 60 * 1000
+    max_transaction_timeout_ms: int = 15 * 60 * 1000
+    verification_enabled: bool = True
+    check_on_read: bool = True
+    open_compressed: bool = True
+    roll_jitter_ms: Callable[[], int] = field(default=no_jitter)
+
+
+def load_log(
+    files: FileSystem,
+    clock: Clock,
+    directory: str,
+    config: LogConfig | None = None,
+    *,
+    log_start_offset: int = 0,
+    recovery_point: int = 0,
+    clean_shutdown: bool = False,
+    topic_id: bytes | None = None,
+    options: LogOptions | None = None,
+) -> UnifiedLog:
+    """The log in `directory`, which is made if it is not there. Raises `StorageFault` and `CorruptLog`.
+
+    `log_start_offset` and `recovery_point` are what the checkpoints of the log directory say."""
+    options = options or LogOptions()
+    parsed = parse_partition_dir(directory.rpartition("/")[2])
+    check(parsed is not None, f"{directory} is not the directory of a partition")
+    assert parsed is not None
+    with storage_guard(directory.rpartition("/")[0], directory):
+        loading = Loading(
+            files,
+            clock,
+            directory,
+            parsed.topic_partition,
+            config or LogConfig(),
+            log_start_offset,
+            recovery_point,
+            clean_shutdown,
+            options.producer_expiration_ms,
+            options.max_transaction_timeout_ms,
+            options.verification_enabled,
+        )
+        if not files.is_dir(directory):
+            files.make_dirs(directory)
+            files.sync_dir(loading.log_dir)
+        return _load(loading, options, topic_id)
+
+
+def _load(loading: Loading, options: LogOptions, topic_id: bytes | None) -> UnifiedLog:
+    topic_id = _topic_id(loading, topic_id)
+    segments, epochs, end_offset = _load_segments(loading)
+    recovery_point = min(loading.recovery_point, end_offset)
+    if loading.clean_shutdown:
+        recovery_point = end_offset
+    epochs.truncate_from_end(end_offset)
+    start_offset = max(loading.log_start_offset, segments.first.base_offset)
+    epochs.truncate_from_start(start_offset)
+    epochs.flush()
+    producers = new_producers(loading)
+    producers.remove_stray_snapshots(segments.base_offsets)
+    now_ms = loading.clock.wall_ms()
+    rebuild_producers(producers, segments, start_offset, end_offset, now_ms, clean_shutdown=loading.clean_shutdown)
+    log = UnifiedLog(
+        loading.files,
+        loading.clock,
+        loading.directory,
+        loading.topic_partition,
+        loading.config,
+        segments,
+        epochs,
+        producers,
+        log_start_offset=start_offset,
+        log_end_offset=end_offset,
+        recovery_point=recovery_point,
+        topic_id=topic_id,
+        roll_jitter_ms=options.roll_jitter_ms,
+        check_on_read=options.check_on_read,
+        open_compressed=options.open_compressed,
+    )
+    log.repairs = tuple(loading.repairs)
+    return log
+
+
+def _load_segments(loading: Loading) -> tuple[Segments, EpochCache, int]:
+    """Passes 1 to 4, from the top whenever a segment had to be split."""
+    for _ in range(_MAX_ROUNDS):
+        loading.repairs += [f"removed {path}" for path in sweep(loading.files, loading.directory)]
+        loading.repairs += [f"replaced {path}" for path in finish_swaps(loading.files, loading.directory)]
+        loading.repairs += [f"removed {path}: no log" for path in remove_orphans(loading.files, loading.directory)]
+        epochs = load_epochs(loading)
+        try:
+            segments = load_segments(loading, epochs)
+            if loading.directory.endswith(DELETE_DIR_SUFFIX):
+                return _as_it_is(loading, segments), epochs, 0
+            return segments, epochs, recover_log(loading, segments, epochs)
+        except SegmentOverflow as overflow:
+            split_segment(loading, overflow.base_offset)
+    check(False, f"{loading.directory}: splitting segments does not end")
+    raise AssertionError
+
+
+def _as_it_is(loading: Loading, segments: Segments) -> Segments:
+    """A log that is being deleted is not worth recovering."""
+    if not len(segments):
+        segments.add(open_segment(loading, 0, create=True))
+    return segments
+
+
+def _topic_id(loading: Loading, expected: bytes | None) -> bytes | None:
+    metadata = read_partition_metadata(loading.files, loading.directory)
+    if metadata is None:
+        return expected
+    if expected is not None and metadata.topic_id != expected:
+        raise InconsistentTopicId(
+            f"Tried to assign topic ID {expected.hex()} to log for topic partition {loading.topic_partition}, but log "
+            f"already contained topic ID {metadata.topic_id.hex()}"
+        )
+    return metadata.topic_id

@@ -1,0 +1,99 @@
+"""The state of a log's producers, made again from a snapshot and the records behind it.
+
+Needed when a log is loaded and when it is truncated. The newest snapshot that is not beyond the end is read, and the
+batches between it and the end are replayed. Snapshots are left where the next start will look for them: at the last
+two segments and at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from odradek.log.offsets import AppendOrigin, CompletedTxn
+from odradek.log.producer_append import ProducerAppend
+from odradek.log.producer_state import ProducerState
+from odradek.log.segment import Segment
+from odradek.log.unified_log_segments import Segments
+from odradek.records.batch import OVERHEAD_BYTES, Batch, read_batches, size_at
+
+#: Read at a time: large enough that the calls do not count, small enough for many logs to be loaded at once.
+CHUNK_BYTES = 1024 * 1024
+
+
+def rebuild_producers(
+    producers: ProducerState,
+    segments: Segments,
+    log_start_offset: int,
+    end_offset: int,
+    now_ms: int,
+    *,
+    clean_shutdown: bool = False,
+) -> None:
+    """Bring `producers` to what the log up to `end_offset` says.
+
+    A log that stopped cleanly and has no snapshot at all has no producers (an old version wrote it): empty snapshots
+    are written instead of reading all of it."""
+    snapshot_at = [*_last_two(segments), end_offset]
+    if producers.latest_snapshot_offset is None and clean_shutdown:
+        for offset in snapshot_at:
+            producers.update_map_end_offset(offset)
+            producers.take_snapshot()
+        return
+    nothing_to_find = producers.is_empty and producers.map_end_offset >= end_offset
+    producers.truncate_and_reload(log_start_offset, end_offset, now_ms)
+    if producers.map_end_offset < end_offset and not nothing_to_find:
+        for segment in segments.between(producers.map_end_offset, end_offset):
+            start = max(segment.base_offset, producers.map_end_offset, log_start_offset)
+            producers.update_map_end_offset(start)
+            if segment.base_offset in snapshot_at:
+                producers.take_snapshot()
+            replay_segment(producers, segment, start, end_offset)
+    producers.update_map_end_offset(end_offset)
+    producers.take_snapshot()
+
+
+def _last_two(segments: Segments) -> list[int]:
+    return segments.base_offsets[-2:]
+
+
+def replay_segment(producers: ProducerState, segment: Segment, start_offset: int, end_offset: int) -> None:
+    """Take the batches from `start_offset` up to `end_offset` into account."""
+    first = segment.translate_offset(start_offset)
+    if first is None:
+        return
+    appends: dict[int, ProducerAppend] = {}
+    completed: list[CompletedTxn] = []
+    for batch in segment_batches(segment, first.position):
+        if batch.base_offset >= end_offset:
+            break
+        if not batch.has_producer_id:
+            continue
+        append = appends.get(batch.producer_id)
+        if append is None:
+            append = producers.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
+            appends[batch.producer_id] = append
+        done = append.append(batch)
+        if done is not None:
+            completed.append(done)
+    for append in appends.values():
+        producers.update(append)
+    for done in completed:
+        producers.complete_txn(done)
+
+
+def segment_batches(segment: Segment, position: int) -> Iterator[Batch]:
+    """Every whole batch of the file from `position` on, read in chunks."""
+    while position < segment.size:
+        data = segment.file.read(position, CHUNK_BYTES)
+        taken = 0
+        for batch in read_batches(data):
+            taken += batch.size_bytes
+            yield batch
+        if taken == 0:
+            size_bytes = size_at(data, 0) if len(data) >= OVERHEAD_BYTES else len(data) + 1
+            if size_bytes <= len(data) or position + size_bytes > segment.size:
+                return
+            data = segment.file.read(position, size_bytes)
+            yield from read_batches(data)
+            taken = size_bytes
+        position += taken

@@ -1,0 +1,157 @@
+"""Finding and reading records by offset.
+
+`read` answers with a range of one segment file, found by the index; nothing of it is read. Where the range may end
+depends on the reader: a follower sees the log end, a consumer the high watermark, a `read_committed` consumer the last
+stable offset, along with the aborted transactions that touch the range.
+
+`fetch` reads the bytes. Damage on disk must not reach a reader, who would have to take it for what was written, and a
+follower would even copy it: so every whole batch is checked on the way out, its chain (lengths, offsets that ascend
+and stay within the log, epochs that never fall) and its CRC. The check costs about as much again as the read itself
+(see `bench/log_ops.py`); `check_on_read` turns it off. What it finds takes the replica offline, since the same bytes
+would be found again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crc32c import crc32c
+
+from odradek.log.errors import OffsetOutOfRange
+from odradek.log.offsets import AbortedTxn, FileRange, OffsetMetadata
+from odradek.log.segment import Segment, SegmentRead
+from odradek.log.views import CorruptLog, Isolation, LogRead
+from odradek.records.batch import ATTRIBUTES_AT, HEADER_BYTES, MAGIC_AT, MAGIC_V2, OVERHEAD_BYTES, header_at, read_batch
+from odradek.records.errors import CorruptRecord, IncompleteBatch
+
+if TYPE_CHECKING:
+    from odradek.log.unified_log import UnifiedLog
+
+
+def read(log: UnifiedLog, offset: int, max_bytes: int, isolation: Isolation, min_one_message: bool) -> LogRead:
+    log.check_online()
+    check_in_range(log, offset)
+    try:
+        limit = _limit(log, isolation)
+        committed_only = isolation is Isolation.TXN_COMMITTED
+        if offset >= limit.message_offset:
+            place = limit if offset == limit.message_offset else find_place(log, offset)
+            return LogRead(place, None, False, () if committed_only else None)
+        segment = log.segments.floor(offset)
+        while segment is not None:
+            found = _read_segment(segment, offset, max_bytes, limit, min_one_message)
+            if found is not None:
+                aborted = _aborted(log, offset, segment, found) if committed_only else None
+                return LogRead(found.start, found.records, found.first_entry_incomplete, aborted)
+            segment = log.segments.higher(segment.base_offset)
+        return LogRead(log.log_end_place, None, False, () if committed_only else None)
+    except OSError as error:
+        raise log.fail(error) from error
+    except CorruptRecord as error:
+        raise _corrupt(log, error) from error
+
+
+def check_in_range(log: UnifiedLog, offset: int) -> None:
+    if not log.log_start_offset <= offset <= log.log_end_offset:
+        raise OffsetOutOfRange(
+            f"Received request for offset {offset} for partition {log.topic_partition}, but we only have log segments "
+            f"in the range {log.log_start_offset} to {log.log_end_offset}."
+        )
+
+
+def _limit(log: UnifiedLog, isolation: Isolation) -> OffsetMetadata:
+    if isolation is Isolation.LOG_END:
+        return log.log_end_place
+    return log.high_watermark_place if isolation is Isolation.HIGH_WATERMARK else log.last_stable_place
+
+
+def _read_segment(
+    segment: Segment, offset: int, max_bytes: int, limit: OffsetMetadata, min_one_message: bool
+) -> SegmentRead | None:
+    if segment.base_offset < limit.segment_base_offset:
+        return segment.read(offset, max_bytes, min_one_message=min_one_message)
+    # The segment of the limit is read up to the limit; one beyond it (its place is not known) not at all.
+    position = limit.position if segment.base_offset == limit.segment_base_offset else 0
+    return segment.read(offset, max_bytes, max_position=position, min_one_message=min_one_message)
+
+
+def find_place(log: UnifiedLog, offset: int) -> OffsetMetadata:
+    """The segment and position of the batch that holds `offset`, or that comes next."""
+    if offset >= log.log_end_offset:
+        return log.log_end_place
+    segment = log.segments.floor(offset)
+    while segment is not None:
+        found = segment.translate_offset(offset)
+        if found is not None:
+            return OffsetMetadata(offset, segment.base_offset, found.position)
+        segment = log.segments.higher(segment.base_offset)
+    return OffsetMetadata(offset)
+
+
+def _aborted(log: UnifiedLog, offset: int, segment: Segment, found: SegmentRead) -> tuple[AbortedTxn, ...]:
+    """Aborted transactions that overlap what is read; their index entries may be in later segments."""
+    upper = segment.fetch_upper_bound_offset(found.start.position, found.records.length)
+    following = log.segments.higher(segment.base_offset)
+    if upper is None:
+        upper = following.base_offset if following is not None else log.log_end_offset
+    aborted, complete = segment.collect_aborted(offset, upper)
+    while not complete and following is not None:
+        more, complete = following.collect_aborted(offset, upper)
+        aborted = aborted + more
+        following = log.segments.higher(following.base_offset)
+    return tuple(aborted)
+
+
+def fetch(log: UnifiedLog, found: LogRead) -> bytes:
+    """The bytes of a range; a batch that is cut off at its end is neither checked nor left out."""
+    if found.records is None:
+        return b""
+    log.check_online()
+    try:
+        data = found.records.read()
+    except OSError as error:
+        raise log.fail(error) from error
+    if log.check_on_read:
+        try:
+            check_range(data, found.offset.segment_base_offset, log.log_end_offset)
+        except CorruptRecord as error:
+            raise _corrupt(log, error, found.records) from error
+    return data
+
+
+def check_range(data: bytes, floor_offset: int, end_offset: int) -> None:
+    """Raises CorruptRecord unless the whole batches in `data` form a chain within the offsets and their CRCs hold."""
+    view = memoryview(data)
+    position, end = 0, len(data)
+    next_offset, epoch = floor_offset, -1
+    while position + HEADER_BYTES <= end:
+        if data[position + MAGIC_AT] != MAGIC_V2:
+            try:
+                old = read_batch(view, position)
+            except IncompleteBatch:
+                return
+            old.check()
+            size, base, last, batch_epoch = old.size_bytes, old.base_offset, old.last_offset, epoch
+        else:
+            base, length, batch_epoch, _, crc, _, delta, _, _, _, _, _, _ = header_at(data, position)
+            size, last = length + OVERHEAD_BYTES, base + delta
+            if size < HEADER_BYTES:
+                raise CorruptRecord(f"{position}: no batch has a length of {length}")
+            if position + size > end:
+                return
+            if crc32c(view[position + ATTRIBUTES_AT : position + size]) != crc:
+                raise CorruptRecord(f"{position}: the CRC of the batch at offset {base} does not hold")
+        if base < next_offset or not base <= last < end_offset or batch_epoch < epoch:
+            raise CorruptRecord(
+                f"{position}: a batch of offsets {base} to {last} and epoch {batch_epoch}, after offset "
+                f"{next_offset - 1} and epoch {epoch} in a log that ends at {end_offset}"
+            )
+        next_offset, epoch = last + 1, batch_epoch
+        position += size
+
+
+def _corrupt(log: UnifiedLog, error: CorruptRecord, found: FileRange | None = None) -> CorruptLog:
+    where = log.directory if found is None else found.file.path
+    fault = CorruptLog(where, None if found is None else found.position, error.message)
+    log.take_offline(fault)
+    return fault
