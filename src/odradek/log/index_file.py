@@ -88,6 +88,12 @@ class IndexFile:
         self._writes += 1
         self.write()
 
+    def ensure_exists(self) -> None:
+        """A missing index would be rebuilt at every start, so an empty one is a file too."""
+        if not self._files.exists(self.path):
+            self._open()
+            self._writes += 1
+
     def reset(self) -> None:
         """Forget all entries; the file is emptied by the next write."""
         self._truncate_to_entries(0)

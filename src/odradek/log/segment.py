@@ -360,6 +360,8 @@ class Segment:
         self._max_timestamp, self._max_timestamp_offset = largest
         self._add_last_time_entry()
         self._write_indexes()
+        self.offset_index.ensure_exists()
+        self.time_index.ensure_exists()
 
     # Files
 
