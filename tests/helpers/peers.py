@@ -27,13 +27,15 @@ kafka_classpath = _peers.kafka_classpath
 kafka_directory = _peers.kafka_directory
 
 
-def run_kafka_tool(main_class: str, *arguments: str) -> str:
-    """What the tool printed on stdout. A failure is an AssertionError with everything it said."""
+def run_kafka_tool(main_class: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A tool of Kafka's, run to its end. A failure is an AssertionError with everything it said."""
     command: Sequence[str] = java_command(main_class, arguments)
     done = subprocess.run(command, capture_output=True, text=True, timeout=_TOOL_TIMEOUT_S, check=False)
     assert done.returncode == 0, f"{main_class} failed:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    return done
 
 
 def dump_log_segments(*arguments: str) -> str:
-    return run_kafka_tool("org.apache.kafka.tools.DumpLogSegments", *arguments)
+    """What DumpLogSegments printed; what it complained about, if anything, comes behind it."""
+    done = run_kafka_tool("org.apache.kafka.tools.DumpLogSegments", *arguments)
+    return done.stdout + done.stderr

@@ -21,6 +21,7 @@ from odradek.common.ports import Buffer
 from odradek.protocol.facts import FIXED_FORMATS, Field, Schema, default_value
 from odradek.protocol.message import Message
 from odradek.protocol.wire import (
+    SMALL_ARRAY_ELEMENTS,
     STRING_BYTES_MAX,
     ZERO_SIZE_ELEMENTS_MAX,
     element_bytes_min,
@@ -28,6 +29,7 @@ from odradek.protocol.wire import (
     has_records,
     long_uvarint,
     read_unknown_fields,
+    small_array_unpackers,
     tagged_field,
     tagged_fields_of,
 )
@@ -248,7 +250,9 @@ class DecoderSource:
         if element == "uuid":
             self._emit(f"{target} = [bytes(buf[i : i + 16]) for i in range(pos, pos + 16 * {count}, 16)]")
         else:
-            self._emit(f"{target} = list(unpack_array(f'>{{{count}}}{format_}', buf, pos))")
+            self.constants[f"small_{format_}"] = small_array_unpackers(format_)
+            self._emit(f"if {count} < {SMALL_ARRAY_ELEMENTS}: {target} = list(small_{format_}[{count}](buf, pos))")
+            self._emit(f"else: {target} = list(unpack_array(f'>{{{count}}}{format_}', buf, pos))")
         self._emit(f"pos += {count} * {size}")
 
     def _elements(self, field: Field, count: str, target: str, path: str) -> None:

@@ -18,7 +18,14 @@ from odradek.protocol.decoding import default_source
 from odradek.protocol.facts import FIXED_FORMATS, Field, Schema
 from odradek.protocol.message import Message
 from odradek.protocol.primitives import SMALL_UVARINTS, write_uvarint
-from odradek.protocol.wire import STRING_BYTES_MAX, fields_of, tag_section, tagged_fields_of
+from odradek.protocol.wire import (
+    SMALL_ARRAY_ELEMENTS,
+    STRING_BYTES_MAX,
+    fields_of,
+    small_array_packers,
+    tag_section,
+    tagged_fields_of,
+)
 
 Encoder = Callable[[Message, Callable[[Any], None]], None]
 
@@ -210,9 +217,7 @@ class EncoderSource:
         self._length(length, "i", flexible)
         inner = self._name("o")
         if field.element in FIXED_FORMATS and field.element != "uuid":
-            self._emit(
-                f"if {value}: {self._put}(pack_array(f'>{{len({value})}}{FIXED_FORMATS[field.element]}', *{value}))"
-            )
+            self._fixed_elements(FIXED_FORMATS[field.element], value)
             return
         self._emit(f"for {inner} in {value}:")
         self._depth += 1
@@ -224,6 +229,12 @@ class EncoderSource:
             self._data(field.element, inner, False, flexible)
         self._flush()
         self._depth -= 1
+
+    def _fixed_elements(self, format_: str, value: str) -> None:
+        self.constants[f"small_{format_}"] = small_array_packers(format_)
+        few = f"small_{format_}[len({value})](*{value})"
+        many = f"pack_array(f'>{{len({value})}}{format_}', *{value})"
+        self._emit(f"if {value}: {self._put}({few} if len({value}) < {SMALL_ARRAY_ELEMENTS} else {many})")
 
 
 def differs(schema: Schema, field: Field, source: str) -> str:

@@ -6,7 +6,7 @@ ProtocolError as soon as its four bytes are there; the reader is of no use after
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from odradek.common.failures import ProtocolError
 from odradek.common.ports import Buffer
@@ -39,13 +39,16 @@ class FrameReader:
         """How much of an unfinished frame is held."""
         return len(self._partial)
 
-    def feed(self, data: Buffer) -> list[bytearray]:
-        """The frames that `data` completes."""
+    def feed(self, data: Buffer) -> Iterator[bytearray]:
+        """The frames that `data` completes, up to a flaw if there is one. To be exhausted before the next call."""
         if self._broken:
             raise ProtocolError(self._broken)
-        frames: list[bytearray] = []
-        position = self._finish(data, frames) if self._size or self._partial else 0
-        end = len(data)
+        position, end = 0, len(data)
+        if self._size or self._partial:
+            position = self._finish(data)
+            if self._size and len(self._partial) == self._size:
+                whole, self._partial, self._size = self._partial, bytearray(), 0
+                yield whole
         while end - position >= LENGTH_BYTES:
             size = self._checked(_LENGTH.unpack_from(data, position)[0])
             position += LENGTH_BYTES
@@ -53,13 +56,12 @@ class FrameReader:
             if stop > end:
                 self._size = size
                 break
-            frames.append(bytearray(data[position:stop]))
+            yield bytearray(data[position:stop])
             position = stop
         if position < end:
             self._partial += data[position:]
-        return frames
 
-    def _finish(self, data: Buffer, frames: list[bytearray]) -> int:
+    def _finish(self, data: Buffer) -> int:
         """Go on with what was begun; how much of `data` that took."""
         position = 0
         partial = self._partial
@@ -72,10 +74,6 @@ class FrameReader:
             partial.clear()
         missing = self._size - len(partial)
         partial += data[position : position + missing]
-        if len(partial) == self._size:
-            frames.append(partial)
-            self._partial = bytearray()
-            self._size = 0
         return min(position + missing, len(data))
 
     def _checked(self, size: int) -> int:

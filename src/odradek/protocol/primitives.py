@@ -49,6 +49,10 @@ def write_uvarint(value: int) -> bytes:
     """`value` is not negative; the caller knows the width that its type allows."""
     if value < 128:
         return SMALL_UVARINTS[value]
+    if value < 1 << 14:
+        return bytes((value & 127 | 128, value >> 7))
+    if value < 1 << 21:
+        return bytes((value & 127 | 128, value >> 7 & 127 | 128, value >> 14))
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)

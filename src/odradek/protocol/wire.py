@@ -1,10 +1,13 @@
-"""What generated encoders and decoders call when the straight line is left: long varints and tagged fields.
+"""What generated encoders and decoders call where the straight line is left: long varints, tagged fields.
 
-`shape` of a message in one version (which fields, which are tagged, how small an element can be) is here too, since
-both generators must agree on it.
+And what both generators must agree on: which fields a version has, which of them are tagged, how few bytes an element
+can take.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from struct import Struct
+from typing import Any
 
 from odradek.common.failures import ProtocolError
 from odradek.common.ports import Buffer
@@ -18,6 +21,9 @@ ZERO_SIZE_ELEMENTS_MAX = 1024
 
 #: A string's length in bytes has 15 bits in both forms.
 STRING_BYTES_MAX = 0x7FFF
+
+#: Arrays of fewer elements than this are packed by a prepared Struct; for longer ones the format is made each time.
+SMALL_ARRAY_ELEMENTS = 9
 
 #: A tag and a size.
 _TAGGED_FIELD_BYTES_MIN = 2
@@ -65,9 +71,35 @@ def has_records(schema: Schema) -> bool:
     return any(field.type == "records" for fields in every for field in fields)
 
 
-def long_uvarint(buffer: Buffer, position: int, _first: int) -> tuple[int, int]:
-    """The whole of a varint whose first byte, just before `position`, said that more follow."""
-    return read_uvarint(buffer, position - 1)
+def long_uvarint(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
+    """A varint whose `first` byte, just before `position`, said that more follow. Written out, since a produce request
+    of one batch comes here for the length of its records."""
+    byte = buffer[position]
+    if byte < 128:
+        return first & 127 | byte << 7, position + 1
+    value = first & 127 | (byte & 127) << 7
+    byte = buffer[position + 1]
+    if byte < 128:
+        return value | byte << 14, position + 2
+    value |= (byte & 127) << 14
+    byte = buffer[position + 2]
+    if byte < 128:
+        return value | byte << 21, position + 3
+    byte_5 = buffer[position + 3]
+    if byte_5 > 15:
+        raise ProtocolError(f"a varint at byte {position - 1} is longer than its type allows")
+    return value | (byte & 127) << 21 | byte_5 << 28, position + 4
+
+
+@cache
+def small_array_unpackers(format_: str) -> tuple[Callable[[Buffer, int], tuple[Any, ...]], ...]:
+    """Unpackers of 0, 1, 2... values: replica lists and the like, several in each partition's metadata."""
+    return tuple(Struct(f">{count}{format_}").unpack_from for count in range(SMALL_ARRAY_ELEMENTS))
+
+
+@cache
+def small_array_packers(format_: str) -> tuple[Callable[..., bytes], ...]:
+    return tuple(Struct(f">{count}{format_}").pack for count in range(SMALL_ARRAY_ELEMENTS))
 
 
 def read_unknown_fields(buffer: Buffer, position: int, count: int) -> tuple[tuple[tuple[int, bytes], ...], int]:

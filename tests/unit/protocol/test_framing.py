@@ -1,0 +1,85 @@
+import struct
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odradek.common.failures import ProtocolError
+from odradek.protocol.framing import UNAUTHENTICATED_FRAME_BYTES_MAX, FrameReader, frame
+
+
+def framed(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
+
+
+def read_all(reader: FrameReader, pieces: list[bytes]) -> tuple[list[bytes], bool]:
+    """The frames, and whether the reader gave up."""
+    frames: list[bytes] = []
+    try:
+        for piece in pieces:
+            frames += [bytes(whole) for whole in reader.feed(piece)]
+    except ProtocolError:
+        return frames, True
+    return frames, False
+
+
+@given(bodies=st.lists(st.binary(min_size=1, max_size=50)), cuts=st.lists(st.integers(0, 400)))
+def test_frames_do_not_depend_on_how_the_bytes_arrive(bodies: list[bytes], cuts: list[int]) -> None:
+    stream = b"".join(map(framed, bodies))
+    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    pieces = [stream[start:stop] for start, stop in pairwise(edges)]
+    reader = FrameReader()
+    assert read_all(reader, pieces) == (bodies, False)
+    assert reader.pending_bytes == 0
+
+
+@given(stream=st.binary(max_size=60), limit=st.integers(1, 40))
+def test_any_bytes_are_split_the_same_whole_and_one_by_one(stream: bytes, limit: int) -> None:
+    whole = read_all(FrameReader(limit), [stream])
+    one_by_one = read_all(FrameReader(limit), [bytes((byte,)) for byte in stream])
+    assert whole == one_by_one
+
+
+@pytest.mark.parametrize("size", [-(2**31), -1, 0, 101, 2**31 - 1])
+@pytest.mark.parametrize("step", [1, 4])
+def test_a_length_out_of_bounds_is_refused_at_its_fourth_byte(size: int, step: int) -> None:
+    head = struct.pack(">i", size)
+    reader = FrameReader(limit_bytes=100)
+    with pytest.raises(ProtocolError, match=f"a frame of {size} bytes; at most 100"):
+        for start in range(0, 4, step):
+            list(reader.feed(head[start : start + step]))
+    with pytest.raises(ProtocolError):
+        list(reader.feed(framed(b"after a flaw nothing counts")))
+
+
+def test_frames_before_a_flaw_are_given_first() -> None:
+    reader = FrameReader(limit_bytes=100)
+    frames = reader.feed(framed(b"good") + b"\xff\xff\xff\xff")
+    assert next(frames) == b"good"
+    with pytest.raises(ProtocolError):
+        next(frames)
+
+
+def test_the_limit_itself_is_allowed_and_may_grow_after_authentication() -> None:
+    reader = FrameReader(limit_bytes=UNAUTHENTICATED_FRAME_BYTES_MAX)
+    body = bytes(UNAUTHENTICATED_FRAME_BYTES_MAX)
+    assert list(reader.feed(framed(body))) == [body]
+    reader.limit_bytes += 1
+    assert list(reader.feed(framed(body + b"!"))) == [body + b"!"]
+
+
+def test_nothing_is_allocated_for_a_promise() -> None:
+    reader = FrameReader(limit_bytes=2**31 - 1)
+    assert list(reader.feed(struct.pack(">i", 2**31 - 1) + b"abc")) == []
+    assert reader.pending_bytes == 3
+
+
+def test_a_frame_can_be_written_to() -> None:
+    (whole,) = FrameReader().feed(framed(b"abc"))
+    memoryview(whole)[0] = ord("A")
+    assert whole == b"Abc"
+
+
+def test_frame_puts_the_length_first() -> None:
+    assert b"".join(frame([b"ab", memoryview(b"cde")])) == framed(b"abcde")
