@@ -45,7 +45,7 @@ def compress(codec: Compression, data: Buffer, level: int | None = None, magic: 
     if codec == Compression.LZ4:
         from odradek.records.codecs import lz4
 
-        return lz4.compress(data, level, old_checksum=magic < _MAGIC_V2)
+        return lz4.compress(data, level, old_checksum=magic == 0)
     _refuse_old_zstd(magic)
     from odradek.records.codecs import zstd
 
@@ -67,7 +67,7 @@ def decompress(codec: Compression, data: Buffer, limit_bytes: int = DEFAULT_LIMI
     if codec == Compression.LZ4:
         from odradek.records.codecs import lz4
 
-        return lz4.decompress(data, limit_bytes, old_checksum=magic < _MAGIC_V2)
+        return lz4.decompress(data, limit_bytes, old_checksum=magic == 0)
     _refuse_old_zstd(magic)
     from odradek.records.codecs import zstd
 

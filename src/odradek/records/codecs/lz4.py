@@ -1,7 +1,8 @@
 """lz4: one frame of independent blocks; what follows the frame is ignored, as Java does.
 
-Blocks that depend on one another are refused: Java clients cannot read them. Clients before magic 2 computed the
-header's checksum over the frame's magic number too; for their batches it is written so, and not looked at on reading.
+Blocks that depend on one another are refused: Java clients cannot read them. The first clients, those of magic 0,
+computed the header's checksum over the frame's magic number too; for their messages it is written so, and not looked at
+on reading.
 """
 
 import struct
