@@ -82,7 +82,7 @@ class Writer:
 
     def _record(self, offset: int, sequence: int, value_bytes: int) -> Written:
         """Nulls, empty strings and headers come up in turn; everything is printable, since Kafka's tool prints it."""
-        key = None if offset % 5 == 0 else f"key{offset}"
+        key = None if offset % 5 == 0 and not self.log.config.compact else f"key{offset}"
         text = f"{offset:x}." * value_bytes
         value = None if offset % 7 == 3 else text[:value_bytes]
         headers = (("h1", b"one"), ("h2", None))[: offset % 3]
