@@ -22,7 +22,7 @@ from odradek.log import unified_log_roll
 from odradek.log.errors import InvalidProducerEpoch, InvalidTxnState, RecordListTooLarge, RecordTooLarge
 from odradek.log.offsets import AppendOrigin, CompletedTxn, OffsetMetadata
 from odradek.log.producer_append import TV_UNKNOWN, ProducerAppend
-from odradek.log.producer_entry import NO_VERIFICATION, BatchMetadata, VerificationGuard
+from odradek.log.producer_entry import NO_VERIFICATION, BatchMetadata, ProducerEntry, VerificationGuard
 from odradek.log.validator import check_batch, only_batch, validate, writable
 from odradek.log.views import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP, AppendInfo
 from odradek.records.batch import CONTROL_BIT, MAGIC_V2, TRANSACTIONAL_BIT, Batch, read_batches
@@ -184,6 +184,7 @@ def _write(
             # Old formats do not tell their first offset; no batch reaches further back than this.
             first = info.first_offset if info.first_offset >= 0 else info.last_offset - _MAX_RELATIVE_OFFSET
             segment = unified_log_roll.roll(log, first)
+        producers = log.producers
         appends, completed, duplicate = _decide(log, batches, segment, origin, guard, transaction_version)
         if duplicate is not None:
             return info._replace(
@@ -196,11 +197,11 @@ def _write(
         segment.append(info.last_offset, data, batches)
         log.log_end_offset = info.last_offset + 1
         for append in appends:
-            log.producers.update(append)
+            producers.update(append)
         for done in completed:
-            segment.update_txn_index(done, log.producers.last_stable_offset(done))
-            log.producers.complete_txn(done)
-        log.producers.update_map_end_offset(log.log_end_offset)
+            segment.update_txn_index(done, producers.last_stable_offset(done))
+            producers.complete_txn(done)
+        producers.update_map_end_offset(info.last_offset + 1)
     except OSError as error:
         raise log.fail(error) from error
     if log.log_end_offset - log.recovery_point >= config.flush_messages:
@@ -236,11 +237,9 @@ def _decide(
         producer_id = batch.producer_id
         if producer_id >= 0:
             if origin is AppendOrigin.CLIENT:
-                entry = producers.last_entry(producer_id)
-                if entry is not None:
-                    found = entry.find_duplicate(batch.producer_epoch, batch.base_sequence, batch.last_sequence)
-                    if found is not None:
-                        return (), (), found
+                found = _duplicate(producers.last_entry(producer_id), batch)
+                if found is not None:
+                    return (), (), found
             place = None
             if batch.attributes & TRANSACTIONAL_BIT:
                 if origin is not AppendOrigin.REPLICATION:
@@ -256,13 +255,23 @@ def _decide(
     return tuple(appends.values()), completed, None
 
 
+def _duplicate(entry: ProducerEntry | None, batch: Batch) -> BatchMetadata | None:
+    """Where the batch already lies. The usual one goes on where the last one ended, and needs no search."""
+    if entry is None or not entry.batches:
+        return None
+    if batch.base_sequence == entry.batches[-1].last_sequence + 1:
+        return None
+    return entry.find_duplicate(batch.producer_epoch, batch.base_sequence, batch.last_sequence)
+
+
 def _check_transaction(log: UnifiedLog, batch: Batch, guard: VerificationGuard) -> None:
     """The first batch of a transaction must come with the coordinator's word (KIP-890)."""
     producers = log.producers
     if producers.has_ongoing_transaction(batch.producer_id, batch.producer_epoch):
         return
     _check_epoch(log, batch.producer_id, batch.producer_epoch)
-    if not batch.attributes & CONTROL_BIT and not producers.is_verified(batch.producer_id, guard):
+    unverified = producers.verification_enabled and not producers.is_verified(batch.producer_id, guard)
+    if unverified and not batch.attributes & CONTROL_BIT:
         raise InvalidTxnState("Record was not part of an ongoing transaction")
 
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 
 from odradek.common.failures import check
 from odradek.common.ports import Clock, FileSystem
-from odradek.log.checkpoints import read_partition_metadata
+from odradek.log.checkpoints import read_partition_metadata, write_partition_metadata
 from odradek.log.config import LogConfig
 from odradek.log.epoch_cache import EpochCache
 from odradek.log.errors import InconsistentTopicId, SegmentOverflow, storage_guard
@@ -161,6 +161,8 @@ def _as_it_is(loading: Loading, segments: Segments) -> Segments:
 def _topic_id(loading: Loading, expected: bytes | None) -> bytes | None:
     metadata = read_partition_metadata(loading.files, loading.directory)
     if metadata is None:
+        if expected is not None:
+            write_partition_metadata(loading.files, loading.directory, expected)
         return expected
     if expected is not None and metadata.topic_id != expected:
         raise InconsistentTopicId(

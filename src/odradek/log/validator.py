@@ -29,11 +29,12 @@ from odradek.records.batch import (
     MAGIC_V2,
     TRANSACTIONAL_BIT,
     Batch,
+    read_batch,
     read_batches,
 )
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Compression, decompress
-from odradek.records.errors import CorruptRecord, InvalidRecord, InvalidTimestamp
+from odradek.records.errors import CorruptRecord, IncompleteBatch, InvalidRecord, InvalidTimestamp
 from odradek.records.patch import assign, set_max_timestamp
 from odradek.records.record import Record, TimestampType
 from odradek.records.walk import walk
@@ -63,9 +64,11 @@ def only_batch(records: memoryview, where: object) -> Batch | None:
     """The one batch that a leader appends at a time; None if not even one is complete.
 
     Bytes behind it that are no complete batch are left out, as Kafka does."""
-    batches = read_batches(records)
-    batch = next(batches, None)
-    if batch is not None and batch.size_bytes < len(records) and next(batches, None) is not None:
+    try:
+        batch = read_batch(records, 0)
+    except IncompleteBatch:
+        return None
+    if batch.size_bytes < len(records) and next(read_batches(records, batch.size_bytes), None) is not None:
         raise InvalidRecord(f"An append to {where} must contain exactly one record batch")
     return batch
 
