@@ -25,7 +25,9 @@ from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.protocol.wire import element_bytes_min
 
-QUICK = settings(max_examples=3, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(
+    max_examples=3, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 def produce(records: Any) -> ProduceRequest:
