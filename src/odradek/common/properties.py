@@ -81,22 +81,24 @@ def format_properties(values: Mapping[str, str], comments: Iterable[str] = (), *
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Each with the number of its first line; comments and blank lines left out."""
+    """Each with the number of its first line; comments and blank lines left out. A line of one backslash joins nothing
+    to the next one, which is looked at as if it were the first."""
     joined, start = "", 0
-    for number, natural in enumerate(_LINE_END.split(text), start=1):
+    natural_lines = _LINE_END.split(text)
+    for number, natural in enumerate(natural_lines, start=1):
         line = natural.lstrip(_SPACE)
-        if not start:
+        if not joined:
             if not line or line[0] in "#!":
                 continue
             start = number
         trailing = _TRAILING_BACKSLASHES.search(line)
-        if trailing is not None and len(trailing[0]) % 2:
+        if trailing is None or len(trailing[0]) % 2 == 0:
+            yield start, joined + line
+            joined = ""
+        elif number < len(natural_lines):
             joined += line[:-1]
-            continue
-        yield start, joined + line
-        joined, start = "", 0
-    if start and joined:
-        yield start, joined
+        else:
+            yield start, joined + line[:-1]
 
 
 def _key_end(line: str) -> int:

@@ -9,7 +9,7 @@ from odradek.common.properties import Duplicate, format_properties, parse_proper
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 
-#: What `java.util.Properties.load` makes of these; checked by hand against JDK 17.
+#: What `java.util.Properties.load` of JDK 17 makes of these.
 CASES = [
     ("a=1", {"a": "1"}),
     ("a:1", {"a": "1"}),
@@ -34,6 +34,8 @@ CASES = [
     ("path=C\\:\\\\logs", {"path": "C:\\logs"}),
     ("a=1\\", {"a": "1"}),
     ("\n\n \t\f\n", {}),
+    ("\\\n# comment\na=1", {"a": "1"}),
+    ("a=1\n\\", {"a": "1", "": ""}),
 ]
 
 
