@@ -77,15 +77,10 @@ install_package() {
     touch $STAMPS/package
 }
 
-# The record walk as a C module. Without a compiler the plain Python module does the same, slower.
+# The hot loops as C modules; the tool compiles what is older than its source. Without a compiler the plain Python
+# modules do the same, slower.
 compile_hot() {
-    [ -e tools/compile_hot.py ] || return 0
-    is_fresh compiled tools/compile_hot.py src/odradek/records/*.py && return 0
-    if command -v cc >/dev/null; then
-        say "compiling the record walk"
-        $VENV/bin/python tools/compile_hot.py >&2
-    fi
-    touch $STAMPS/compiled
+    ! command -v cc >/dev/null || $VENV/bin/python tools/compile_hot.py >&2
 }
 
 install_system_packages
