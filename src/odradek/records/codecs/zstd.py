@@ -31,6 +31,11 @@ _LARGEST_WINDOW_BYTES = 128 * 1024 * 1024
 _RAW, _RLE, _COMPRESSED = 0, 1, 2
 _DEFAULT_LEVEL = 3
 
+#: Making one costs ten times what unfolding a batch does, but no two threads may use the same at a time: whoever needs
+#: one takes it off this list and puts it back. As many are kept as threads might work at once.
+_IDLE: list[zstandard.ZstdDecompressor] = []
+_IDLE_MOST = 8
+
 
 class _Frame(NamedTuple):
     data: memoryview
@@ -75,7 +80,7 @@ def _measured(frames: list[_Frame], limit_bytes: int) -> list[_Frame]:
 
 def _counts(frame: memoryview) -> Iterator[int]:
     scratch = bytearray(CHUNK_BYTES)
-    with zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW_BYTES).stream_reader(frame) as reader:
+    with _new_decompressor().stream_reader(frame) as reader:
         while count := reader.readinto(scratch):
             yield count
 
@@ -83,8 +88,23 @@ def _counts(frame: memoryview) -> Iterator[int]:
 def _unfold(frame: _Frame) -> bytes:
     if not frame.at_most_bytes:
         return b""
-    decompressor = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW_BYTES)
-    return decompressor.decompress(frame.data, max_output_size=frame.at_most_bytes)
+    decompressor = _take()
+    try:
+        return decompressor.decompress(frame.data, max_output_size=frame.at_most_bytes)
+    finally:
+        if len(_IDLE) < _IDLE_MOST:
+            _IDLE.append(decompressor)
+
+
+def _take() -> zstandard.ZstdDecompressor:
+    try:
+        return _IDLE.pop()
+    except IndexError:
+        return _new_decompressor()
+
+
+def _new_decompressor() -> zstandard.ZstdDecompressor:
+    return zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW_BYTES)
 
 
 def _frames(view: memoryview) -> Iterator[_Frame]:
