@@ -4,7 +4,7 @@ The leader appends the producer's bytes as they came; this pass makes sure that 
 them. It is the one loop per record on the way of a Produce request, so it is written to be compiled with mypyc
 (`tools/compile_hot.py` puts an extension module beside this file, which Python then prefers): one function, 64-bit
 integers, no allocation. Uncompiled it does the same more slowly. Measured for records of 100 bytes:
-plain 0.55 µs, compiled 0.03 µs a record.
+plain 0.9 µs, compiled 0.02 µs a record.
 
 `i64` is a type for the compiler only: mypy_extensions is not needed to run, compiled or not.
 """
