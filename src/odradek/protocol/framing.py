@@ -6,7 +6,7 @@ ProtocolError as soon as its four bytes are there; the reader is of no use after
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from odradek.common.failures import ProtocolError
 from odradek.common.ports import Buffer
@@ -39,8 +39,14 @@ class FrameReader:
         """How much of an unfinished frame is held."""
         return len(self._partial)
 
-    def feed(self, data: Buffer) -> Iterator[bytearray]:
+    def feed(self, data: Buffer) -> Iterable[bytearray]:
         """The frames that `data` completes, up to a flaw if there is one. To be exhausted before the next call."""
+        if len(self._partial) + len(data) < self._size:
+            self._partial += data
+            return ()
+        return self._frames(data)
+
+    def _frames(self, data: Buffer) -> Iterator[bytearray]:
         if self._broken:
             raise ProtocolError(self._broken)
         position, end = 0, len(data)
@@ -79,6 +85,7 @@ class FrameReader:
     def _checked(self, size: int) -> int:
         if 0 < size <= self.limit_bytes:
             return size
+        self._size = 0
         self._broken = f"a frame of {size} bytes; at most {self.limit_bytes} are allowed, and at least 1"
         raise ProtocolError(self._broken)
 
