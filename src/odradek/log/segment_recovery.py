@@ -1,12 +1,13 @@
 """Recovery of one segment: walk its batches, check every CRC, rebuild its indexes, cut off what is damaged.
 
 The walk is the only thing in the log whose cost grows with the log, so it reads large chunks and looks at each batch
-once, through `header_at`, without building anything for it. A batch that is cut off, fails its CRC or cannot be ends
-the valid part: everything from there on is dropped, and why is part of the answer.
+once, through `header_at`, without building anything for it. A batch that is cut off, fails its CRC, cannot be, or has
+an offset that does not lie behind the one before ends the valid part: everything from there on is dropped, and why is
+part of the answer. (The base offset is not under the CRC. Kafka notices offsets that run backwards only where an index
+entry falls on them, and then drops the whole segment.)
 
-Leader epochs and producers of the valid batches are fed to the caches that are handed in. Two findings are not for
-this walk to repair and are raised, as Kafka does: offsets too far apart (`SegmentOverflow`: the loader splits the
-segment) and offsets that run backwards (`InvalidOffset`: the loader drops it).
+Leader epochs and producers of the valid batches are fed to the caches that are handed in. Offsets that are too far
+from the base offset are not for this walk to repair: `SegmentOverflow` is raised, and the loader splits the segment.
 """
 
 from collections import deque
@@ -60,7 +61,7 @@ class Recovery:
 
 
 def recover_segment(segment: Segment, producers: ProducerState | None, epochs: EpochCache | None) -> Recovery:
-    """Raises SegmentOverflow and InvalidOffset; damage is cut off and reported."""
+    """Raises SegmentOverflow; damage is cut off and reported."""
     size = segment.size
     segment.begin_rebuild()
     walk = _Walk(segment, producers, epochs)
@@ -93,6 +94,8 @@ class _Walk:
             while self.position < end:
                 start = self.position
                 chunk = memoryview(file.read(start, min(wanted, end - start)))
+                if len(chunk) < min(wanted, end - start):
+                    raise CorruptRecord(f"the file ends after {start + len(chunk)} bytes, {end} were expected")
                 self._walk_chunk(chunk, start)
                 wanted = CHUNK_BYTES if self.position > start else _bytes_wanted(chunk, end - start)
         except (CorruptRecord, InvalidRecord) as error:
@@ -122,7 +125,9 @@ class _Walk:
                     return
                 elif crc32c(view[at + ATTRIBUTES_AT : after]) != crc:
                     raise CorruptRecord(f"the batch at offset {base} fails its CRC")
-                if not 0 <= base + delta - base_offset <= MAX_RELATIVE_OFFSET:
+                if base <= last_offset:
+                    raise CorruptRecord(f"a batch at offset {base} cannot follow offset {last_offset}")
+                if base + delta - base_offset > MAX_RELATIVE_OFFSET:
                     raise SegmentOverflow(segment.log_path, base_offset, base + delta)
                 last_offset = base + delta
                 if timestamp > largest:
