@@ -1,9 +1,9 @@
 """Make the protocol's tables and classes.
 
-    tools/make_messages.py facts ../shared/protocol     the facts of Kafka, as JSON, into facts/*.txt
-    tools/make_messages.py sources                      facts/*.txt into Python source
+    tools/make_messages.py facts ../shared/protocol     the facts of Kafka, as JSON, into tables/*.txt
+    tools/make_messages.py sources                      tables/*.txt into Python source
 
-The first is needed when Kafka's messages change; the second after any change of facts/ or of this file. A test makes
+The first is needed when Kafka's messages change; the second after any change of tables/ or of this file. A test makes
 the sources again and compares.
 """
 
@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "src"))
 from odradek.protocol.facts import INDENT, Field, Schema, Versions, default_value, parse_schema, snake_case  # noqa: E402
 
 PROTOCOL = ROOT / "src" / "odradek" / "protocol"
-FACTS = PROTOCOL / "facts"
+FACTS = PROTOCOL / "tables"
 
 LINE_LENGTH = 120
 
@@ -200,7 +200,7 @@ def message_source(block: str) -> str:
     owners = [schema.fields, *(schema.structs[name] for name in order)]
     every = [field for fields in owners for field in fields]
     lines = [
-        f'"""{schema.name}. Made by tools/make_messages.py from facts/messages.txt."""',
+        f'"""{schema.name}. Made by tools/make_messages.py from tables/messages.txt."""',
         "",
     ]
     if any(field.type == "uuid" for field in every):
@@ -228,7 +228,7 @@ def message_source(block: str) -> str:
 
 def index_source() -> str:
     lines = [
-        '"""Every message, without importing any of them. Made by tools/make_messages.py from facts/messages.txt."""',
+        '"""Every message, without importing any of them. Made by tools/make_messages.py from tables/messages.txt."""',
         "",
         "#: name: (kind, module, key or -1, first version, last version)",
         "MESSAGES: dict[str, tuple[str, str, int, int, int]] = {",
@@ -239,7 +239,7 @@ def index_source() -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-API_TABLE_HEAD = '''"""API keys and their versions as advertised. Made by tools/make_messages.py from facts/apis.txt."""
+API_TABLE_HEAD = '''"""API keys and their versions as advertised. Made by tools/make_messages.py from tables/apis.txt."""
 
 from enum import IntEnum
 
@@ -267,7 +267,7 @@ def version_pair(text: str | None) -> str:
     return f"({first}, {last or first})"
 
 
-ERROR_TABLE_HEAD = '''"""Error codes, their flags and texts. Made by tools/make_messages.py from facts/errors.txt."""
+ERROR_TABLE_HEAD = '''"""Error codes, their flags and texts. Made by tools/make_messages.py from tables/errors.txt."""
 
 from enum import IntEnum
 

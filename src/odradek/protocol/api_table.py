@@ -1,4 +1,4 @@
-"""API keys and their versions as advertised. Made by tools/make_messages.py from facts/apis.txt."""
+"""API keys and their versions as advertised. Made by tools/make_messages.py from tables/apis.txt."""
 
 from enum import IntEnum
 

@@ -1,4 +1,4 @@
-"""Error codes, their flags and texts. Made by tools/make_messages.py from facts/errors.txt."""
+"""Error codes, their flags and texts. Made by tools/make_messages.py from tables/errors.txt."""
 
 from enum import IntEnum
 

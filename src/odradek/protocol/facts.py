@@ -12,7 +12,7 @@ The words of a field: its name as Kafka spells it, its type (`[]` for arrays), t
 a version without it), `key` (part of what identifies an element in its array), `flexible=none` (keeps the old length
 prefix), `entity=kind` (what the value names). A default that is not given is zero, empty or false.
 
-`messages.txt` in `facts/` is the whole table; each generated message class carries its own part of it in `FACTS`, and
+`messages.txt` in `tables/` is the whole table; each generated message class carries its own part of it in `FACTS`, and
 the codec reads that part when the class is first encoded or decoded.
 """
 

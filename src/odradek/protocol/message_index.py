@@ -1,4 +1,4 @@
-"""Every message, without importing any of them. Made by tools/make_messages.py from facts/messages.txt."""
+"""Every message, without importing any of them. Made by tools/make_messages.py from tables/messages.txt."""
 
 #: name: (kind, module, key or -1, first version, last version)
 MESSAGES: dict[str, tuple[str, str, int, int, int]] = {

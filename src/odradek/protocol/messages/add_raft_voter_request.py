@@ -1,4 +1,4 @@
-"""AddRaftVoterRequest. Made by tools/make_messages.py from facts/messages.txt."""
+"""AddRaftVoterRequest. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.message import DEFAULT, Message

@@ -1,4 +1,4 @@
-"""BeginQuorumEpochResponse. Made by tools/make_messages.py from facts/messages.txt."""
+"""BeginQuorumEpochResponse. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

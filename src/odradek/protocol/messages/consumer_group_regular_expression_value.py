@@ -1,4 +1,4 @@
-"""ConsumerGroupRegularExpressionValue. Made by tools/make_messages.py from facts/messages.txt."""
+"""ConsumerGroupRegularExpressionValue. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

@@ -1,4 +1,4 @@
-"""CreateAclsRequest. Made by tools/make_messages.py from facts/messages.txt."""
+"""CreateAclsRequest. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

@@ -1,4 +1,4 @@
-"""CreatePartitionsRequest. Made by tools/make_messages.py from facts/messages.txt."""
+"""CreatePartitionsRequest. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

@@ -1,4 +1,4 @@
-"""DefaultPrincipalData. Made by tools/make_messages.py from facts/messages.txt."""
+"""DefaultPrincipalData. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import Message
 

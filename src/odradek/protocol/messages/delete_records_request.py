@@ -1,4 +1,4 @@
-"""DeleteRecordsRequest. Made by tools/make_messages.py from facts/messages.txt."""
+"""DeleteRecordsRequest. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

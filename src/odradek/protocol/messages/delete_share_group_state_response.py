@@ -1,4 +1,4 @@
-"""DeleteShareGroupStateResponse. Made by tools/make_messages.py from facts/messages.txt."""
+"""DeleteShareGroupStateResponse. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.message import DEFAULT, Message

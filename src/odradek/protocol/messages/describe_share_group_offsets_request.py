@@ -1,4 +1,4 @@
-"""DescribeShareGroupOffsetsRequest. Made by tools/make_messages.py from facts/messages.txt."""
+"""DescribeShareGroupOffsetsRequest. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

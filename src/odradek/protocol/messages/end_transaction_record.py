@@ -1,4 +1,4 @@
-"""EndTransactionRecord. Made by tools/make_messages.py from facts/messages.txt."""
+"""EndTransactionRecord. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import Message
 

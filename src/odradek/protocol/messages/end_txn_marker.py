@@ -1,4 +1,4 @@
-"""EndTxnMarker. Made by tools/make_messages.py from facts/messages.txt."""
+"""EndTxnMarker. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import Message
 

@@ -1,4 +1,4 @@
-"""FetchResponse. Made by tools/make_messages.py from facts/messages.txt."""
+"""FetchResponse. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.common.ids import ZERO_UUID
 from odradek.common.ports import Buffer

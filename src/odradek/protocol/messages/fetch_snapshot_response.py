@@ -1,4 +1,4 @@
-"""FetchSnapshotResponse. Made by tools/make_messages.py from facts/messages.txt."""
+"""FetchSnapshotResponse. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.common.ports import Buffer
 from odradek.protocol.message import DEFAULT, Message

@@ -1,4 +1,4 @@
-"""InitProducerIdRequest. Made by tools/make_messages.py from facts/messages.txt."""
+"""InitProducerIdRequest. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import Message
 

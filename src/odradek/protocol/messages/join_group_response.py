@@ -1,4 +1,4 @@
-"""JoinGroupResponse. Made by tools/make_messages.py from facts/messages.txt."""
+"""JoinGroupResponse. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

@@ -1,4 +1,4 @@
-"""LegacyOffsetCommitKey. Made by tools/make_messages.py from facts/messages.txt."""
+"""LegacyOffsetCommitKey. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import Message
 

@@ -1,4 +1,4 @@
-"""ListOffsetsResponse. Made by tools/make_messages.py from facts/messages.txt."""
+"""ListOffsetsResponse. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

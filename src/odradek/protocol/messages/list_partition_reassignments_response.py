@@ -1,4 +1,4 @@
-"""ListPartitionReassignmentsResponse. Made by tools/make_messages.py from facts/messages.txt."""
+"""ListPartitionReassignmentsResponse. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

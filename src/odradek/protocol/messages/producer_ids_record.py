@@ -1,4 +1,4 @@
-"""ProducerIdsRecord. Made by tools/make_messages.py from facts/messages.txt."""
+"""ProducerIdsRecord. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import Message
 

@@ -1,4 +1,4 @@
-"""ShareFetchResponse. Made by tools/make_messages.py from facts/messages.txt."""
+"""ShareFetchResponse. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.common.ids import ZERO_UUID
 from odradek.common.ports import Buffer

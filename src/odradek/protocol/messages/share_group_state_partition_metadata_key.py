@@ -1,4 +1,4 @@
-"""ShareGroupStatePartitionMetadataKey. Made by tools/make_messages.py from facts/messages.txt."""
+"""ShareGroupStatePartitionMetadataKey. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import Message
 

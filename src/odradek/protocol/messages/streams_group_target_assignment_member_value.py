@@ -1,4 +1,4 @@
-"""StreamsGroupTargetAssignmentMemberValue. Made by tools/make_messages.py from facts/messages.txt."""
+"""StreamsGroupTargetAssignmentMemberValue. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

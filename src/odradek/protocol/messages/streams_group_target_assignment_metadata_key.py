@@ -1,4 +1,4 @@
-"""StreamsGroupTargetAssignmentMetadataKey. Made by tools/make_messages.py from facts/messages.txt."""
+"""StreamsGroupTargetAssignmentMetadataKey. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import Message
 

@@ -1,4 +1,4 @@
-"""UnregisterBrokerRecord. Made by tools/make_messages.py from facts/messages.txt."""
+"""UnregisterBrokerRecord. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import Message
 

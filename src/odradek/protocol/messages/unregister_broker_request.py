@@ -1,4 +1,4 @@
-"""UnregisterBrokerRequest. Made by tools/make_messages.py from facts/messages.txt."""
+"""UnregisterBrokerRequest. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import Message
 

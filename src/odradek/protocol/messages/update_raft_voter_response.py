@@ -1,4 +1,4 @@
-"""UpdateRaftVoterResponse. Made by tools/make_messages.py from facts/messages.txt."""
+"""UpdateRaftVoterResponse. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.protocol.message import DEFAULT, Message
 

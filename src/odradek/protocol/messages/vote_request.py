@@ -1,4 +1,4 @@
-"""VoteRequest. Made by tools/make_messages.py from facts/messages.txt."""
+"""VoteRequest. Made by tools/make_messages.py from tables/messages.txt."""
 
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.message import DEFAULT, Message
