@@ -40,6 +40,8 @@ def read(log: UnifiedLog, offset: int, max_bytes: int, isolation: Isolation, min
         segment = log.segments.floor(offset)
         while segment is not None:
             found = _read_segment(segment, offset, max_bytes, limit, min_one_message)
+            if log.check_on_read and (found is None or found.start.message_offset > offset):
+                _check_skipped(log, segment, offset, segment.size if found is None else found.start.position)
             if found is not None:
                 aborted = _aborted(log, offset, segment, found) if committed_only else None
                 return LogRead(found.start, found.records, found.first_entry_incomplete, aborted)
@@ -73,6 +75,17 @@ def _read_segment(
     # The segment of the limit is read up to the limit; one beyond it (its place is not known) not at all.
     position = limit.position if segment.base_offset == limit.segment_base_offset else 0
     return segment.read(offset, max_bytes, max_position=position, min_one_message=min_one_message)
+
+
+def _check_skipped(log: UnifiedLog, segment: Segment, offset: int, end: int) -> None:
+    """The offset is not there. The cleaner may have taken it, or the header of its batch is damaged and the search
+    went past it: then the batches on the way do not form a chain."""
+    start = segment.offset_index.lookup(offset).position
+    passed = FileRange(segment.file, start, end - start)
+    try:
+        check_range(passed.read(), segment.base_offset, log.log_end_offset)
+    except CorruptRecord as error:
+        raise _corrupt(log, error, passed) from error
 
 
 def find_place(log: UnifiedLog, offset: int) -> OffsetMetadata:
