@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable
 from typing import TypedDict
 
+from odradek.protocol.api_keys import Listener, accepted_versions
 from odradek.protocol.codec import decode, encode, encode_parts
+from odradek.protocol.framing import FrameReader, frame
 from odradek.protocol.message import Message
 from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.metadata_response import (
@@ -18,6 +20,8 @@ from odradek.protocol.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.messages.request_header import RequestHeader
+from odradek.protocol.requests import parse_request, request_parts
 
 BATCH_BYTES = 16 * 1024
 ROUNDS = 7
@@ -113,10 +117,32 @@ def rows_of(name: str, message: Message, version: int, note: str = "") -> list[R
     return rows
 
 
+def whole_request(version: int) -> list[Row]:
+    """From the bytes of a connection to a request: split, header, body."""
+    header = RequestHeader(request_api_key=0, request_api_version=version, correlation_id=1, client_id="producer-1")
+    stream = b"".join(frame(request_parts(header, produce_request(version))))
+    accepted = accepted_versions(Listener.BROKER)
+
+    def receive() -> None:
+        for whole in FrameReader().feed(stream):
+            parse_request(whole, accepted)
+
+    floor = measure_us(lambda: bytearray(stream))
+    return [
+        Row(
+            operation=f"receive Produce request v{version}",
+            median_us=measure_us(receive),
+            floor_us=floor,
+            note=f"{len(stream):,} bytes: frame, header and body",
+        )
+    ]
+
+
 def run() -> list[Row]:
     rows: list[Row] = []
     for version in (9, 11, 13):
         rows += rows_of("Produce request", produce_request(version), version, "one batch of 16 KiB")
+    rows += whole_request(13)
     rows += rows_of("Fetch request", fetch_request(), 17)
     rows += rows_of("Metadata response, 100 x 10", metadata_response(), 13)
     return rows

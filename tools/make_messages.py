@@ -239,7 +239,7 @@ def index_source() -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-API_TABLE_HEAD = '''"""API keys and their versions as advertised. Made by tools/make_messages.py from tables/apis.txt."""
+API_TABLE_HEAD = '''"""API keys and the versions advertised. Made by tools/make_messages.py from tables/apis.txt."""
 
 from enum import IntEnum
 

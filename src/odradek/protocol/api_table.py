@@ -1,4 +1,4 @@
-"""API keys and their versions as advertised. Made by tools/make_messages.py from tables/apis.txt."""
+"""API keys and the versions advertised. Made by tools/make_messages.py from tables/apis.txt."""
 
 from enum import IntEnum
 

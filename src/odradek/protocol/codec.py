@@ -4,7 +4,8 @@ For each message and version there is a function each way, written as source by 
 first used, and kept. A body is only the message; lengths of frames and headers are `framing` and `requests`.
 
 Whatever the bytes are, decoding gives a message or raises ProtocolError. Encoding raises UnsupportedVersion when the
-version cannot say what the message holds, and InvalidMessage when no version could.
+version cannot say what the message holds, and InvalidMessage when no version could. Both raise UnsupportedVersion for a
+version that the message does not have.
 """
 
 import struct
@@ -60,6 +61,11 @@ def encode_parts(message: Message, version: int) -> list[Buffer]:
     except _NOT_WRITABLE as error:
         raise _explained(message, version) from error
     return pieces
+
+
+def size(message: Message, version: int) -> int:
+    """How many bytes `encode` makes."""
+    return sum(map(len, encode_parts(message, version)))
 
 
 def decode(message_class: type[M], version: int, buffer: Buffer, position: int = 0) -> M:

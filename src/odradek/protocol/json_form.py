@@ -100,9 +100,13 @@ class _Reader:
         return message
 
     def _field(self, value: object, field: Field, where: str) -> object:
-        if self.version not in field.versions and not field.ignorable:
+        read = self._value(value, field, where)
+        if self.version not in field.versions and not field.ignorable and not is_default(self.schema, field, read):
             text = f"{self.schema.name} version {self.version} cannot carry {where}"
             raise UnsupportedVersion(text, field=where, version=self.version)
+        return read
+
+    def _value(self, value: object, field: Field, where: str) -> object:
         if value is None:
             # A field that this version lacks may hold what some version can.
             if field.nullable.last < field.nullable.first:

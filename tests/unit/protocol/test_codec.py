@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.protocol import every_message_version, messages
 from odradek.common.failures import ApiError, ProtocolError
-from odradek.protocol.codec import decode, decode_prefix, encode, encode_parts, schema_of
+from odradek.protocol.codec import decode, decode_prefix, encode, encode_parts, schema_of, size
 from odradek.protocol.errors import InvalidMessage, UnsupportedVersion
 from odradek.protocol.message import Message
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
@@ -38,6 +38,7 @@ def produce(records: Any) -> ProduceRequest:
 def round_trip_of(cls: type[Message], version: int) -> Callable[[Message], None]:
     def round_trip(message: Message) -> None:
         body = encode(message, version)
+        assert size(message, version) == len(body)
         assert decode(cls, version, body) == message
         assert decode_prefix(cls, version, b"12" + body + b"345", 2) == (message, 2 + len(body))
 

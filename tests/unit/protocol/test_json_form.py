@@ -47,6 +47,7 @@ def test_what_a_version_cannot_carry() -> None:
         to_json(request, 3)
     with pytest.raises(UnsupportedVersion, match="version 3 cannot carry allowAutoTopicCreation"):
         from_json(MetadataRequest, 3, {"topics": None, "allowAutoTopicCreation": False})
+    assert from_json(MetadataRequest, 3, {"topics": None, "allowAutoTopicCreation": True}).topics is None
     with pytest.raises(UnsupportedVersion, match="has versions 0 to 13, not 14"):
         to_json(request, 14)
 
