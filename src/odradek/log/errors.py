@@ -59,7 +59,7 @@ class CorruptCheckpoint(DamagedFile):
 
 
 class InvalidOffset(DamagedFile):
-    """Offsets in a segment run backwards. Kafka drops the whole segment, and so does our recovery."""
+    """An entry for an index that does not lie behind the last one: the segment's offsets run backwards."""
 
 
 class SegmentOverflow(Fault):
