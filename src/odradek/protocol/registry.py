@@ -40,6 +40,7 @@ def message_versions(name: str) -> range:
     return range(first, last + 1)
 
 
+@cache
 def record_class(kind: str, module: str, key: int) -> type[Message]:
     """The class of a record by its key, for example ("metadata", "metadata", 2) for TopicRecord; KeyError if none."""
     for name, (its_kind, its_module, its_key, _, _) in MESSAGES.items():
