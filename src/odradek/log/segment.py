@@ -4,11 +4,11 @@ Who calls it: the log as a whole, under which only the last segment is appended 
 only by truncation, deletion or a swap by the cleaner. The segment knows nothing of epochs or producers.
 
 What is in memory: for the active segment the index entries since the last write; for a sealed one nothing but this
-object until somebody reads it. Files are opened, and indexes mapped, when they are first needed.
+object until somebody reads it. Its files are `SegmentFiles`' business.
 
-What is durable when: nothing by itself. `flush_plan` writes pending index entries and names the files; whoever syncs
-them (in any thread) reports back with `flush_done`. A crash before that is for recovery to repair: the log file is
-walked and the indexes are rebuilt from it. An error of the file system passes through as `OSError`.
+What is durable when: nothing by itself, until the files of a `flush_plan` are synced. A crash before that is for
+recovery to repair: the log file is walked and the indexes are rebuilt from it. An error of the file system passes
+through as `OSError`.
 
 Positions are 32 bits in the offset index, so a segment never grows beyond 2 GiB, and offsets are relative to the base
 offset in 31 bits, so it never spans more.
@@ -18,17 +18,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from odradek.common.failures import check, fail
-from odradek.common.ports import Buffer, File, FileSystem
+from odradek.common.ports import Buffer, FileSystem
 from odradek.log.errors import SegmentOverflow
 from odradek.log.index_file import MAX_RELATIVE_OFFSET
-from odradek.log.names import (
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TXN_INDEX_SUFFIX,
-    segment_path,
-)
-from odradek.log.offset_index import OffsetIndex
 from odradek.log.offsets import (
     AbortedTxn,
     BatchPosition,
@@ -38,9 +30,8 @@ from odradek.log.offsets import (
     OffsetMetadata,
     TimestampOffset,
 )
+from odradek.log.segment_files import SegmentFiles
 from odradek.log.segment_scan import find_batch, find_timestamp, largest_timestamp, scan_batches
-from odradek.log.time_index import TimeIndex
-from odradek.log.txn_index import TxnIndex
 
 MAX_SEGMENT_BYTES = 2**31 - 1
 
@@ -70,27 +61,17 @@ class SegmentRead(NamedTuple):
     first_entry_incomplete: bool
 
 
-class Segment:
+class Segment(SegmentFiles):
     """`base_offset`, `size` (bytes of the log file), the indexes and `roll_jitter_ms` are public to read."""
 
     __slots__ = (
         "_bytes_since_index_entry",
         "_created_ms",
-        "_directory",
-        "_file",
-        "_files",
         "_first_timestamp",
         "_max_timestamp",
         "_max_timestamp_offset",
-        "_sealed",
-        "_suffix",
-        "base_offset",
         "index_interval_bytes",
-        "offset_index",
         "roll_jitter_ms",
-        "size",
-        "time_index",
-        "txn_index",
     )
 
     def __init__(
@@ -107,38 +88,14 @@ class Segment:
         create: bool = False,
     ) -> None:
         """With `create` the files are made empty; without, the `.log` must be there."""
-        self._files = files
-        self._directory = directory
-        self._suffix = suffix
-        self.base_offset = base_offset
-        self.roll_jitter_ms = roll_jitter_ms
+        super().__init__(files, directory, base_offset, max_index_bytes, suffix, create)
         self.index_interval_bytes = index_interval_bytes
+        self.roll_jitter_ms = roll_jitter_ms
         self._created_ms = now_ms
-        self._file: File | None = None
-        self._sealed = False
         self._bytes_since_index_entry = 0
         self._max_timestamp = _NOT_LOADED  # then ask the time index
         self._max_timestamp_offset = -1
         self._first_timestamp = _NOT_LOADED  # then ask the first batch
-        self.offset_index = OffsetIndex(files, self._path(INDEX_SUFFIX), base_offset, max_index_bytes)
-        self.time_index = TimeIndex(files, self._path(TIME_INDEX_SUFFIX), base_offset, max_index_bytes)
-        self.txn_index = TxnIndex(files, self._path(TXN_INDEX_SUFFIX), base_offset)
-        self.size = 0
-        if create:
-            self._create()
-        else:
-            self.size = files.size(self.log_path)
-
-    @property
-    def log_path(self) -> str:
-        return self._path(LOG_SUFFIX)
-
-    @property
-    def file(self) -> File:
-        """The log file, opened when it is first needed."""
-        if self._file is None:
-            self._file = self._files.open(self.log_path)
-        return self._file
 
     # Appending
 
@@ -311,13 +268,6 @@ class Segment:
         largest = self.max_timestamp_so_far
         return largest if largest >= 0 else self.modified_ms()
 
-    def modified_ms(self) -> int:
-        return self._files.modified_ms(self.log_path)
-
-    def set_modified_ms(self, modified_ms: int) -> None:
-        for path in (self.log_path, self.offset_index.path, self.time_index.path):
-            self._files.set_modified_ms(path, modified_ms)
-
     # Cutting and repairing
 
     def truncate_to(self, offset: int, now_ms: int) -> int:
@@ -340,12 +290,6 @@ class Segment:
         self._write_indexes()
         return dropped
 
-    def sanity_check(self) -> None:
-        """Raises CorruptIndex if an index is missing or cannot be one. Cheap: asked of every segment at start."""
-        self.offset_index.sanity_check()
-        self.time_index.sanity_check()
-        self.txn_index.sanity_check()
-
     def begin_rebuild(self) -> None:
         """Forget all indexes; recovery adds entries to them and calls `finish_rebuild`."""
         self.offset_index.reset()
@@ -363,53 +307,6 @@ class Segment:
         self.offset_index.ensure_exists()
         self.time_index.ensure_exists()
 
-    # Files
-
-    def flush_plan(self) -> list[File]:
-        """Write pending index entries; the files that must be synced (in any thread) to make all so far durable."""
-        return [
-            self.file,
-            *self.offset_index.flush_plan(),
-            *self.time_index.flush_plan(),
-            *self.txn_index.flush_plan(),
-        ]
-
-    def flush_done(self) -> None:
-        """The files of the last plan were synced. A sealed segment lets go of its index files."""
-        for index in (self.offset_index, self.time_index, self.txn_index):
-            index.flush_done()
-            if self._sealed:
-                index.release()
-
-    def change_suffix(self, old: str, new: str) -> None:
-        """Rename all files, e.g. from "" to ".deleted"; the log first, as Kafka does. Open files stay open."""
-        check(self._suffix == old, f"{self.log_path} has suffix {self._suffix!r}, not {old!r}")
-        path = self.log_path
-        self._suffix = new
-        self._files.rename(path, self.log_path)
-        self.offset_index.rename(self._path(INDEX_SUFFIX))
-        self.time_index.rename(self._path(TIME_INDEX_SUFFIX))
-        self.txn_index.rename(self._path(TXN_INDEX_SUFFIX))
-
-    def has_suffix(self, suffix: str) -> bool:
-        return self._suffix.endswith(suffix)
-
-    def update_directory(self, directory: str) -> None:
-        """The directory was renamed under us."""
-        self._directory = directory
-        self.offset_index.path = self._path(INDEX_SUFFIX)
-        self.time_index.path = self._path(TIME_INDEX_SUFFIX)
-        self.txn_index.path = self._path(TXN_INDEX_SUFFIX)
-
-    def delete(self) -> None:
-        """Remove all files that exist."""
-        self._close_log()
-        if self._files.exists(self.log_path):
-            self._files.remove(self.log_path)
-        self.offset_index.delete()
-        self.time_index.delete()
-        self.txn_index.delete()
-
     def close(self) -> None:
         """Add the last time index entry, write the indexes, close. It syncs nothing: flush first."""
         if self._max_timestamp != _NOT_LOADED:
@@ -417,28 +314,8 @@ class Segment:
         self._write_indexes()
         self.close_handlers()
 
-    def close_handlers(self) -> None:
-        """Let go of the files without writing: the disk has failed."""
-        self._close_log()
-        self.offset_index.release()
-        self.time_index.release()
-        self.txn_index.release()
-
     def __repr__(self) -> str:
         return f"Segment({self.log_path}, {self.size} bytes)"
-
-    def _path(self, kind: str) -> str:
-        return segment_path(self._directory, self.base_offset, kind, self._suffix)
-
-    def _create(self) -> None:
-        """The log first: an index without a log is swept up at the next start, a log without an index is recovered."""
-        self._file = self._files.open(self.log_path, create=True)
-        if self._file.size():
-            self._file.truncate(0)
-        self.offset_index.create()
-        self.time_index.create()
-        self.txn_index.delete()
-        self._load_max_timestamp()
 
     def _fits(self, offset: int) -> bool:
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
@@ -463,17 +340,3 @@ class Segment:
     def _add_last_time_entry(self) -> None:
         largest = self.max_timestamp_and_offset
         self.time_index.maybe_append(largest.timestamp, largest.offset, even_if_full=True)
-
-    def _write_indexes(self) -> None:
-        self.offset_index.write()
-        self.time_index.write()
-        self.txn_index.write()
-
-    def _truncate_log(self, size: int) -> None:
-        self.file.truncate(size)
-        self.size = size
-
-    def _close_log(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
