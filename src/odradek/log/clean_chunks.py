@@ -39,6 +39,7 @@ class Written(NamedTuple):
 
 def read_chunks(file: File, position: int, end: int, chunk_bytes: int) -> Iterator[list[Batch]]:
     """All batches from `position` to `end`, some at a time, each with its CRC checked."""
+    chunk_bytes = max(chunk_bytes, PREFIX_BYTES)
     while position < end:
         data = file.read(position, min(chunk_bytes, end - position))
         batches = list(read_batches(data))
@@ -67,18 +68,17 @@ def build_offset_map(
     files: FileSystem,
     offset_map: OffsetMap,
     hasher: KeyHasher,
-    max_keys: int,
     chunk_bytes: int,
     stats: CleanerStats,
 ) -> Iterator[int]:
-    """Yields the bytes read of each chunk. Ends early when `max_keys` are in the map."""
+    """Yields the bytes read of each chunk. Ends early when the map is full."""
     transactions = CleanedTransactions()
     transactions.add_aborted(plan.dirty_aborted)
     for source in plan.dirty_sources:
         file = files.open(source.path, writable=False)
         try:
             for batches in read_chunks(file, source.dirty_position, source.size_bytes, chunk_bytes):
-                full = _map_chunk(plan, batches, transactions, offset_map, hasher, max_keys, stats)
+                full = _map_chunk(plan, batches, transactions, offset_map, hasher, stats)
                 yield sum(batch.size_bytes for batch in batches)
                 if full:
                     return
@@ -94,7 +94,6 @@ def _map_chunk(
     transactions: CleanedTransactions,
     offset_map: OffsetMap,
     hasher: KeyHasher,
-    max_keys: int,
     stats: CleanerStats,
 ) -> bool:
     """Whether the map is full: the first keyed record that found no room ends it."""
@@ -113,10 +112,10 @@ def _map_chunk(
     digests = hasher.hash_ranges(rows.data, rows.key_starts[wanted], rows.key_lengths[wanted])
     position = 0
     while position < len(offsets):
-        room = max_keys - offset_map.size
+        room = offset_map.max_keys - offset_map.size
         if room <= 0:
             passed = [batch.last_offset for batch in batches if batch.last_offset < offsets[position]]
-            offset_map.latest_offset = max(offset_map.latest_offset, *passed[-1:])
+            offset_map.latest_offset = max([offset_map.latest_offset, *passed[-1:]])
             return True
         offset_map.put_many(digests[position : position + room], offsets[position : position + room])
         position += room

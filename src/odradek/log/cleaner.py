@@ -6,7 +6,7 @@ Three stages, so that a driver can put each where it belongs:
 * `Cleaning.steps`, in a worker: first the keys of the dirty section go into the offset map, then every segment from
   the start of the log is read again and what survives is written to a new segment with the suffix `.cleaned`. Sealed
   files are read and new files are written, nothing else is touched.
-* `swap`, on the loop, whenever the worker has finished a segment and hands out a `Swap`: the log takes the new segment
+* `Cleaning.swap`, on the loop, whenever the worker has finished a segment and hands out a `Swap`: the log takes the new segment
   in place of the old ones.
 
 `steps` is a generator and never waits: a `Pause` says how long the I/O limit wants it to wait, and may say 0; every
@@ -34,7 +34,7 @@ from odradek.log.clean_stats import CleanerStats
 from odradek.log.cleaner_plan import CleaningPlan, Source, group_sources
 from odradek.log.errors import storage_guard
 from odradek.log.names import CLEANED_SUFFIX, LOG_SUFFIX, parse_segment_file, segment_path
-from odradek.log.offset_map import BYTES_PER_SLOT, KeyHasher, OffsetMap
+from odradek.log.offset_map import KeyHasher, OffsetMap
 from odradek.log.segment import Segment
 from odradek.log.throttle import Throttle
 from odradek.log.unified_log import UnifiedLog
@@ -67,7 +67,7 @@ class Pause:
 
 @dataclass(slots=True)
 class Swap:
-    """A finished segment that should take the place of those with these base offsets; see `swap`."""
+    """A finished segment that should take the place of those with these base offsets; see `Cleaning.swap`."""
 
     cleaned: Segment
     replaced: tuple[int, ...]
@@ -103,21 +103,28 @@ class Cleaning:
     def is_aborted(self) -> bool:
         return self._aborted
 
+    def swap(self, step: Swap, log: UnifiedLog) -> None:
+        """On the loop: the log takes the cleaned segment, unless the round was aborted while it was on its way.
+
+        Old segments that retention removed meanwhile are left alone."""
+        if not self._aborted:
+            old = [segment for base_offset in step.replaced if (segment := log.segments.get(base_offset)) is not None]
+            log.replace_segments([step.cleaned], old)
+            step.done = True
+
     def steps(self) -> Iterator[Step]:
         plan = self.plan
         hasher = KeyHasher(self.seed)
-        memory_bytes = self.config.dedupe_buffer_size // self.config.threads
-        offsets = plan.first_uncleanable_offset - plan.first_dirty_offset
-        # Twice as many slots as there are offsets keep the probes short where memory allows it.
-        offset_map = OffsetMap(memory_bytes, slots_needed=2 * offsets + 1)
-        max_keys = int(memory_bytes // BYTES_PER_SLOT * self.config.io_buffer_load_factor)
-        check(max_keys > 1, "log.cleaner.dedupe.buffer.size has no room for a single key")
-        yield from self._paced(
-            build_offset_map(plan, self.files, offset_map, hasher, max_keys, self.config.chunk_bytes, self.stats)
+        offset_map = OffsetMap(
+            self.config.dedupe_buffer_size // self.config.threads,
+            self.config.io_buffer_load_factor,
+            most_keys=plan.first_uncleanable_offset - plan.first_dirty_offset,
         )
-        self.stats.buffer_utilization = offset_map.size / max_keys
+        chunk_bytes = self.config.chunk_bytes
+        yield from self._paced(build_offset_map(plan, self.files, offset_map, hasher, chunk_bytes, self.stats))
+        self.stats.buffer_utilization = offset_map.utilization
         end_offset = offset_map.latest_offset + 1
-        chunks = ChunkCleaner(plan, self.files, offset_map, hasher, self.config.chunk_bytes)
+        chunks = ChunkCleaner(plan, self.files, offset_map, hasher, chunk_bytes)
         sources = [source for source in plan.sources if source.base_offset < end_offset]
         config = plan.config
         for group in group_sources(
@@ -138,12 +145,12 @@ class Cleaning:
                 seal(cleaned, group[-1].modified_ms)
             self._check_aborted()
             yield step
+            self._check_aborted()
             check(step.done, "a cleaned segment must be swapped in before the next one is begun")
         finally:
             if not step.done:
                 with storage_guard(self.plan.log_dir, cleaned.log_path):
                     cleaned.delete()
-        self._check_aborted()
 
     def _new_segment(self, base_offset: int) -> Segment:
         """Leftovers of an earlier attempt are removed first."""
@@ -184,17 +191,10 @@ def seal(cleaned: Segment, modified_ms: int) -> None:
     cleaned.set_modified_ms(modified_ms)
 
 
-def swap(log: UnifiedLog, step: Swap) -> None:
-    """On the loop: the log takes the cleaned segment. Old ones that retention removed meanwhile are left alone."""
-    old = [segment for base_offset in step.replaced if (segment := log.segments.get(base_offset)) is not None]
-    log.replace_segments([step.cleaned], old)
-    step.done = True
-
-
 def run_steps(cleaning: Cleaning, log: UnifiedLog, pause: Callable[[int], None]) -> None:
     """The simplest driver: all stages in the calling thread."""
     for step in cleaning.steps():
         if isinstance(step, Swap):
-            swap(log, step)
+            cleaning.swap(step, log)
         elif step.ms:
             pause(step.ms)

@@ -140,6 +140,11 @@ class CleanerManager:
         self.abort_and_pause(tp)
         self.resume(tp)
 
+    def abort_all(self) -> None:
+        """The node stops: no round swaps anything in any more."""
+        for cleaning in self._running.values():
+            cleaning.abort()
+
     # -- checkpoints
 
     def checkpoint(self, tp: TopicPartition) -> int | None:

@@ -24,11 +24,13 @@ from contextlib import contextmanager
 from odradek.common.failures import Fault, check
 from odradek.common.ids import TopicPartition, uuid_to_text
 from odradek.common.ports import Clock, FileSystem
+from odradek.log import manager_checkpoints as checkpoints
 from odradek.log.cleaner import CleanerConfig
 from odradek.log.cleaner_manager import CleanerManager
 from odradek.log.config import LogConfig
 from odradek.log.errors import InconsistentTopicId, KafkaStorageError, StorageFault
 from odradek.log.log_dirs import LogDir, OpenedDirs
+from odradek.log.manager_load import Damaged, IsStray, Run, create_log, load_all, shutdown
 from odradek.log.manager_removal import Removals
 from odradek.log.manager_settings import ManagerSettings
 from odradek.log.names import (
@@ -36,7 +38,7 @@ from odradek.log.names import (
     marked_partition_dir,
     partition_dir,
 )
-from odradek.log.unified_log import UnifiedLog
+from odradek.log.unified_log import UnifiedLog, no_jitter
 
 Logs = dict[TopicPartition, UnifiedLog]
 
@@ -55,20 +57,24 @@ class LogManager:
         settings: ManagerSettings | None = None,
         cleaner_config: CleanerConfig | None = None,
         new_uuid: Callable[[], bytes],
+        roll_jitter_ms: Callable[[], int] = no_jitter,
     ) -> None:
-        """`new_uuid` draws 16 random bytes."""
+        """`new_uuid` draws 16 random bytes, `roll_jitter_ms` the jitter of a segment."""
         self.files = files
         self.clock = clock
         self.settings = settings or ManagerSettings()
         self.default_config = default_config
         self.topic_configs = dict(topic_configs or {})
         self.new_uuid = new_uuid
+        self.roll_jitter_ms = roll_jitter_ms
         self.live: dict[str, LogDir] = {directory.path: directory for directory in opened.live}
         #: Why each directory that is not live is not.
         self.offline: dict[str, str] = dict(opened.offline)
         self.current: Logs = {}
         self.future: Logs = {}
         self.stray: Logs = {}
+        #: Partitions that were found damaged at the start; see `manager_load`.
+        self.damaged: dict[TopicPartition, Damaged] = {}
         self.removals = Removals(clock)
         #: Directories in which every log was loaded, so that a stop may call itself clean.
         self.loaded: dict[str, bool] = {}
@@ -77,6 +83,16 @@ class LogManager:
         self._on_offline: list[Callable[[str, tuple[TopicPartition, ...]], None]] = []
         config = cleaner_config or CleanerConfig()
         self.cleaner = CleanerManager(files, clock, config, self.current, list(self.live), new_uuid)
+
+    # -- start and stop
+
+    def load_all(self, run: Run = map, is_stray: IsStray | None = None) -> None:
+        """Load every log; `run` may be the `map` of a thread pool."""
+        load_all(self, run, is_stray)
+
+    def shutdown(self, broker_epoch: int = -1, run: Run = map) -> None:
+        """Flush and close every log, write the checkpoints, mark the stop as clean."""
+        shutdown(self, broker_epoch, run)
 
     # -- finding
 
@@ -151,6 +167,23 @@ class LogManager:
             except StorageFault as fault:
                 self.fail_dir(fault)
 
+    # -- checkpoints of one directory
+
+    def write_recovery_points(self, log_dir: str) -> None:
+        kept = {tp: damaged.job.recovery_point for tp, damaged in self._damaged_in(log_dir)}
+        checkpoints.write_recovery_points(self.files, log_dir, self.logs_in(log_dir), kept)
+
+    def write_log_starts(self, log_dir: str) -> None:
+        kept = {tp: damaged.job.log_start_offset for tp, damaged in self._damaged_in(log_dir)}
+        checkpoints.write_log_starts(self.files, log_dir, self.logs_in(log_dir), kept)
+
+    def write_high_watermarks(self, log_dir: str) -> None:
+        kept = {tp: damaged.job.high_watermark or 0 for tp, damaged in self._damaged_in(log_dir)}
+        checkpoints.write_high_watermarks(self.files, log_dir, self.logs_in(log_dir), kept)
+
+    def _damaged_in(self, log_dir: str) -> list[tuple[TopicPartition, Damaged]]:
+        return [(tp, damaged) for tp, damaged in self.damaged.items() if damaged.job.log_dir == log_dir]
+
     # -- creating
 
     def prefer_dir(self, tp: TopicPartition, log_dir: str) -> None:
@@ -178,6 +211,8 @@ class LogManager:
         """A log that should exist (`is_new` False) is not made while a directory is offline: it may be in there."""
         log = self.log(tp, is_future=is_future)
         if log is None:
+            if tp in self.damaged:
+                raise KafkaStorageError(f"{tp} is damaged: {self.damaged[tp].reason}")
             if not is_new and self.offline:
                 raise KafkaStorageError(f"{tp} may be in one of the offline log directories {', '.join(self.offline)}")
             log = self._create(tp, topic_id, is_future, directory_id)

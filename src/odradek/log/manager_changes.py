@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from odradek.common.ids import TopicPartition
-from odradek.log import manager_checkpoints as checkpoints
 from odradek.log.config import LogConfig
 from odradek.log.errors import KafkaStorageError, StorageFault
 from odradek.log.names import DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX, marked_partition_dir, partition_dir
@@ -100,7 +99,7 @@ def truncate_to(manager: LogManager, offsets: Mapping[TopicPartition, int], *, i
                 manager.cleaner.resume(tp)
     with manager.watched():
         for log_dir in touched:
-            checkpoints.write_recovery_points(manager.files, log_dir, manager.logs_in(log_dir))
+            manager.write_recovery_points(log_dir)
 
 
 def truncate_fully_and_start_at(
@@ -121,7 +120,7 @@ def truncate_fully_and_start_at(
             log.truncate_fully_and_start_at(offset, log_start_offset)
             if not is_future:
                 manager.cleaner.truncate_checkpoint(log)
-            checkpoints.write_recovery_points(manager.files, log.log_dir, manager.logs_in(log.log_dir))
+            manager.write_recovery_points(log.log_dir)
     finally:
         if not is_future:
             manager.cleaner.resume(tp)
@@ -144,9 +143,8 @@ def update_default_config(manager: LogManager, config: LogConfig) -> None:
 
 def checkpoint_dir(manager: LogManager, log_dir: str) -> None:
     """After a log has left the directory: the checkpoints must not speak of it any more."""
-    logs = manager.logs_in(log_dir)
-    checkpoints.write_recovery_points(manager.files, log_dir, logs)
-    checkpoints.write_log_starts(manager.files, log_dir, logs)
+    manager.write_recovery_points(log_dir)
+    manager.write_log_starts(log_dir)
 
 
 def _reconfigure(manager: LogManager, logs: Iterable[UnifiedLog]) -> None:

@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from odradek.log.unified_log import UnifiedLog
 
 Logs = Mapping[TopicPartition, "UnifiedLog"]
+#: What a checkpoint says of partitions that have no log in memory.
+Offsets = Mapping[TopicPartition, int]
 
 
-def write_recovery_points(files: FileSystem, log_dir: str, logs: Logs) -> None:
-    _write(files, log_dir, RECOVERY_POINT_CHECKPOINT, logs, lambda log: log.recovery_point)
+def write_recovery_points(files: FileSystem, log_dir: str, logs: Logs, kept: Offsets) -> None:
+    _write(files, log_dir, RECOVERY_POINT_CHECKPOINT, logs, kept, lambda log: log.recovery_point)
 
 
-def write_log_starts(files: FileSystem, log_dir: str, logs: Logs) -> None:
-    _write(files, log_dir, LOG_START_CHECKPOINT, logs, _moved_start)
+def write_log_starts(files: FileSystem, log_dir: str, logs: Logs, kept: Offsets) -> None:
+    _write(files, log_dir, LOG_START_CHECKPOINT, logs, kept, _moved_start)
 
 
-def write_high_watermarks(files: FileSystem, log_dir: str, logs: Logs) -> None:
-    _write(files, log_dir, REPLICATION_CHECKPOINT, logs, lambda log: log.high_watermark)
+def write_high_watermarks(files: FileSystem, log_dir: str, logs: Logs, kept: Offsets) -> None:
+    _write(files, log_dir, REPLICATION_CHECKPOINT, logs, kept, lambda log: log.high_watermark)
 
 
 def read_or_empty(files: FileSystem, log_dir: str, name: str) -> dict[TopicPartition, int]:
@@ -51,9 +53,15 @@ def _moved_start(log: UnifiedLog) -> int | None:
 
 
 def _write(
-    files: FileSystem, log_dir: str, name: str, logs: Logs, offset_of: Callable[[UnifiedLog], int | None]
+    files: FileSystem,
+    log_dir: str,
+    name: str,
+    logs: Logs,
+    kept: Offsets,
+    offset_of: Callable[[UnifiedLog], int | None],
 ) -> None:
-    offsets = {tp: offset for tp, log in logs.items() if (offset := offset_of(log)) is not None}
+    offsets = dict(kept)
+    offsets |= {tp: offset for tp, log in logs.items() if (offset := offset_of(log)) is not None}
     path = f"{log_dir}/{name}"
     with storage_guard(log_dir, path):
         write_offset_checkpoint(files, path, offsets)

@@ -4,7 +4,7 @@
 or remove much are offered in parts as well, so that a driver can do the slow part in a worker:
 
 * flush: `flushes` gives pairs of a log and a plan; `plan.run()` in a worker, `log.finish_flush(plan)` on the loop.
-* cleaning: `manager.cleaner.next_round()`, its `steps()` in a worker, `swap` and `finish_round` on the loop.
+* cleaning: `manager.cleaner.next_round()`, its `steps()` in a worker, `swap` (of each `Swap`) and `finish_round` on the loop.
 * removal: `take_removals`, each `run()` in a worker.
 
 As jobs of the schedule they do all of it in the calling thread, which is what tests and the simulator want.
@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from odradek.common.failures import ApiError, Fault
-from odradek.log import manager_checkpoints as checkpoints
 from odradek.log.cleaner import Cleaning, CleaningAborted, run_steps
 from odradek.log.errors import StorageFault
 from odradek.log.flush import FlushPlan
@@ -151,24 +150,20 @@ def _flush(manager: LogManager, plans: Iterable[tuple[UnifiedLog, FlushPlan]]) -
 
 
 def write_recovery_points(manager: LogManager) -> None:
-    _in_each_dir(manager, lambda log_dir: checkpoints.write_recovery_points(*_dir_args(manager, log_dir)))
+    _in_each_dir(manager, manager.write_recovery_points)
 
 
 def write_log_starts(manager: LogManager) -> None:
-    _in_each_dir(manager, lambda log_dir: checkpoints.write_log_starts(*_dir_args(manager, log_dir)))
+    _in_each_dir(manager, manager.write_log_starts)
 
 
 def write_high_watermarks(manager: LogManager) -> None:
-    _in_each_dir(manager, lambda log_dir: checkpoints.write_high_watermarks(*_dir_args(manager, log_dir)))
+    _in_each_dir(manager, manager.write_high_watermarks)
 
 
 def expire_producers(manager: LogManager) -> None:
     for log in manager.all_logs():
         log.expire_producers()
-
-
-def _dir_args(manager: LogManager, log_dir: str) -> tuple[checkpoints.FileSystem, str, checkpoints.Logs]:
-    return manager.files, log_dir, manager.logs_in(log_dir)
 
 
 def _in_each_dir(manager: LogManager, action: Callable[[str], None]) -> None:

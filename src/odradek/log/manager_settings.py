@@ -16,5 +16,6 @@ class ManagerSettings:
     producer_id_expiration_ms: int = 24 * 60 * 60 * 1000
     producer_id_expiration_check_interval_ms: int = 10 * 60 * 1000
     transaction_max_timeout_ms: int = 15 * 60 * 1000
+    transaction_partition_verification_enable: bool = True
     #: Not a setting of Kafka's, which flushes a rolled segment at once in its own scheduler thread.
     flush_after_roll_check_ms: int = 1_000
