@@ -1,5 +1,6 @@
-"""A data directory of 4 MiB fills up, ten times: the producer is told, the other directory goes on, nothing acknowledged
-is lost once there is room again."""
+"""A data directory of 4 MiB fills up, ten times.
+
+The producer is told, the other directory goes on, and nothing acknowledged is lost once there is room again."""
 
 import ctypes
 import os
