@@ -26,7 +26,7 @@ from odradek.records.errors import CorruptRecord
 
 
 class Chain(NamedTuple):
-    """How far the batches of a file hang together, and what is wrong behind that (empty: nothing)."""
+    """How far the batches of a file hang together, and what is wrong there (empty: nothing)."""
 
     valid_bytes: int
     next_offset: int
@@ -37,9 +37,13 @@ def walk_chain(data: memoryview, base_offset: int, *, check_below: int = 0, dens
     """`data` is all of the segment that starts at `base_offset`.
 
     CRCs are checked for batches that begin below `check_below`. From `dense_from` on an offset that is left out is a
-    break too: only compaction leaves offsets out."""
+    break too: only compaction leaves offsets out.
+
+    Where offsets run backwards, one of two batches is wrong. If the earlier one had left offsets out, and the later one,
+    whose CRC holds, would fit there, it is the earlier one's offset that is damaged: the chain ends before that."""
     position, end = 0, len(data)
     next_offset, epoch = base_offset, -1
+    before_gap: Chain | None = None
     while position < end:
         if end - position < PREFIX_BYTES:
             return Chain(position, next_offset, f"{end - position} bytes are too few for a batch")
@@ -61,10 +65,22 @@ def walk_chain(data: memoryview, base_offset: int, *, check_below: int = 0, dens
                 return Chain(position, next_offset, error.message)
             base, last, batch_epoch, after = old.base_offset, old.last_offset, epoch, position + old.size_bytes
         if base < next_offset or last < base:
-            return Chain(position, next_offset, f"offsets {base} to {last} where {next_offset} or later was expected")
+            reason = f"offsets {base} to {last} where {next_offset} or later was expected"
+            if before_gap is not None and before_gap.next_offset <= base <= last and _is_sound(data, position):
+                return before_gap._replace(reason=f"an offset that is too large: {reason} behind it")
+            return Chain(position, next_offset, reason)
         if batch_epoch < epoch:
             return Chain(position, next_offset, f"leader epoch {batch_epoch} after {epoch}")
-        if base > next_offset and dense_from is not None and next_offset >= dense_from:
+        if base > next_offset and dense_from is not None and last >= dense_from:
             return Chain(position, next_offset, f"offset {base} where {next_offset} was expected")
+        before_gap = Chain(position, next_offset, "") if base > next_offset else None
         position, next_offset, epoch = after, last + 1, batch_epoch
     return Chain(position, next_offset, "")
+
+
+def _is_sound(data: memoryview, position: int) -> bool:
+    try:
+        read_batch(data, position).check()
+    except CorruptRecord:
+        return False
+    return True

@@ -20,6 +20,7 @@ from odradek.log.segment_recovery import Recovery, recover_segment
 from odradek.log.segment_scan import scan_batches
 from odradek.log.unified_log_segments import Segments
 from odradek.log.views import CorruptLog
+from odradek.records.errors import CorruptRecord
 
 
 @dataclass(slots=True)
@@ -77,14 +78,31 @@ def load_segments(loading: Loading, epochs: EpochCache) -> Segments:
     segments = Segments()
     for base_offset in base_offsets:
         segment = open_segment(loading, base_offset)
-        try:
-            segment.sanity_check()
-        except CorruptIndex as damage:
-            loading.repairs.append(f"rebuilt the indexes of {segment.log_path}: {damage.reason}")
-            if loading.clean_shutdown or base_offset < recovered_from:  # else recovery rebuilds them anyway
+        if loading.clean_shutdown or base_offset < recovered_from:  # recovery rebuilds the others anyway
+            reason = _index_damage(segment)
+            if reason:
+                loading.repairs.append(f"rebuilt the indexes of {segment.log_path}: {reason}")
                 _rebuild_indexes(loading, segments, segment, epochs)
         segments.add(segment)
     return segments
+
+
+def _index_damage(segment: Segment) -> str:
+    """Why the indexes of a segment cannot be used; empty if they can. Cheap, as it is asked of every segment.
+
+    A segment that was closed has its largest timestamp in the time index. An index that claims nothing was lost, or
+    came back empty from the disk."""
+    try:
+        segment.sanity_check()
+    except CorruptIndex as damage:
+        return damage.reason
+    if segment.size == 0 or segment.time_index.last_entry.timestamp > 0:
+        return ""
+    try:
+        first = segment.first_batch_timestamp()
+    except CorruptRecord:
+        return ""  # for the reader, or the recovery, to find
+    return "the time index has no entry" if first is not None and first > 0 else ""
 
 
 def _rebuild_indexes(loading: Loading, before: Segments, segment: Segment, epochs: EpochCache) -> None:
