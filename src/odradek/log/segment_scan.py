@@ -72,10 +72,14 @@ def scan_batches(file: File, position: int, end: int) -> Iterator[ScannedBatch]:
         position += size_bytes
 
 
-def find_batch(file: File, position: int, end: int, offset: int) -> BatchPosition | None:
+def find_batch(file: File, position: int, end: int, offset: int, starts_by: int | None = None) -> BatchPosition | None:
     """The first whole batch from `position` on whose last offset is `offset` or more. The hot one: every fetch walks
-    here, so it unpacks three numbers a batch and builds nothing on the way."""
+    here, so it unpacks three numbers a batch and builds nothing on the way.
+
+    `starts_by`: an index entry says that the first batch begins at this offset or before. `CorruptRecord` if not."""
     chunk, start = b"", position
+    if starts_by is not None and position + PREFIX_BYTES > end:
+        raise CorruptRecord(f"{file.path}:{position}: an index entry points behind the end, {end}")
     while position + PREFIX_BYTES <= end:
         at = position - start
         if at + HEADER_BYTES > len(chunk):
@@ -88,7 +92,11 @@ def find_batch(file: File, position: int, end: int, offset: int) -> BatchPositio
             base, _, _, _, _, _, delta, _, _, _, _, _, _ = header_at(chunk, at)
             last = base + delta
         else:
-            last = _OFFSET_AND_LENGTH.unpack_from(chunk, at)[0]
+            base = last = _OFFSET_AND_LENGTH.unpack_from(chunk, at)[0]
+        if starts_by is not None:
+            if not 0 <= base <= starts_by:
+                raise CorruptRecord(f"{file.path}:{position}: offset {base}, but its index entry says {starts_by}")
+            starts_by = None
         if last >= offset:
             if not is_v2:
                 base = batch_at(file, position, size_bytes).base_offset
