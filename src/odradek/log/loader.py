@@ -40,8 +40,8 @@ from odradek.log.names import DELETE_DIR_SUFFIX, parse_partition_dir
 from odradek.log.unified_log import UnifiedLog, no_jitter
 from odradek.log.unified_log_segments import Segments
 
-#: A split leaves segments that fit, so one more round than there are segments can never be needed; this is far beyond.
-_MAX_ROUNDS = 10_000
+#: Each round splits one segment into ones that fit, and old cleaners left few such: more than this is a mistake.
+_MAX_ROUNDS = 100
 
 
 @dataclass(frozen=True, slots=True)

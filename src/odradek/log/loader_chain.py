@@ -24,6 +24,9 @@ from odradek.records.batch import (
 )
 from odradek.records.errors import CorruptRecord
 
+#: Larger than any offset.
+END_OF_FILE = 2**63
+
 
 class Chain(NamedTuple):
     """How far the batches of a file hang together, and what is wrong there (empty: nothing)."""
@@ -33,18 +36,18 @@ class Chain(NamedTuple):
     reason: str
 
 
-def walk_chain(data: memoryview, base_offset: int, *, check_below: int = 0, dense_from: int | None = None) -> Chain:
-    """`data` is all of the segment that starts at `base_offset`.
+def walk_chain(data: memoryview, base_offset: int, *, until: int = END_OF_FILE, dense: bool = False) -> Chain:
+    """`data` is all of the segment that starts at `base_offset`; it is walked up to offset `until`.
 
-    CRCs are checked for batches that begin below `check_below`. From `dense_from` on an offset that is left out is a
-    break too: only compaction leaves offsets out.
+    In a `dense` log, one that was never compacted, offsets that are left out and reach to `until` are a break: that
+    offset was once the end of the log, so a batch ended there.
 
-    Where offsets run backwards, one of two batches is wrong. If the earlier one had left offsets out, and the later one,
-    whose CRC holds, would fit there, it is the earlier one's offset that is damaged: the chain ends before that."""
+    Where offsets run backwards, one of two batches is wrong. If the earlier one had left offsets out, and the later
+    one, whose CRC holds, would fit there, it is the earlier one's offset that is damaged: the chain ends before it."""
     position, end = 0, len(data)
     next_offset, epoch = base_offset, -1
     before_gap: Chain | None = None
-    while position < end:
+    while position < end and (next_offset < until or before_gap is not None):
         if end - position < PREFIX_BYTES:
             return Chain(position, next_offset, f"{end - position} bytes are too few for a batch")
         if data[position + MAGIC_AT] == MAGIC_V2 and end - position >= HEADER_BYTES:
@@ -53,14 +56,13 @@ def walk_chain(data: memoryview, base_offset: int, *, check_below: int = 0, dens
             if length + OVERHEAD_BYTES < HEADER_BYTES or after > end:
                 reason = f"a batch of length {length} does not fit the {end - position} bytes that are left"
                 return Chain(position, next_offset, reason)
-            if base < check_below and crc32c(data[position + ATTRIBUTES_AT : after]) != crc:
+            if crc32c(data[position + ATTRIBUTES_AT : after]) != crc:
                 return Chain(position, next_offset, f"the CRC of the batch at offset {base} does not hold")
             last = base + delta
         else:
             try:
                 old = read_batch(data, position)
-                if old.base_offset < check_below:
-                    old.check()
+                old.check()
             except CorruptRecord as error:
                 return Chain(position, next_offset, error.message)
             base, last, batch_epoch, after = old.base_offset, old.last_offset, epoch, position + old.size_bytes
@@ -71,7 +73,7 @@ def walk_chain(data: memoryview, base_offset: int, *, check_below: int = 0, dens
             return Chain(position, next_offset, reason)
         if batch_epoch < epoch:
             return Chain(position, next_offset, f"leader epoch {batch_epoch} after {epoch}")
-        if base > next_offset and dense_from is not None and last >= dense_from:
+        if base > next_offset and dense and last >= until:
             return Chain(position, next_offset, f"offset {base} where {next_offset} was expected")
         before_gap = Chain(position, next_offset, "") if base > next_offset else None
         position, next_offset, epoch = after, last + 1, batch_epoch

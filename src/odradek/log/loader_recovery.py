@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from odradek.log.epoch_cache import EpochCache
-from odradek.log.errors import InvalidOffset
+from odradek.log.errors import SegmentOverflow
+from odradek.log.index_file import MAX_RELATIVE_OFFSET
+from odradek.log.loader_chain import walk_chain
 from odradek.log.loader_files import remove_segment_files
-from odradek.log.loader_segments import Loading, chain_of, open_segment, recover_one
+from odradek.log.loader_segments import Loading, open_segment, recover_one
 from odradek.log.segment import Segment
+from odradek.log.segment_scan import scan_batches
 from odradek.log.unified_log_segments import Segments
 from odradek.log.views import CorruptLog
 from odradek.records.errors import CorruptRecord
@@ -61,24 +64,68 @@ def _recover_unflushed(loading: Loading, segments: Segments, epochs: EpochCache)
 def _recover_segment(loading: Loading, known: Segments, segment: Segment, epochs: EpochCache) -> bool:
     """Whether something was cut away. Raises `CorruptLog`, before anything is changed, if that had to be below the
     recovery point."""
-    chain = chain_of(loading, segment)
-    if chain.reason and chain.next_offset < loading.recovery_point:
-        raise CorruptLog(segment.log_path, chain.valid_bytes, chain.reason)
-    is_cut = False
-    if chain.reason:
-        loading.repairs.append(f"cut {segment.log_path} at {chain.valid_bytes}: {chain.reason}")
-        segment.file.truncate(chain.valid_bytes)
-        segment.size = chain.valid_bytes
-        is_cut = True
+    _check_flushed(loading, segment)
     try:
         recovery = recover_one(loading, known, segment, epochs)
-    except InvalidOffset as damage:
-        loading.repairs.append(f"emptied {segment.log_path}: {damage.reason}")
-        segment.truncate_to(segment.base_offset, loading.clock.wall_ms())
+    except SegmentOverflow:
+        if not _cut_overflow(loading, segment):
+            raise
+        recover_one(loading, known, segment, epochs)
         return True
     if recovery.damage is not None:
         loading.repairs.append(f"cut {recovery.damage}: {recovery.truncated_bytes} bytes")
-    return is_cut or recovery.truncated_bytes > 0
+    return _cut_stray_tail(loading, segment) or recovery.truncated_bytes > 0
+
+
+def _check_flushed(loading: Loading, segment: Segment) -> None:
+    """What lies below the recovery point must be whole: recovery would cut it if it were not."""
+    if segment.base_offset >= loading.recovery_point:
+        return
+    chain = walk_chain(
+        loading.files.map_file(segment.log_path),
+        segment.base_offset,
+        until=loading.recovery_point,
+        dense=not loading.config.compact,
+    )
+    if chain.reason and chain.next_offset < loading.recovery_point:
+        raise CorruptLog(segment.log_path, chain.valid_bytes, chain.reason)
+
+
+def _cut_overflow(loading: Loading, segment: Segment) -> bool:
+    """An offset far beyond its segment is the work of an old cleaner, and the segment is to be split, only if the log
+    is compacted and its offsets ascend. Else it is damage, and ends the log."""
+    chain = walk_chain(loading.files.map_file(segment.log_path), segment.base_offset)
+    if loading.config.compact and not chain.reason:
+        return False
+    batches = scan_batches(segment.file, 0, segment.size)
+    limit = segment.base_offset + MAX_RELATIVE_OFFSET
+    position = next((batch.position for batch in batches if batch.last_offset > limit), chain.valid_bytes)
+    position = min(position, chain.valid_bytes)
+    loading.repairs.append(f"cut {segment.log_path} at {position}: an offset beyond the reach of the segment")
+    segment.file.truncate(position)
+    segment.size = position
+    return True
+
+
+def _cut_stray_tail(loading: Loading, segment: Segment) -> bool:
+    """Base offsets are covered by no CRC. One that became too large makes the batches behind it look wrong; those are
+    cut by now, and it stands at the end, behind a gap. Only compaction leaves gaps, so elsewhere it is cut too."""
+    if loading.config.compact:
+        return False
+    index = segment.offset_index
+    start = index.entry(index.entry_count - 2).position if index.entry_count >= 2 else 0
+    expected = segment.base_offset if start == 0 else None
+    last = None
+    for batch in scan_batches(segment.file, start, segment.size):
+        expected = expected if last is None else last.last_offset + 1
+        last = batch
+    if last is None or expected is None or last.base_offset <= expected or expected < loading.recovery_point:
+        return False
+    loading.repairs.append(
+        f"cut {segment.log_path} at {last.position}: offset {last.base_offset} where {expected} was expected"
+    )
+    segment.truncate_to(expected, loading.clock.wall_ms())
+    return True
 
 
 def _drop(loading: Loading, segments: Segments, dropped: list[Segment]) -> None:

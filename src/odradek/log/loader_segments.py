@@ -10,7 +10,7 @@ from odradek.common.ports import Clock, FileSystem
 from odradek.log.config import LogConfig
 from odradek.log.epoch_cache import EpochCache
 from odradek.log.errors import CorruptIndex
-from odradek.log.loader_chain import Chain, walk_chain
+from odradek.log.loader_chain import walk_chain
 from odradek.log.loader_files import segment_files
 from odradek.log.loader_producers import rebuild_producers
 from odradek.log.names import CLEANED_SUFFIX, LOG_SUFFIX, SWAP_SUFFIX
@@ -107,20 +107,10 @@ def _index_damage(segment: Segment) -> str:
 
 def _rebuild_indexes(loading: Loading, before: Segments, segment: Segment, epochs: EpochCache) -> None:
     """Of a segment that was synced: walking it for its indexes must not cut anything off."""
-    chain = walk_chain(loading.files.map_file(segment.log_path), segment.base_offset, check_below=2**63)
+    chain = walk_chain(loading.files.map_file(segment.log_path), segment.base_offset)
     if chain.reason:
         raise CorruptLog(segment.log_path, chain.valid_bytes, chain.reason)
     recover_one(loading, before, segment, epochs)
-
-
-def chain_of(loading: Loading, segment: Segment) -> Chain:
-    """Where the batches of a segment stop hanging together."""
-    return walk_chain(
-        loading.files.map_file(segment.log_path),
-        segment.base_offset,
-        check_below=loading.recovery_point,
-        dense_from=None if loading.config.compact else loading.recovery_point,
-    )
 
 
 def recover_one(loading: Loading, before: Segments, segment: Segment, epochs: EpochCache) -> Recovery:
