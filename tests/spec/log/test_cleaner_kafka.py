@@ -1,7 +1,7 @@
 """Our cleaner against Apache Kafka's: the same segments in, the same bytes out.
 
-`compacted-0` of the vectors was cleaned by Apache Kafka; its `.deleted` files are the segments as they were before. They
-are put back, cleaned by us with the clock as it stood, and compared with what Kafka made of them.
+`compacted-0` of the vectors was cleaned by Apache Kafka; its `.deleted` files are the segments as they were before.
+They are put back, cleaned by us with the clock as it stood, and compared with what Kafka made of them.
 """
 
 import shutil
@@ -107,6 +107,14 @@ def test_kafkas_own_tool_reads_what_we_cleaned(clean_data: Path, tmp_path: Path)
         paths += [str(path) for path in sorted(partition.glob("*.txnindex"))]
     text = dump_log_segments("--deep-iteration", "--print-data-log", "--files", ",".join(paths))
     assert text.count("Dumping ") == len(paths)
-    for complaint in ("isvalid: false", "Exception", "Mismatches", "mismatch", "Indexed offset", "out of order", "orrupt"):
+    for complaint in (
+        "isvalid: false",
+        "Exception",
+        "Mismatches",
+        "mismatch",
+        "Indexed offset",
+        "out of order",
+        "orrupt",
+    ):
         assert complaint not in text, complaint
     assert text.count("magic: 2") > 10
