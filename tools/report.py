@@ -24,7 +24,7 @@ def format_value(value: object) -> str:
         return str(value)
     if isinstance(value, int):
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def format_row(name: str, values: Mapping[str, object]) -> str:
