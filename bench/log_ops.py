@@ -202,6 +202,7 @@ def recovery_row() -> Row:
             log.append_as_leader(source.next(), 0)
         size = log.size_bytes
         paths = [segment.log_path for segment in log.segments]
+        log.flush()  # or the disk is still busy with it while we measure
         log.close()
         floor = [timed_us(lambda: read_and_check(paths)) for _ in range(3)]
         spent = [timed_us(lambda: open_log(directory, options=LogOptions()).close_handlers()) for _ in range(3)]
