@@ -163,3 +163,10 @@ def test_a_directory_that_fails_is_cleaned_no_more(bench: Bench) -> None:
     bench.manager.drop_dir("/data")
     assert cleaning.is_aborted
     assert bench.manager.next_round() is None
+
+
+def test_the_io_limit_changes_at_once(bench: Bench) -> None:
+    cleaning = bench.begin()
+    bench.manager.reconfigure(CleanerConfig(io_max_bytes_per_second=1000))
+    assert cleaning.throttle.bytes_per_second == 1000
+    assert bench.begin().config.io_max_bytes_per_second == 1000

@@ -497,6 +497,14 @@ def test_a_directory_that_fails_while_loading_is_offline(node: Node) -> None:
     assert list(manager.offline) == ["/d3"]
 
 
+def test_a_directory_that_fails_at_the_first_look_is_offline(node: Node) -> None:
+    node.create("topic")
+    node.manager.cleaner.set_checkpoint("/d2", tp("topic"), 0)
+    node.manager.shutdown()
+    node.disk.fail(errno.EIO, kind="read", path="/d2/cleaner-offset-checkpoint", times=None)
+    assert list(node.start().offline) == ["/d2"]
+
+
 def test_the_last_directory_takes_the_node_with_it() -> None:
     node = Node(dirs=("/d1",))
     node.fill(node.create("topic"), "value")
