@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from odradek.log.epoch_cache import EpochCache
+from odradek.log.chain import walk_chain
+from odradek.log.epoch_cache import END_OF_OFFSETS, EpochCache
 from odradek.log.errors import SegmentOverflow
 from odradek.log.index_file import MAX_RELATIVE_OFFSET
-from odradek.log.loader_chain import walk_chain
 from odradek.log.loader_files import remove_segment_files
 from odradek.log.loader_segments import Loading, open_segment, recover_one
 from odradek.log.segment import Segment
+from odradek.log.segment_recovery import Recovery
 from odradek.log.segment_scan import scan_batches
 from odradek.log.unified_log_segments import Segments
 from odradek.log.views import CorruptLog
@@ -17,7 +18,7 @@ from odradek.records.errors import CorruptRecord
 
 def recover_log(loading: Loading, segments: Segments, epochs: EpochCache) -> int:
     """Make `segments` sound, and not empty; the log end offset."""
-    if not loading.clean_shutdown and len(segments):
+    if len(segments) and (not loading.clean_shutdown or _is_doubtful(loading, segments.active)):
         _recover_unflushed(loading, segments, epochs)
     if len(segments):
         end_offset = _end_offset(segments.active)
@@ -32,6 +33,15 @@ def recover_log(loading: Loading, segments: Segments, epochs: EpochCache) -> int
     return loading.log_start_offset
 
 
+def _is_doubtful(loading: Loading, active: Segment) -> bool:
+    """A clean stop leaves the recovery point at the end. If the log ends elsewhere now, it is not what was left."""
+    end_offset, recovery_point = _end_offset(active), loading.recovery_point
+    if recovery_point in (0, end_offset):  # 0: the checkpoint says nothing about this log
+        return False
+    loading.repairs.append(f"checked {active.log_path}: it ends at {end_offset}, but was left at {recovery_point}")
+    return True
+
+
 def _end_offset(active: Segment) -> int:
     try:
         return active.read_next_offset()
@@ -42,48 +52,61 @@ def _end_offset(active: Segment) -> int:
 def _recover_unflushed(loading: Loading, segments: Segments, epochs: EpochCache) -> None:
     """Segment by segment. The first that had to be cut ends the log; those behind it go.
 
-    So they do behind a segment that ends early without being torn: its last writes never reached the disk. A compacted
-    log leaves such gaps itself, so there they mean nothing."""
-    unflushed = segments.between(loading.recovery_point, 2**63)
+    So they do behind a segment that ends early without being torn: its last writes never reached the disk. A log that
+    was compacted has such gaps, and shows them in its segments too; there they mean nothing."""
+    unflushed = segments.between(loading.recovery_point, END_OF_OFFSETS)
     known = Segments()
     for segment in segments:
         if segment not in unflushed:
             known.add(segment)
+    has_gaps = loading.config.compact
     for index, segment in enumerate(unflushed):
-        is_cut = _recover_segment(loading, known, segment, epochs)
-        known.add(segment)
         behind = unflushed[index + 1 :]
+        recovered = _recover_segment(loading, known, segment, epochs, behind[0] if behind else None, has_gaps)
         if not behind:
             return
-        ends_early = not loading.config.compact and _end_offset(segment) < behind[0].base_offset
+        is_cut, shows_gaps = recovered
+        has_gaps = has_gaps or shows_gaps
+        known.add(segment)
+        ends_early = not has_gaps and _end_offset(segment) < behind[0].base_offset
         if is_cut or ends_early:
             _drop(loading, segments, behind)
             return
 
 
-def _recover_segment(loading: Loading, known: Segments, segment: Segment, epochs: EpochCache) -> bool:
-    """Whether something was cut away. Raises `CorruptLog`, before anything is changed, if that had to be below the
-    recovery point."""
-    _check_flushed(loading, segment)
+def _recover_segment(
+    loading: Loading,
+    known: Segments,
+    segment: Segment,
+    epochs: EpochCache,
+    behind: Segment | None,
+    has_gaps: bool,
+) -> tuple[bool, bool]:
+    """Whether something was cut away, and whether offsets were left out. Raises `CorruptLog`, before anything is
+    changed, if that had to be below the recovery point."""
+    _check_flushed(loading, segment, epochs)
     try:
-        recovery = recover_one(loading, known, segment, epochs)
+        recovery = recover_one(loading, known, segment, epochs, behind)
     except SegmentOverflow:
         if not _cut_overflow(loading, segment):
             raise
         recover_one(loading, known, segment, epochs)
-        return True
+        return True, False
     if recovery.damage is not None:
         loading.repairs.append(f"cut {recovery.damage}: {recovery.truncated_bytes} bytes")
-    return _cut_stray_tail(loading, segment) or recovery.truncated_bytes > 0
+    shows_gaps = recovery.gaps > (recovery.gap_at is not None)
+    is_cut = _cut_stray_tail(loading, segment, recovery, has_gaps or shows_gaps)
+    return is_cut or recovery.truncated_bytes > 0, shows_gaps
 
 
-def _check_flushed(loading: Loading, segment: Segment) -> None:
+def _check_flushed(loading: Loading, segment: Segment, epochs: EpochCache) -> None:
     """What lies below the recovery point must be whole: recovery would cut it if it were not."""
     if segment.base_offset >= loading.recovery_point:
         return
     chain = walk_chain(
         loading.files.map_file(segment.log_path),
         segment.base_offset,
+        epochs,
         until=loading.recovery_point,
         dense=not loading.config.compact,
     )
@@ -107,24 +130,15 @@ def _cut_overflow(loading: Loading, segment: Segment) -> bool:
     return True
 
 
-def _cut_stray_tail(loading: Loading, segment: Segment) -> bool:
+def _cut_stray_tail(loading: Loading, segment: Segment, recovery: Recovery, has_gaps: bool) -> bool:
     """Base offsets are covered by no CRC. One that became too large makes the batches behind it look wrong; those are
-    cut by now, and it stands at the end, behind a gap. Only compaction leaves gaps, so elsewhere it is cut too."""
-    if loading.config.compact:
+    cut by now, and it stands at the end, behind a gap. It is cut too, unless gaps are nothing special in this log and
+    what was cut does not contradict it."""
+    gap_at = recovery.gap_at
+    if gap_at is None or gap_at < loading.recovery_point or (has_gaps and not recovery.gap_is_filled):
         return False
-    index = segment.offset_index
-    start = index.entry(index.entry_count - 2).position if index.entry_count >= 2 else 0
-    expected = segment.base_offset if start == 0 else None
-    last = None
-    for batch in scan_batches(segment.file, start, segment.size):
-        expected = expected if last is None else last.last_offset + 1
-        last = batch
-    if last is None or expected is None or last.base_offset <= expected or expected < loading.recovery_point:
-        return False
-    loading.repairs.append(
-        f"cut {segment.log_path} at {last.position}: offset {last.base_offset} where {expected} was expected"
-    )
-    segment.truncate_to(expected, loading.clock.wall_ms())
+    loading.repairs.append(f"cut {segment.log_path}: its last batch leaves out offset {gap_at}")
+    segment.truncate_to(gap_at, loading.clock.wall_ms())
     return True
 
 

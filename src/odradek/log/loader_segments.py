@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from odradek.common.failures import check
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Clock, FileSystem
+from odradek.log.chain import walk_chain
 from odradek.log.config import LogConfig
 from odradek.log.epoch_cache import EpochCache
 from odradek.log.errors import CorruptIndex
-from odradek.log.loader_chain import walk_chain
 from odradek.log.loader_files import segment_files
 from odradek.log.loader_producers import rebuild_producers
 from odradek.log.names import CLEANED_SUFFIX, LOG_SUFFIX, SWAP_SUFFIX
@@ -20,6 +20,7 @@ from odradek.log.segment_recovery import Recovery, recover_segment
 from odradek.log.segment_scan import scan_batches
 from odradek.log.unified_log_segments import Segments
 from odradek.log.views import CorruptLog
+from odradek.records.batch import HEADER_BYTES
 from odradek.records.errors import CorruptRecord
 
 
@@ -107,18 +108,22 @@ def _index_damage(segment: Segment) -> str:
 
 def _rebuild_indexes(loading: Loading, before: Segments, segment: Segment, epochs: EpochCache) -> None:
     """Of a segment that was synced: walking it for its indexes must not cut anything off."""
-    chain = walk_chain(loading.files.map_file(segment.log_path), segment.base_offset)
+    chain = walk_chain(loading.files.map_file(segment.log_path), segment.base_offset, epochs)
     if chain.reason:
         raise CorruptLog(segment.log_path, chain.valid_bytes, chain.reason)
     recover_one(loading, before, segment, epochs)
 
 
-def recover_one(loading: Loading, before: Segments, segment: Segment, epochs: EpochCache) -> Recovery:
-    """Walk one segment with the producers as they were at its start, and leave a snapshot of them at its end."""
+def recover_one(
+    loading: Loading, before: Segments, segment: Segment, epochs: EpochCache, behind: Segment | None = None
+) -> Recovery:
+    """Walk one segment with the producers as they were at its start, and leave a snapshot of them at its end. `behind`
+    is the segment that follows."""
     producers = new_producers(loading)
     now_ms = loading.clock.wall_ms()
     rebuild_producers(producers, before, loading.log_start_offset, segment.base_offset, now_ms)
-    recovery = recover_segment(segment, producers, epochs)
+    next_header = behind.file.read(0, HEADER_BYTES) if behind is not None else b""
+    recovery = recover_segment(segment, producers, epochs, next_header)
     producers.take_snapshot()
     return recovery
 

@@ -18,6 +18,7 @@ offset in 31 bits, so it never spans more.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from odradek.common.failures import check, fail
@@ -223,13 +224,24 @@ class Segment(SegmentFiles):
         file = self._file or self.file
         if start_position > entry.position:
             return find_batch(file, start_position, self.size, offset)
+        if not entry.position:
+            return find_batch(file, 0, self.size, offset, self.base_offset)
         try:
-            return find_batch(file, entry.position, self.size, offset, entry.offset if entry.position else None)
+            return find_batch(file, entry.position, self.size, offset, self.base_offset, entry.offset, True)
         except CorruptRecord:
-            if not entry.position:
-                raise
+            return self._search_again(offset, entry)
+
+    def _search_again(self, offset: int, entry: OffsetPosition) -> BatchPosition | None:
+        """An entry was not confirmed. It may be of the kind that older versions wrote, for several batches together:
+        the walk from the entry before it tells. If that fails, the index is damaged, or the log is."""
+        earlier = self.offset_index.lookup(entry.offset - 1)
+        if earlier.position < entry.position:
+            with suppress(CorruptRecord):
+                confirms = earlier.offset if earlier.position else None
+                return find_batch(self.file, earlier.position, self.size, offset, self.base_offset, confirms)
+        found = find_batch(self.file, 0, self.size, offset, self.base_offset)
         self.rebuild_lookup()
-        return find_batch(file, self.offset_index.lookup(offset).position, self.size, offset)
+        return found
 
     def fetch_upper_bound_offset(self, position: int, length: int) -> int | None:
         """An offset that lies behind `length` bytes read from `position`, from the index; None if it knows none."""
@@ -245,7 +257,11 @@ class Segment(SegmentFiles):
         self.time_index.reset()
         largest = TimestampOffset(NO_TIMESTAMP, self.base_offset)
         last_entry_at = 0
+        next_offset = self.base_offset
         for batch in scan_batches(self.file, 0, self.size):
+            if batch.base_offset < next_offset:
+                raise CorruptRecord(f"{self.log_path}:{batch.position}: offset {batch.base_offset} after {next_offset}")
+            next_offset = batch.last_offset + 1
             if batch.max_timestamp > largest.timestamp:
                 largest = TimestampOffset(batch.max_timestamp, batch.last_offset)
             if batch.position - last_entry_at > self.index_interval_bytes:
@@ -364,7 +380,7 @@ class Segment(SegmentFiles):
     def _is_confirmed(self, entry: OffsetPosition) -> bool:
         """Whether a batch begins there that is not beyond the entry's offset."""
         try:
-            found = find_batch(self.file, entry.position, self.size, 0, entry.offset)
+            found = find_batch(self.file, entry.position, self.size, 0, self.base_offset, entry.offset)
         except CorruptRecord:
             return False
         return found is not None

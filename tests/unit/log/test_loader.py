@@ -79,10 +79,10 @@ class TestLeftovers:
         assert rig.files.exists(f"{rig.directory}/notes.txt")
 
     def compacted(self, rig: Rig, base_offset: int, records: dict[int, str], suffix: str) -> None:
-        """A finished segment that holds what a cleaner left."""
+        """A finished segment that holds what a cleaner left; as in `filled`, epoch 1 begins at offset 4."""
         segment = Segment(rig.files, rig.directory, base_offset, now_ms=0, suffix=suffix, create=True)
         for offset, value in records.items():
-            data = batch(value, base_offset=offset, leader_epoch=0)
+            data = batch(value, base_offset=offset, leader_epoch=offset // 4)
             segment.append(offset, data, [next(iter(_batches(data)))])
         segment.become_inactive()
         segment.close()
