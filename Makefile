@@ -39,7 +39,11 @@ test: lint types ## Everything but the soak: also Apache Kafka, simulation, fuzz
 	$(BIN)/python tools/report.py $(FIGURES); exit $$status
 
 SOAK_FACTOR ?= 50
-soak: setup ## The long counts: the simulations SOAK_FACTOR times over, 50 million frames; hours
+SOAK_FUZZ_SECONDS ?= 1800
+soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million frames, guided fuzzing; hours
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/soak.lock
+	@for target in frames records; do \
+		$(BIN)/python tests/fuzz/guided.py $$target -max_total_time=$(SOAK_FUZZ_SECONDS) -print_final_stats=1 || exit 1; done
 	@mkdir -p $(dir $(FIGURES)) && rm -f $(FIGURES)
 	@ODRADEK_FIGURES=$(FIGURES) ODRADEK_SOAK_FACTOR=$(SOAK_FACTOR) ODRADEK_FUZZ_FRAMES=$$((1000000 * $(SOAK_FACTOR))) \
 	ODRADEK_ORACLE_EXAMPLES=$$((4 * $(SOAK_FACTOR))) \

@@ -147,7 +147,7 @@ class Batch:
         """Raises UnsupportedCompression for the three numbers that name no codec."""
         codec = self.attributes & COMPRESSION_MASK
         if codec >= len(_CODECS):
-            raise UnsupportedCompression(f"batch at offset {self.base_offset}: no codec has the number {codec}")
+            raise UnsupportedCompression(f"batch up to offset {self.last_offset}: no codec has the number {codec}")
         return _CODECS[codec]
 
     @property
