@@ -23,10 +23,11 @@ from odradek.log.errors import InvalidProducerEpoch, InvalidTxnState, RecordList
 from odradek.log.offsets import AppendOrigin, CompletedTxn, OffsetMetadata
 from odradek.log.producer_append import TV_UNKNOWN, ProducerAppend
 from odradek.log.producer_entry import NO_VERIFICATION, BatchMetadata, ProducerEntry, VerificationGuard
+from odradek.log.reading import corrupt
 from odradek.log.validator import check_batch, only_batch, validate, writable
 from odradek.log.views import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP, AppendInfo
 from odradek.records.batch import CONTROL_BIT, MAGIC_V2, TRANSACTIONAL_BIT, Batch, read_batches
-from odradek.records.errors import InvalidRecord
+from odradek.records.errors import CorruptRecord, InvalidRecord
 
 if TYPE_CHECKING:
     from odradek.log.segment import Segment
@@ -204,6 +205,8 @@ def _write(
         producers.update_map_end_offset(info.last_offset + 1)
     except OSError as error:
         raise log.fail(error) from error
+    except CorruptRecord as error:  # the new batches were checked before: it is about what the segment holds
+        raise corrupt(log, error) from error
     if log.log_end_offset - log.recovery_point >= config.flush_messages:
         log.flush()
     return info

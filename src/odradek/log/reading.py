@@ -49,7 +49,7 @@ def read(log: UnifiedLog, offset: int, max_bytes: int, isolation: Isolation, min
     except OSError as error:
         raise log.fail(error) from error
     except CorruptRecord as error:
-        raise _corrupt(log, error) from error
+        raise corrupt(log, error) from error
 
 
 def check_in_range(log: UnifiedLog, offset: int) -> None:
@@ -129,7 +129,7 @@ def _check_served(log: UnifiedLog, start: OffsetMetadata, served: FileRange, dat
         if follows < chain.next_offset:
             reason = f"offset {chain.next_offset - 1} is followed by {follows}"
     if reason:
-        raise _corrupt(log, CorruptRecord(f"{served.position + chain.valid_bytes}: {reason}"), served)
+        raise corrupt(log, CorruptRecord(f"{served.position + chain.valid_bytes}: {reason}"), served)
 
 
 def _offset_behind(log: UnifiedLog, segment_base: int, served: FileRange, data: bytes, at: int) -> int:
@@ -143,7 +143,8 @@ def _offset_behind(log: UnifiedLog, segment_base: int, served: FileRange, data: 
     return following.base_offset if following is not None else log.log_end_offset
 
 
-def _corrupt(log: UnifiedLog, error: CorruptRecord, found: FileRange | None = None) -> CorruptLog:
+def corrupt(log: UnifiedLog, error: CorruptRecord, found: FileRange | None = None) -> CorruptLog:
+    """What is on the disk is not what was written: go offline; the fault to raise."""
     where = log.directory if found is None else found.file.path
     fault = CorruptLog(where, None if found is None else found.position, error.message)
     log.take_offline(fault)

@@ -45,6 +45,7 @@ from odradek.log.retention import Removal
 from odradek.log.segment import Segment
 from odradek.log.unified_log_segments import Segments
 from odradek.log.views import AppendInfo, EpochEndOffset, Isolation, LogRead, OffsetSnapshot
+from odradek.records.errors import CorruptRecord
 
 
 def no_jitter() -> int:
@@ -429,8 +430,10 @@ class UnifiedLog:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Around everything that touches the disk: an `OSError` takes the log offline."""
+        """Around everything that touches the disk: an error of it, or damage on it, takes the log offline."""
         try:
             yield
         except OSError as error:
             raise self.fail(error) from error
+        except CorruptRecord as error:
+            raise reading.corrupt(self, error) from error
