@@ -19,7 +19,6 @@ from typing import Any
 import crc32c
 import numpy as np
 
-from floor import median_us, scratch_directory
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
 from odradek.log.cleaner import CleanerConfig, Cleaning, run_steps
@@ -31,6 +30,7 @@ from odradek.log.throttle import Throttle
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import Compression
 from odradek.records.builder import BatchBuilder
+from timing import median_us, scratch_directory
 
 LOG_BYTES = 100 << 20
 BATCH_BYTES = 16 * 1024

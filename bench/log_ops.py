@@ -21,13 +21,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from crc32c import crc32c
 
-from floor import scratch_directory
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
 from odradek.log.config import LogConfig
 from odradek.log.loader import LogOptions, load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.builder import BatchBuilder
+from timing import scratch_directory
 
 BATCH_BYTES = 16 * 1024
 READ_BYTES = 1024 * 1024

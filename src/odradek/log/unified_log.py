@@ -138,10 +138,6 @@ class UnifiedLog:
         return self.segments.size_bytes
 
     @property
-    def unflushed_messages(self) -> int:
-        return self.log_end_offset - self.recovery_point
-
-    @property
     def first_unstable_offset(self) -> int | None:
         """Start of the earliest transaction that is still undecided."""
         unstable = self.producers.first_unstable_offset()
@@ -415,6 +411,8 @@ class UnifiedLog:
     # -- faults
 
     def check_online(self) -> None:
+        if self.is_closed and self.fault is None:
+            raise KafkaStorageError(f"The log of {self.topic_partition} was closed")
         if self.fault is not None:
             raise KafkaStorageError(f"The log of {self.topic_partition} is offline: {self.fault}")
 

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from helpers.logs import DIRECTORY, NOON_MS, HandClock, Rig, batch, idempotent, stored_records, stored_values
+from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ports import FileSystem
 from odradek.log.errors import StorageFault
+from odradek.log.loader import load_log
 from odradek.log.names import LEADER_EPOCH_CHECKPOINT, segment_path
 from odradek.log.segment import Segment
 from odradek.log.unified_log import UnifiedLog
@@ -323,3 +325,21 @@ class TestSplit:
         assert any("split" in repair for repair in log.repairs)
         log.append_as_leader(batch("next"), 1)
         assert [record.offset for record in stored_records(rig.load())][-1] == far + 2
+
+
+class TestNames:
+    @pytest.mark.parametrize("name", ["orders-0", "./orders-0", "orders-0/", "{here}/orders-0//"])
+    def test_a_directory_may_be_named_in_any_way(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        log = load_log(OsFileSystem(), HandClock(), name.format(here=tmp_path))
+        assert log.topic_partition == ("orders", 0)
+        log.append_as_leader(batch("a"), 0)
+        log.close()
+        assert (tmp_path / "orders-0" / "00000000000000000000.log").stat().st_size > 0
+
+    def test_a_name_that_no_partition_can_have_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"named after topic and partition, like orders-0"):
+            load_log(OsFileSystem(), HandClock(), str(tmp_path / "orders"))
+        assert not (tmp_path / "orders").exists()
