@@ -8,36 +8,40 @@ its traceback; `-v` shows it for the others too.
 import io
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 import click
 
 from odradek import __version__
+from odradek.cli.errors import tell
 from odradek.cli.lazy import LazyGroup, Subcommand
-from odradek.cli.options import Settings, common_options
+from odradek.cli.main import INTERRUPTED
+from odradek.cli.options import Settings, local_options
 from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
 
 #: Only what exists is listed. The text is here so that `--help` imports none of them.
 SUBCOMMANDS = (
     Subcommand("log", "odradek.cli.log", "Show and check the files of a data directory."),
-    Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, decode, encode."),
+    Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, all their names, decode, encode."),
 )
-
-_INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
 _EXPECTED = (InputError, ApiError, ProtocolError, Fault, OSError)
 
 
 @click.group(cls=LazyGroup, subcommands=SUBCOMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="odradek", message="%(prog)s %(version)s")
-@common_options
+@local_options
 def odradek() -> None:
-    """Kafka's architecture in Python."""
+    """Kafka's architecture in Python.
+
+    Exit status: 0 done; 1 failed, the reason on standard error; 2 wrong usage; 130 stopped by Ctrl-C.
+    """
 
 
 def run(arguments: Sequence[str]) -> int:
     settings = Settings()
+    if not _have_streams():
+        return 1
     _accept_any_text()
     try:
         status = _invoke(list(arguments), settings)
@@ -46,11 +50,10 @@ def run(arguments: Sequence[str]) -> int:
         _forget_stdout()
         return 0
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     except _EXPECTED as error:
-        if settings.verbose:
-            traceback.print_exception(error)
-        print(f"odradek: {describe(error)}", file=sys.stderr)
+        _flush_or_forget()
+        tell(error, verbose=settings.verbose)
         return 1
     return status
 
@@ -68,11 +71,15 @@ def _invoke(arguments: list[str], settings: Settings) -> int:
     return int(status or 0)
 
 
-def describe(error: Exception) -> str:
-    """One line for a person: what was wrong, and where."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error) or type(error).__name__
+def _have_streams() -> bool:
+    """A command may be started with its streams closed. Without stdout it has nobody to answer; stderr may be done
+    without, and is replaced, since printing to a stream that is None means stdout."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  it is there until the end
+    if sys.stdout is None:
+        print("odradek: standard output is closed", file=sys.stderr)
+        return False
+    return True
 
 
 def _accept_any_text() -> None:
@@ -80,6 +87,14 @@ def _accept_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _flush_or_forget() -> None:
+    """The error may be that of stdout itself, such as a full disk behind it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _forget_stdout()
 
 
 def _forget_stdout() -> None:

@@ -2,7 +2,9 @@
 
 import click
 
+from odradek.cli.errors import tell
 from odradek.cli.options import Settings, local_options
+from odradek.common.failures import InputError
 
 
 @click.group()
@@ -13,7 +15,14 @@ def log() -> None:
 
 @log.command()
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR…")
-@click.option("--from", "from_offset", type=int, default=0, metavar="OFFSET", help="Leave out what lies before OFFSET.")
+@click.option(
+    "--from",
+    "from_offset",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="OFFSET",
+    help="Leave out what lies before OFFSET.",
+)
 @click.option("--batches", "batches_only", is_flag=True, help="Only the batches, not their records.")
 @click.option("--decode", is_flag=True, help='In JSON too: add "decoded" to records of internal topics.')
 @click.option("--control", is_flag=True, help="In JSON too: control records, such as transaction markers.")
@@ -26,7 +35,13 @@ def dump(
 
     A DIR is a whole data directory or that of one partition. With --format json, one record a line: topic, partition,
     offset, timestamp, timestamp_type (1 create time, 2 append time, 0 none), key, value, headers, leader_epoch; bytes
-    in hex or null.
+    in hex or null; with --batches, one batch a line.
+
+    The JSON of a directory is what a client could read. It leaves out files that wait for their deletion (.deleted) or
+    are being made (.cleaned, .swap), partitions marked so (-delete, -future, -stray), indexes, snapshots and
+    checkpoints, and control records unless --control is given. Each of them is shown when it is named itself.
+
+    Exit status 1 if anything cannot be read; the rest is shown all the same.
     """
     from odradek.cli.log_dump import Dump, DumpOptions
 
@@ -44,17 +59,29 @@ def verify(settings: Settings, directories: tuple[str, ...]) -> int:
     """Read everything in data directories, or in those of single partitions, and say what is wrong.
 
     Batches, CRCs, records, indexes, producer snapshots, epochs, checkpoints and names; what repeats what the segments
-    say is compared with a rebuild from them. Exit status 1 if anything is wrong.
+    say is compared with a rebuild from them. Of a file the first few problems are listed and the others counted; -v
+    lists all, and shows notes. Exit status 1 if anything is wrong.
     """
-    from odradek.cli.log_verify import Findings, verify
+    from odradek.cli.log_files import LogFile, find_target
+    from odradek.cli.log_verify import SHOWN_PER_FILE, Findings, Verification
     from odradek.cli.log_verify_output import print_findings
     from odradek.cli.output import Progress
 
-    findings = Findings()
+    findings = Findings(None if settings.verbose else SHOWN_PER_FILE)
     progress = Progress()
-    reports = []
+    verification = Verification(findings, progress)
+    refused = 0
     for directory in directories:
-        reports += verify(directory, findings, progress)
+        try:
+            target = find_target(directory)
+            if isinstance(target, LogFile):
+                raise InputError(f"{directory}: a file; verify checks the directory of a partition or of all data")
+        except (InputError, OSError) as error:
+            tell(error, verbose=settings.verbose)
+            refused += 1
+        else:
+            verification.check(target)
     progress.finish()
-    print_findings(settings, reports, findings)
-    return 1 if findings.problems else 0
+    if refused < len(directories):
+        print_findings(settings, verification.reports, findings)
+    return 1 if findings.count or refused else 0

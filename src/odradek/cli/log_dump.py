@@ -1,8 +1,8 @@
 """`odradek log dump`: what is in the files of a data directory.
 
-As text every file is shown. As JSON a directory is its records, one a line, exactly as a client would get them; a
-single file that is no segment is its entries, one a line. Damage is said on stderr with file and position, what
-follows it is still shown, and the exit status is 1.
+As text every file is shown. As JSON a directory is its records, one a line, exactly as a client would get them (or its
+batches); a single file that is no segment is its entries, one a line. Damage is said on stderr with file and position,
+what follows it is still shown, and the exit status is 1.
 """
 
 import json
@@ -11,13 +11,15 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from odradek.cli.errors import describe, one_line, warn
 from odradek.cli.log_decode import Undecodable, decode_control, decoder_for
 from odradek.cli.log_files import DataDir, Kind, LogFile, PartitionDir, find_target
-from odradek.cli.log_readers import READERS, Entry
-from odradek.cli.log_show import batch_line, json_prefix, record_json, record_line
-from odradek.cli.log_walk import BatchAt, Damage, mapped, walk_batches
+from odradek.cli.log_readers import Entry, read_entries
+from odradek.cli.log_reading import mapped
+from odradek.cli.log_show import batch_json, batch_line, json_prefix, record_json, record_line, said_value
+from odradek.cli.log_walk import BatchAt, Damage, walk_batches
 from odradek.cli.options import Settings
-from odradek.cli.output import format_timestamp, print_json, warn
+from odradek.cli.output import print_json
 from odradek.common.failures import ApiError, InputError
 from odradek.log.errors import DamagedFile
 from odradek.records.batch import Batch, Record
@@ -38,16 +40,21 @@ class Dump:
         self.settings = settings
         self.options = options
         self.damaged = False
+        self._shown: set[str] = set()
 
     def show(self, path: str) -> None:
-        """A path that is nothing of Kafka's ends only itself: the others are still shown."""
+        """A path that is nothing of Kafka's ends only itself: the others are still shown. One that is named twice is
+        shown once, since nobody wants its records twice."""
+        if os.path.realpath(path) in self._shown:
+            return
+        self._shown.add(os.path.realpath(path))
         try:
             target = find_target(path)
         except (InputError, OSError) as error:
-            self._complain(f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error))
+            self._complain(describe(error))
             return
         if isinstance(target, LogFile):
-            self._show_file(target)
+            self._show_named_file(target)
             return
         partitions = target.partitions if isinstance(target, DataDir) else (target,)
         if isinstance(target, DataDir) and not self.settings.as_json:
@@ -55,57 +62,55 @@ class Dump:
         for partition in partitions:
             self._show_partition(partition, named=isinstance(target, PartitionDir))
 
+    def _show_named_file(self, file: LogFile) -> None:
+        if file.kind is Kind.UNKNOWN:
+            self._complain(f"{file.path}: no file of Kafka's has such a name")
+        else:
+            self._show_file(file)
+
     def _show_partition(self, directory: PartitionDir, *, named: bool) -> None:
-        if not self.settings.as_json:
+        if directory.unreadable:
+            self._complain(f"{directory.path}: {directory.unreadable}")
+        elif not self.settings.as_json:
             self._show_files(directory.files)
         elif named or not directory.mark:  # a marked copy would repeat records, or show ones that are gone
             self._show_files(directory.live(Kind.SEGMENT))
 
     def _show_files(self, files: Iterable[LogFile]) -> None:
         for file in files:
-            if not os.path.isdir(file.path):
+            if file.kind is not Kind.UNKNOWN or not os.path.isdir(file.path):
                 self._show_file(file)
 
     def _show_file(self, file: LogFile) -> None:
-        if not self.settings.as_json:
-            print(f"{file.path}  ({file.kind}, {os.path.getsize(file.path)} bytes)")
         try:
+            if not self.settings.as_json:
+                print(f"{one_line(file.path)}  ({file.kind}, {os.path.getsize(file.path)} bytes)")
             if file.kind in (Kind.SEGMENT, Kind.METADATA_SNAPSHOT):
                 self._show_batches(file)
-            elif file.kind is Kind.UNKNOWN:
-                self._show_unknown(file)
-            else:
+            elif file.kind is not Kind.UNKNOWN:
                 self._show_entries(file)
         except (DamagedFile, InputError) as error:
             self._complain(str(error))
-        except BrokenPipeError:  # stdout's, not the file's
-            raise
         except OSError as error:
-            self._complain(f"{file.path}: {error.strerror}")
-
-    def _show_unknown(self, file: LogFile) -> None:
-        if self.settings.as_json:
-            raise InputError(f"{file.path}: no file of Kafka's has such a name")
+            if error.filename is None:  # stdout's, not the file's
+                raise
+            self._complain(describe(error))
 
     def _show_entries(self, file: LogFile) -> None:
-        for entry in READERS[file.kind](file):
+        for entry in read_entries(file):
             if self.settings.as_json:
                 print_json({"file": file.path, **entry})
             else:
-                print("  " + "  ".join(f"{name} {self._value(name, value)}" for name, value in entry.items()))
-
-    def _value(self, name: str, value: object) -> str:
-        if name == "timestamp" and isinstance(value, int):
-            return format_timestamp(value, utc=self.settings.utc)
-        return str(value)
+                said = [said_value(name, value, utc=self.settings.utc) for name, value in entry.items()]
+                print("  " + "  ".join(said))
 
     def _show_batches(self, file: LogFile) -> None:
         with mapped(file.path) as view:
             for found in walk_batches(view):
                 if isinstance(found, Damage):
-                    self._complain(f"{file.path}:{found.position}: {found.reason}")
-                    if found.end < len(view):
-                        warn(f"  {found.end - found.position} bytes skipped, on with the batch at {found.end}")
+                    skipped = f"; {found.end - found.position} bytes skipped, on with the batch at {found.end}"
+                    more = skipped if found.end < len(view) else ""
+                    self._complain(f"{file.path}:{found.position}: {found.reason}{more}")
                 elif found.batch.last_offset >= self.options.from_offset:
                     self._show_batch(file, found)
 
@@ -114,6 +119,8 @@ class Dump:
         try:
             if not self.settings.as_json:
                 print("  " + batch_line(batch, found.position, utc=self.settings.utc))
+            elif self.options.batches_only:
+                print_json(batch_json(file.partition, found.position, batch))
             if self.options.batches_only or (self.settings.as_json and batch.is_control and not self.options.control):
                 return
             for record in batch.records():
@@ -133,8 +140,7 @@ class Dump:
     def _meaning(self, file: LogFile, batch: Batch, record: Record) -> Entry | None:
         if self.settings.as_json and not self.options.decode:
             return None
-        topic = "__cluster_metadata" if file.kind is Kind.METADATA_SNAPSHOT else file.partition.topic
-        decode = decode_control if batch.is_control else decoder_for(topic)
+        decode = decode_control if batch.is_control else decoder_for(file.partition.topic)
         if decode is None:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Read the small files of a data directory whole, for showing and checking: indexes, producer snapshots, quorum state.
+"""Read the small files of a data directory for showing and checking: indexes, producer snapshots, quorum state.
 
 The log itself reads these lazily and repairs what it can; here nothing is repaired, and a flaw is a `DamagedFile`
 that names the place. Index files of a running node are preallocated: the zeros behind the last entry are no entries.
@@ -11,7 +11,9 @@ from typing import Any
 
 from crc32c import crc32c
 
-from odradek.common.failures import ProtocolError
+from odradek.cli.log_reading import as_damage, mapped, read_whole
+from odradek.cli.log_walk import used_bytes
+from odradek.common.failures import ApiError, ProtocolError
 from odradek.log.errors import CorruptIndex, CorruptSnapshot, DamagedFile
 from odradek.log.offsets import AbortedTxn, OffsetPosition, TimestampOffset
 
@@ -23,21 +25,19 @@ _SNAPSHOT_VERSION = 1
 _TXN_VERSION = 0
 
 
-def read_offset_index(path: str, base_offset: int) -> list[OffsetPosition]:
-    data = _read(path)
-    _check_size(path, data, _OFFSET_ENTRY.size)
-    return [OffsetPosition(base_offset + relative, position) for relative, position in _entries(_OFFSET_ENTRY, data)]
+def read_offset_index(path: str, base_offset: int) -> Iterator[OffsetPosition]:
+    for relative, position in _entries(path, _OFFSET_ENTRY):
+        yield OffsetPosition(base_offset + relative, position)
 
 
-def read_time_index(path: str, base_offset: int) -> list[TimestampOffset]:
-    data = _read(path)
-    _check_size(path, data, _TIME_ENTRY.size)
-    return [TimestampOffset(timestamp, base_offset + relative) for timestamp, relative in _entries(_TIME_ENTRY, data)]
+def read_time_index(path: str, base_offset: int) -> Iterator[TimestampOffset]:
+    for timestamp, relative in _entries(path, _TIME_ENTRY):
+        yield TimestampOffset(timestamp, base_offset + relative)
 
 
 def read_txn_index(path: str) -> list[AbortedTxn]:
-    data = _read(path)
-    _check_size(path, data, _TXN_ENTRY.size)
+    data = read_whole(path)
+    _check_size(path, len(data), _TXN_ENTRY.size)
     aborted = []
     for position in range(0, len(data), _TXN_ENTRY.size):
         version, *fields = _TXN_ENTRY.unpack_from(data, position)
@@ -52,7 +52,7 @@ def read_producer_snapshot(path: str) -> list[Any]:
     from odradek.protocol import codec
     from odradek.protocol.messages.producer_snapshot import ProducerSnapshot
 
-    data = _read(path)
+    data = read_whole(path)
     if len(data) < _SNAPSHOT_HEADER.size:
         raise CorruptSnapshot(path, 0, f"{len(data)} bytes are too few for a snapshot")
     version, crc = _SNAPSHOT_HEADER.unpack_from(data)
@@ -73,29 +73,28 @@ def read_quorum_state(path: str) -> dict[str, Any]:
     from odradek.protocol.errors import InvalidMessage
     from odradek.protocol.messages.quorum_state_data import QuorumStateData
 
+    with as_damage(path):
+        document = json.loads(read_whole(path))
+    if not isinstance(document, dict) or type(document.get("data_version")) is not int:
+        raise DamagedFile(path, None, 'no quorum state: no object with a "data_version"')
+    content = {name: value for name, value in document.items() if name != "data_version"}
     try:
-        document = json.loads(_read(path))
-        version = document["data_version"]
-        content = {name: value for name, value in document.items() if name != "data_version"}
-        json_form.from_json(QuorumStateData, version, content)
-    except (ValueError, KeyError, TypeError, InvalidMessage) as error:
+        json_form.from_json(QuorumStateData, document["data_version"], content)
+    except (InvalidMessage, ApiError) as error:
         raise DamagedFile(path, None, f"no quorum state: {error}") from None
-    return dict(document)
+    return document
 
 
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
+def _check_size(path: str, size_bytes: int, entry_bytes: int) -> None:
+    if size_bytes % entry_bytes:
+        raise CorruptIndex(path, size_bytes, f"{size_bytes} bytes are no multiple of the {entry_bytes} of an entry")
 
 
-def _check_size(path: str, data: bytes, entry_bytes: int) -> None:
-    if len(data) % entry_bytes:
-        raise CorruptIndex(path, len(data), f"{len(data)} bytes are no multiple of the {entry_bytes} of an entry")
-
-
-def _entries(entry: struct.Struct, data: bytes) -> Iterator[tuple[int, int]]:
+def _entries(path: str, entry: struct.Struct) -> Iterator[tuple[int, int]]:
     """Up to the last entry that is not all zeros; the very first one may be."""
-    used = len(data.rstrip(b"\0"))
-    used += -used % entry.size
-    first_is_zero = not used and len(data) == entry.size
-    yield from entry.iter_unpack(data[: entry.size if first_is_zero else used])
+    with mapped(path) as view:
+        _check_size(path, len(view), entry.size)
+        used = used_bytes(view)
+        used += -used % entry.size
+        first_is_zero = not used and len(view) == entry.size
+        yield from entry.iter_unpack(view[: entry.size if first_is_zero else used])

@@ -1,7 +1,8 @@
 """What lies in a data directory, by its names: which files there are, of which kind, of which partition.
 
-Nothing is opened here. A target that a person names is a single file, the directory of a partition, or a whole data
-directory; `find_target` tells them apart by what is inside, so that a copied and renamed directory works too.
+No file is opened here. A target that a person names is a single file, the directory of a partition, or a whole data
+directory; `find_target` tells them apart by what is inside, so that a copied and renamed directory works too. A
+partition that cannot be looked into is remembered with the reason, and does not spoil the others.
 """
 
 import os
@@ -20,6 +21,11 @@ _METADATA_SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint((?:\.part|
 
 #: The partition of a directory whose name says none.
 UNKNOWN_PARTITION = -1
+
+_NOWHERE = TopicPartition("", UNKNOWN_PARTITION)
+
+#: Snapshots hold the records of this one, wherever they lie.
+_METADATA_PARTITION = TopicPartition(names.CLUSTER_METADATA_TOPIC, 0)
 
 
 class Kind(StrEnum):
@@ -59,6 +65,12 @@ _FIXED_KINDS = {
     BOOTSTRAP_SNAPSHOT: Kind.METADATA_SNAPSHOT,
 }
 
+#: What lies in the directory of a partition and never beside it.
+_PARTITION_KINDS = (
+    *_SEGMENT_KINDS.values(),
+    *(Kind.EPOCHS, Kind.PARTITION_METADATA, Kind.QUORUM_STATE),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
@@ -77,10 +89,13 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class PartitionDir:
+    """`unreadable` is empty, or why nothing is known of its files."""
+
     path: str
     partition: TopicPartition
     mark: str
     files: tuple[LogFile, ...]
+    unreadable: str = ""
 
     def live(self, kind: Kind) -> list[LogFile]:
         """Files of one kind that are in use, by offset."""
@@ -89,9 +104,12 @@ class PartitionDir:
 
 @dataclass(frozen=True, slots=True)
 class DataDir:
+    """`strangers` are directories that are called like a partition, and hold nothing of Kafka's."""
+
     path: str
     files: tuple[LogFile, ...]
     partitions: tuple[PartitionDir, ...]
+    strangers: tuple[str, ...]
 
 
 def find_target(path: str) -> LogFile | PartitionDir | DataDir:
@@ -102,22 +120,53 @@ def find_target(path: str) -> LogFile | PartitionDir | DataDir:
         parent = os.path.dirname(os.path.abspath(path))
         return _file(path, _partition_of(parent)[0])
     entries = sorted(os.listdir(path))
-    if _is_partition(entries) or (not entries and _parsed(path) is not None):
-        return _partition_dir(path)
-    inner = [f"{path}/{name}" for name in entries if os.path.isdir(f"{path}/{name}")]
-    partitions = [_partition_dir(directory) for directory in inner if _parsed(directory) is not None]
-    if not partitions and names.META_PROPERTIES not in entries:
+    if _is_partition(path, entries):
+        return _partition_dir(path, entries)
+    target = _data_dir(path, entries)
+    if names.META_PROPERTIES not in entries and not any(partition.files for partition in target.partitions):
         raise InputError(
             f"{path}: neither a data directory (no {names.META_PROPERTIES}, no partitions)"
             " nor the directory of a partition (no segments)"
         )
-    plain = [f"{path}/{name}" for name in entries if os.path.isfile(f"{path}/{name}")]
+    return target
+
+
+def kind_of(name: str) -> Kind:
+    """Of a file, by its name alone."""
+    return _file(name, _NOWHERE).kind
+
+
+def _data_dir(path: str, entries: list[str]) -> DataDir:
+    partitions: list[PartitionDir] = []
+    strangers = []
+    files = []
+    for inner in (f"{path}/{name}" for name in entries):
+        if not os.path.isdir(inner):
+            files.append(_file(inner, _NOWHERE))
+        elif _parsed(inner) is not None:
+            partition = _look_into(inner)
+            if partition is None:
+                strangers.append(inner)
+            else:
+                partitions.append(partition)
     ordered = sorted(partitions, key=lambda p: (p.partition, p.mark, p.path))
-    return DataDir(path, tuple(_file(name, TopicPartition("", UNKNOWN_PARTITION)) for name in plain), tuple(ordered))
+    return DataDir(path, tuple(files), tuple(ordered), tuple(strangers))
 
 
-def _is_partition(entries: list[str]) -> bool:
-    return names.PARTITION_METADATA in entries or any(names.parse_segment_file(name) for name in entries)
+def _look_into(path: str) -> PartitionDir | None:
+    """None for a directory that only looks like that of a partition from outside."""
+    try:
+        entries = sorted(os.listdir(path))
+    except OSError as error:
+        return PartitionDir(path, *_partition_of(path), (), error.strerror or str(error))
+    return _partition_dir(path, entries) if _is_partition(path, entries) else None
+
+
+def _is_partition(path: str, entries: list[str]) -> bool:
+    """By its files; where those are few or none, its name must say so too."""
+    if names.PARTITION_METADATA in entries or any(names.parse_segment_file(name) for name in entries):
+        return True
+    return _parsed(path) is not None and (not entries or any(kind_of(name) in _PARTITION_KINDS for name in entries))
 
 
 def _parsed(directory: str) -> names.PartitionDirName | None:
@@ -131,10 +180,9 @@ def _partition_of(directory: str) -> tuple[TopicPartition, str]:
     return parsed.topic_partition, parsed.mark
 
 
-def _partition_dir(path: str) -> PartitionDir:
+def _partition_dir(path: str, entries: list[str]) -> PartitionDir:
     partition, mark = _partition_of(path)
-    files = [_file(f"{path}/{name}", partition) for name in sorted(os.listdir(path))]
-    return PartitionDir(path, partition, mark, tuple(files))
+    return PartitionDir(path, partition, mark, tuple(_file(f"{path}/{name}", partition) for name in entries))
 
 
 def _file(path: str, partition: TopicPartition) -> LogFile:
@@ -144,5 +192,6 @@ def _file(path: str, partition: TopicPartition) -> LogFile:
         return LogFile(path, _SEGMENT_KINDS[segment.kind], partition, segment.base_offset, segment.suffix)
     snapshot = _METADATA_SNAPSHOT.fullmatch(name)
     if snapshot is not None:
-        return LogFile(path, Kind.METADATA_SNAPSHOT, partition, int(snapshot[1]), snapshot[3])
-    return LogFile(path, _FIXED_KINDS.get(name, Kind.UNKNOWN), partition)
+        return LogFile(path, Kind.METADATA_SNAPSHOT, _METADATA_PARTITION, int(snapshot[1]), snapshot[3])
+    kind = _FIXED_KINDS.get(name, Kind.UNKNOWN)
+    return LogFile(path, kind, _METADATA_PARTITION if kind is Kind.METADATA_SNAPSHOT else partition)

@@ -12,14 +12,31 @@ from odradek.cli.log_entries import (
     read_txn_index,
 )
 from odradek.cli.log_files import Kind, LogFile
-from odradek.common.files import OsFileSystem
-from odradek.common.ids import uuid_to_text
+from odradek.cli.log_reading import LimitedFiles, as_damage
+from odradek.common.ids import TopicPartition, uuid_to_text
 from odradek.log import checkpoints
+from odradek.log.checkpoints import EpochEntry
 from odradek.log.meta_properties import read_meta_properties
 
 Entry = dict[str, Any]
 
-_files = OsFileSystem()
+_files = LimitedFiles()
+
+
+def read_entries(file: LogFile) -> Iterator[Entry]:
+    """Raises DamagedFile, InputError or OSError, also on the way."""
+    with as_damage(file.path):
+        yield from READERS[file.kind](file)
+
+
+def read_epochs(file: LogFile) -> list[EpochEntry]:
+    with as_damage(file.path):
+        return checkpoints.read_epoch_checkpoint(_files, os.path.dirname(file.path) or ".")
+
+
+def read_offsets(file: LogFile) -> dict[TopicPartition, int]:
+    with as_damage(file.path):
+        return checkpoints.read_offset_checkpoint(_files, file.path)
 
 
 def _offset_entries(file: LogFile) -> Iterator[Entry]:
@@ -50,13 +67,12 @@ PRODUCER_FIELDS = (
 
 
 def _epoch_entries(file: LogFile) -> Iterator[Entry]:
-    for epoch, start_offset in checkpoints.read_epoch_checkpoint(_files, os.path.dirname(file.path) or "."):
+    for epoch, start_offset in read_epochs(file):
         yield {"epoch": epoch, "start_offset": start_offset}
 
 
 def _checkpoint_entries(file: LogFile) -> Iterator[Entry]:
-    offsets = checkpoints.read_offset_checkpoint(_files, file.path)
-    for partition, offset in sorted(offsets.items()):
+    for partition, offset in sorted(read_offsets(file).items()):
         yield {"topic": partition.topic, "partition": partition.partition, "offset": offset}
 
 

@@ -3,12 +3,17 @@
 import json
 from functools import cache
 
-from odradek.cli.output import format_timestamp
+from odradek.cli.errors import one_line
+from odradek.cli.output import format_timestamp, plural
 from odradek.common.ids import TopicPartition
+from odradek.protocol.facts import snake_case
 from odradek.records.batch import Batch, Compression, Record, TimestampType
 
 #: A value is cut to what a line can hold; `-v` shows all of it.
 SHOWN_BYTES = 64
+
+#: Of the quorum state; a node of -1 is none.
+_NODES = ("leaderId", "votedId")
 
 #: Clients count one further than the disk: 0 no time, 1 set by the producer, 2 set by the broker on append.
 CLIENT_TIMESTAMP_TYPE = {
@@ -39,11 +44,37 @@ def record_json(prefix: str, leader_epoch: int, record: Record, decoded: object 
     )
 
 
+def batch_json(partition: TopicPartition, position: int, batch: Batch) -> dict[str, object]:
+    """What its header says."""
+    return {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "base_offset": batch.base_offset,
+        "last_offset": batch.last_offset,
+        "position": position,
+        "size_bytes": batch.size_bytes,
+        "count": batch.count,
+        "magic": batch.magic,
+        "leader_epoch": batch.leader_epoch,
+        "crc": batch.crc,
+        "compression": batch.compression.name.lower(),
+        "timestamp_type": CLIENT_TIMESTAMP_TYPE[batch.timestamp_type],
+        "base_timestamp": batch.base_timestamp,
+        "max_timestamp": batch.max_timestamp,
+        "delete_horizon_ms": batch.delete_horizon_ms,
+        "producer_id": batch.producer_id,
+        "producer_epoch": batch.producer_epoch,
+        "base_sequence": batch.base_sequence,
+        "is_transactional": batch.is_transactional,
+        "is_control": batch.is_control,
+    }
+
+
 def batch_line(batch: Batch, position: int, *, utc: bool) -> str:
     offsets = str(batch.base_offset)
     if batch.last_offset != batch.base_offset:
         offsets += f"..{batch.last_offset}"
-    said = [f"{batch.size_bytes} bytes", _plural(batch.count, "record")]
+    said = [f"{batch.size_bytes} bytes", plural(batch.count, "record")]
     said += _kind(batch)
     if batch.has_producer_id:
         said.append(f"producer {batch.producer_id} epoch {batch.producer_epoch}")
@@ -78,6 +109,19 @@ def record_line(record: Record, meaning: str | None, *, utc: bool, whole: bool) 
     return line
 
 
+def said_value(name: str, value: object, *, utc: bool) -> str:
+    """A name of JSON's as one of ours; nobody, nothing and emptiness as words; a list of objects by their values."""
+    if name == "timestamp" and isinstance(value, int):
+        said = format_timestamp(value, utc=utc)
+    elif value is None or (name in _NODES and value == -1):
+        said = "none"
+    elif isinstance(value, list):
+        said = ",".join(str(inner) for element in value for inner in element.values()) or "none"
+    else:
+        said = one_line(str(value)) or '""'
+    return f"{snake_case(name)} {said}"
+
+
 def show_bytes(data: bytes | None, limit: int | None = SHOWN_BYTES) -> str:
     """Text where it is text, else hexadecimal; null and what was cut are said."""
     if data is None:
@@ -90,7 +134,3 @@ def show_bytes(data: bytes | None, limit: int | None = SHOWN_BYTES) -> str:
         printable = False
     said = f'"{text}"' if printable else "0x" + shown.hex()
     return said if len(shown) == len(data) else f"{said}… ({len(data)} bytes)"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -2,10 +2,11 @@
 
 from dataclasses import asdict
 
+from odradek.cli.errors import one_line
 from odradek.cli.log_verify import Findings
 from odradek.cli.log_verify_partition import PartitionReport
 from odradek.cli.options import Settings
-from odradek.cli.output import print_json, print_table
+from odradek.cli.output import UNKNOWN, plural, print_json, print_table
 
 _HEADERS = ("partition", "segments", "batches", "records", "bytes", "start", "end", "index entries")
 
@@ -17,15 +18,16 @@ def print_findings(settings: Settings, reports: list[PartitionReport], findings:
     print_table(_HEADERS, [_row(report) for report in reports])
     notes = findings.notes if settings.verbose else []
     for said in notes:
-        print(f"note: {said}")
+        print(f"note: {one_line(said)}")
     if findings.notes and not notes:
-        print(f"{len(findings.notes)} notes, shown with -v")
+        print(f"{plural(len(findings.notes), 'note')}, shown with -v")
     for said in findings.problems:
-        print(f"wrong: {said}")
+        print(f"wrong: {one_line(said)}")
     total = sum(report.size_bytes for report in reports)
     records = sum(report.records for report in reports)
-    verdict = f"{len(findings.problems)} problems" if findings.problems else "all is well"
-    print(f"{len(reports)} partitions, {records} records, {total} bytes: {verdict}")
+    verdict = plural(findings.count, "problem") if findings.count else "all is well"
+    counted = ", ".join((plural(len(reports), "partition"), plural(records, "record"), plural(total, "byte")))
+    print(f"{counted}: {verdict}")
 
 
 def _row(report: PartitionReport) -> tuple[object, ...]:
@@ -36,7 +38,7 @@ def _row(report: PartitionReport) -> tuple[object, ...]:
         report.records,
         report.size_bytes,
         report.start_offset,
-        report.end_offset,
+        UNKNOWN if report.end_offset is None else report.end_offset,
         report.index_entries,
     )
 

@@ -1,6 +1,5 @@
 """Check the directory of one partition: the chain of its segments, and everything that repeats what they say."""
 
-import os
 from bisect import bisect_right
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -9,14 +8,13 @@ from typing import Protocol
 
 from odradek.cli.log_entries import read_producer_snapshot, read_txn_index
 from odradek.cli.log_files import Kind, LogFile, PartitionDir
-from odradek.cli.log_readers import READERS
+from odradek.cli.log_readers import read_entries, read_epochs
 from odradek.cli.log_rebuild import NOTHING, Producer, Rebuild
 from odradek.cli.log_verify_segment import SegmentFacts, check_offset_index, check_segment, check_time_index
 from odradek.cli.log_verify_snapshot import check_metadata_snapshot
 from odradek.cli.output import Progress
-from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
-from odradek.log import checkpoints, names
+from odradek.log import names
 from odradek.log.checkpoints import EpochEntry
 from odradek.log.offsets import AbortedTxn
 from odradek.records.batch import Batch
@@ -27,6 +25,8 @@ _ALL_FIELDS = (
     *("coordinator_epoch", "current_txn_first_offset"),
 )
 _DATA_FIELDS = ("epoch", "last_sequence", "last_offset")
+
+_INDEX_KINDS = (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TXN_INDEX)
 
 
 class Findings(Protocol):
@@ -41,6 +41,8 @@ class Findings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartitionReport:
+    """`end_offset` is None where the last segment could not be read."""
+
     partition: TopicPartition
     mark: str
     segments: int
@@ -48,12 +50,16 @@ class PartitionReport:
     records: int
     size_bytes: int
     start_offset: int
-    end_offset: int
+    end_offset: int | None
     index_entries: int
 
 
 class PartitionCheck:
-    """One pass over the segments in order; snapshots are compared when the pass reaches their offset."""
+    """One pass over the segments in order; snapshots are compared when the pass reaches their offset.
+
+    A segment that cannot be read is one problem. What follows from it, and from nothing else, is not said: what was
+    known of the producers is forgotten, and if it was the last one, nothing is held against the end of the log.
+    """
 
     def __init__(self, directory: PartitionDir, findings: Findings, progress: Progress) -> None:
         self._directory = directory
@@ -63,6 +69,7 @@ class PartitionCheck:
         self._snapshots = self._directory.live(Kind.PRODUCER_SNAPSHOT)
         self._epochs: list[EpochEntry] = []
         self._complete = True  # nothing was cut off in front or cleaned away: the log tells its whole history
+        self._end_known = True
         self._next_offset = 0
         self._index_entries = 0
 
@@ -82,20 +89,25 @@ class PartitionCheck:
             records=sum(facts.records for facts in found),
             size_bytes=sum(facts.size_bytes for facts in found),
             start_offset=segments[0].base_offset if segments else 0,
-            end_offset=self._next_offset,
+            end_offset=self._next_offset if self._end_known else None,
             index_entries=self._index_entries,
         )
 
     def _check_segment(self, segment: LogFile, *, last: bool) -> SegmentFacts:
-        self._progress.update(f"{segment.path}")
-
         def visit(batch: Batch, position: int) -> None:
             self._visit(segment.path, batch, position)
 
-        facts = SegmentFacts(segment.base_offset, 0, self._next_offset)
+        unread = SegmentFacts(segment.base_offset, 0, max(self._next_offset, segment.base_offset))
+        facts = unread
         with self._findings.caught(segment.path):
-            facts = check_segment(segment, self._next_offset, self._findings.complain, visit)
-            self._next_offset = facts.next_offset
+            facts = check_segment(segment, self._next_offset, self._findings.complain, visit, self._progress)
+        self._next_offset = facts.next_offset
+        if facts is unread:
+            self._rebuild = Rebuild()
+            self._complete = False
+            self._end_known = not last
+            self._read_indexes(segment)
+        else:
             self._check_indexes(segment, facts, sealed=not last)
         return facts
 
@@ -110,20 +122,33 @@ class PartitionCheck:
             self._findings.complain(path, position, said)
         self._rebuild.add(batch)
 
+    def _indexes_of(self, segment: LogFile) -> dict[Kind, LogFile]:
+        beside = (f for f in self._directory.files if f.base_offset == segment.base_offset and not f.suffix)
+        return {file.kind: file for file in beside if file.kind in _INDEX_KINDS}
+
+    def _read_indexes(self, segment: LogFile) -> None:
+        """Without the segment they cannot be held against anything; that they can be read is something."""
+        for file in self._indexes_of(segment).values():
+            with self._findings.caught(file.path):
+                for _ in read_entries(file):
+                    pass
+
     def _check_indexes(self, segment: LogFile, facts: SegmentFacts, *, sealed: bool) -> None:
-        files = {f.kind: f for f in self._directory.files if f.base_offset == segment.base_offset and not f.suffix}
+        files = self._indexes_of(segment)
         for kind in (Kind.OFFSET_INDEX, Kind.TIME_INDEX):
             if kind not in files:
                 self._findings.complain(segment.path, None, f"its {kind} is missing")
-        with self._findings.caught(segment.path):
-            if Kind.OFFSET_INDEX in files:
-                index = files[Kind.OFFSET_INDEX]
-                self._index_entries += check_offset_index(index, facts, self._findings.complain)
-        with self._findings.caught(segment.path):
-            if Kind.TIME_INDEX in files:
-                check_time_index(files[Kind.TIME_INDEX], facts, self._findings.complain, sealed=sealed)
-        with self._findings.caught(segment.path):
-            self._check_txn_index(segment, files.get(Kind.TXN_INDEX), facts)
+        if Kind.OFFSET_INDEX in files:
+            index = files[Kind.OFFSET_INDEX]
+            with self._findings.caught(index.path):
+                self._index_entries += check_offset_index(index, facts, self._findings.complain, self._progress)
+        if Kind.TIME_INDEX in files:
+            index = files[Kind.TIME_INDEX]
+            with self._findings.caught(index.path):
+                check_time_index(index, facts, self._findings.complain, self._progress, sealed=sealed)
+        txn_index = files.get(Kind.TXN_INDEX)
+        with self._findings.caught(segment.path if txn_index is None else txn_index.path):
+            self._check_txn_index(segment, txn_index, facts)
 
     def _check_txn_index(self, segment: LogFile, file: LogFile | None, facts: SegmentFacts) -> None:
         rebuilt = self._rebuild.take_aborted()
@@ -144,7 +169,7 @@ class PartitionCheck:
         """All that are due: up to `before_offset`, or the rest."""
         while self._snapshots and (before_offset is None or self._snapshots[0].base_offset <= before_offset):
             snapshot = self._snapshots.pop(0)
-            if snapshot.base_offset > self._next_offset:
+            if before_offset is None and self._end_known and snapshot.base_offset > self._next_offset:
                 said = f"a snapshot at offset {snapshot.base_offset}, but the log ends at {self._next_offset}"
                 self._findings.complain(snapshot.path, None, said)
             with self._findings.caught(snapshot.path):
@@ -178,7 +203,7 @@ class PartitionCheck:
         for earlier, later in zip(self._epochs, self._epochs[1:], strict=False):
             if later.epoch <= earlier.epoch or later.start_offset < earlier.start_offset:
                 self._findings.complain(path, None, f"epoch {later.epoch} does not follow epoch {earlier.epoch}")
-        if self._epochs and self._epochs[-1].start_offset > self._next_offset:
+        if self._end_known and self._epochs and self._epochs[-1].start_offset > self._next_offset:
             start = self._epochs[-1].start_offset
             self._findings.complain(path, None, f"an epoch starts at {start}, but the log ends at {self._next_offset}")
 
@@ -187,19 +212,19 @@ class PartitionCheck:
         for file in self._directory.files:
             with self._findings.caught(file.path):
                 self._check_small_file(file, bases)
-        with self._findings.caught(self._directory.path):
-            self._epochs = checkpoints.read_epoch_checkpoint(OsFileSystem(), self._directory.path)
 
     def _check_small_file(self, file: LogFile, bases: set[int]) -> None:
         if file.suffix:
             self._findings.note(file.path, f"waits for what its name says: {file.suffix}")
-        elif os.path.isdir(file.path) or file.kind is Kind.UNKNOWN:
+        elif file.kind is Kind.UNKNOWN:
             self._findings.note(file.path, "nothing of Kafka's has such a name")
+        elif file.kind is Kind.EPOCHS:
+            self._epochs = read_epochs(file)
         elif file.kind in (Kind.PARTITION_METADATA, Kind.QUORUM_STATE):
-            list(READERS[file.kind](file))
+            list(read_entries(file))
         elif file.kind is Kind.METADATA_SNAPSHOT:
-            check_metadata_snapshot(file, self._findings.complain)
-        elif file.kind in (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TXN_INDEX) and file.base_offset not in bases:
+            check_metadata_snapshot(file, self._findings.complain, self._progress)
+        elif file.kind in _INDEX_KINDS and file.base_offset not in bases:
             self._findings.complain(file.path, None, "an index without its segment")
 
 

@@ -14,13 +14,18 @@ from functools import partial
 from odradek.cli.log_decode import Undecodable, decode_control, decoder_for
 from odradek.cli.log_entries import read_offset_index, read_time_index
 from odradek.cli.log_files import LogFile
-from odradek.cli.log_walk import Damage, mapped, walk_batches
+from odradek.cli.log_reading import mapped
+from odradek.cli.log_walk import Damage, walk_batches
+from odradek.cli.output import Progress
 from odradek.common.failures import ApiError
 from odradek.records.batch import HEADER_BYTES, Batch, Compression, TimestampType
 from odradek.records.walk import walk
 
 #: Offsets are written relative to the segment's first one, in 31 bits.
 _MAX_RELATIVE_OFFSET = 2**31 - 1
+
+_OFFSET_ENTRY_BYTES = 8
+_TIME_ENTRY_BYTES = 12
 
 #: Takes path, position and what is wrong.
 Complain = Callable[[str, int | None, str], None]
@@ -49,14 +54,14 @@ class SegmentFacts:
 
 
 def check_segment(
-    file: LogFile, next_offset: int, complain: Complain, visit: Callable[[Batch, int], None]
+    file: LogFile, next_offset: int, complain: Complain, visit: Callable[[Batch, int], None], progress: Progress
 ) -> SegmentFacts:
     """`next_offset` is where the segment before ended. `visit` sees every readable batch with its position."""
-    facts = SegmentFacts(file.base_offset, os.path.getsize(file.path), max(next_offset, file.base_offset))
     if file.base_offset < next_offset:
         complain(file.path, None, f"the segment before it ends at offset {next_offset}")
     with mapped(file.path) as view:
-        for found in walk_batches(view):
+        facts = SegmentFacts(file.base_offset, len(view), max(next_offset, file.base_offset))
+        for found in walk_batches(view, lambda position: progress.at(file.path, position, len(view))):
             if isinstance(found, Damage):
                 complain(file.path, found.position, found.reason)
                 continue
@@ -128,12 +133,14 @@ def _check_dense(batch: Batch, complain: Callable[[str], None]) -> None:
         complain(f"largest timestamp {batch.max_timestamp} in the header, {largest} in the records")
 
 
-def check_offset_index(file: LogFile, facts: SegmentFacts, complain: Complain) -> int:
+def check_offset_index(file: LogFile, facts: SegmentFacts, complain: Complain, progress: Progress) -> int:
     """How many entries there are."""
-    entries = read_offset_index(file.path, file.base_offset)
+    size_bytes = os.path.getsize(file.path)
     last = -1
-    for slot, (offset, position) in enumerate(entries):
-        at = slot * 8
+    count = 0
+    for count, (offset, position) in enumerate(read_offset_index(file.path, file.base_offset), start=1):
+        at = (count - 1) * _OFFSET_ENTRY_BYTES
+        progress.at(file.path, at, size_bytes)
         found = bisect_left(facts.positions, position)
         if offset <= last:
             complain(file.path, at, f"offset {offset} after offset {last}")
@@ -144,7 +151,7 @@ def check_offset_index(file: LogFile, facts: SegmentFacts, complain: Complain) -
                 file.path, at, f"offset {offset} at position {position}, where offset {facts.base_offsets[found]} is"
             )
         last = offset
-    return len(entries)
+    return count
 
 
 def _ends_at(facts: SegmentFacts, offset: int) -> bool:
@@ -153,12 +160,15 @@ def _ends_at(facts: SegmentFacts, offset: int) -> bool:
     return found < len(facts.last_offsets) and facts.last_offsets[found] == offset
 
 
-def check_time_index(file: LogFile, facts: SegmentFacts, complain: Complain, *, sealed: bool) -> int:
+def check_time_index(
+    file: LogFile, facts: SegmentFacts, complain: Complain, progress: Progress, *, sealed: bool
+) -> None:
     """`sealed`: the segment will not grow, so the last entry must hold its largest timestamp."""
-    entries = read_time_index(file.path, file.base_offset)
+    size_bytes = os.path.getsize(file.path)
     last_timestamp, last_offset = -1, -1
-    for slot, (timestamp, offset) in enumerate(entries):
-        at = slot * 12
+    for slot, (timestamp, offset) in enumerate(read_time_index(file.path, file.base_offset)):
+        at = slot * _TIME_ENTRY_BYTES
+        progress.at(file.path, at, size_bytes)
         if timestamp < last_timestamp or offset <= last_offset:
             complain(file.path, at, f"timestamp {timestamp} and offset {offset} do not follow the entry before")
         found = bisect_left(facts.last_offsets, offset)
@@ -171,4 +181,3 @@ def check_time_index(file: LogFile, facts: SegmentFacts, complain: Complain, *, 
         last_timestamp, last_offset = timestamp, offset
     if sealed and facts.max_timestamp > max(last_timestamp, -1):
         complain(file.path, None, f"the last entry has timestamp {last_timestamp}, the segment {facts.max_timestamp}")
-    return len(entries)

@@ -2,23 +2,26 @@
 
 from odradek.cli.log_decode import Undecodable, decode_control, decode_metadata
 from odradek.cli.log_files import LogFile
+from odradek.cli.log_reading import mapped
 from odradek.cli.log_verify_segment import Complain
-from odradek.cli.log_walk import Damage, mapped, walk_batches
+from odradek.cli.log_walk import Damage, walk_batches
+from odradek.cli.output import Progress
 
 
-def check_metadata_snapshot(file: LogFile, complain: Complain) -> None:
+def check_metadata_snapshot(file: LogFile, complain: Complain, progress: Progress) -> None:
     """Without its footer it was never finished. Raises ApiError for records that cannot be read."""
-    kinds = []
+    first = last = None
     with mapped(file.path) as view:
-        for found in walk_batches(view):
+        for found in walk_batches(view, lambda position: progress.at(file.path, position, len(view))):
             if isinstance(found, Damage):
                 complain(file.path, found.position, found.reason)
                 continue
             decode = decode_control if found.batch.is_control else decode_metadata
             for record in found.batch.records():
                 try:
-                    kinds.append(str(decode(record)["type"]))
+                    last = decode(record)["type"]
+                    first = first or last
                 except Undecodable as error:
                     complain(file.path, found.position, f"record {record.offset}: {error}")
-    if not kinds or kinds[0] != "SNAPSHOT_HEADER" or kinds[-1] != "SNAPSHOT_FOOTER":
+    if (first, last) != ("SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"):
         complain(file.path, None, "a snapshot without its header or its footer")

@@ -4,15 +4,14 @@ A damaged batch is named with its position and what is wrong; then the walk goes
 Where that starts is known if the damaged one has a believable length, and is searched otherwise.
 """
 
-import mmap
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from odradek.records.batch import HEADER_BYTES, MAGIC_AT, MAGIC_V2, Batch, read_batch
 from odradek.records.errors import CorruptRecord, UnsupportedCompression
 
 _SEARCH_CHUNK = 1 << 20
+_ZEROS = bytes(_SEARCH_CHUNK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +31,20 @@ class Damage:
     reason: str
 
 
-@contextmanager
-def mapped(path: str) -> Iterator[memoryview]:
-    """The content of a file for reading. Views that the caller still holds keep it mapped until they go."""
-    with open(path, "rb") as file:
-        file.seek(0, 2)
-        if file.tell() == 0:
-            yield memoryview(b"")
-        else:
-            yield memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+def _silent(position: int) -> None:
+    """For callers who want to hear of no progress."""
 
 
-def walk_batches(view: memoryview) -> Iterator[BatchAt | Damage]:
+def walk_batches(view: memoryview, advance: Callable[[int], None] = _silent) -> Iterator[BatchAt | Damage]:
+    """`advance` hears the position again and again, also while damage is searched through."""
     position = 0
     while position < len(view):
+        advance(position)
         try:
             batch = read_batch(view, position)
             batch.check()
         except CorruptRecord as error:
-            end = _next_whole(view, position)
+            end = _next_whole(view, position, advance)
             yield Damage(position, end, _reason(view, position, error))
             position = end
             continue
@@ -67,7 +61,7 @@ def _is_whole(view: memoryview, position: int) -> bool:
         return False
 
 
-def _next_whole(view: memoryview, position: int) -> int:
+def _next_whole(view: memoryview, position: int, advance: Callable[[int], None]) -> int:
     """Where the next undamaged batch starts, or the end of the file."""
     try:
         following = position + read_batch(view, position).size_bytes
@@ -75,12 +69,13 @@ def _next_whole(view: memoryview, position: int) -> int:
             return following
     except CorruptRecord:
         pass
-    return _search(view, position + 1)
+    return _search(view, position + 1, advance)
 
 
-def _search(view: memoryview, start: int) -> int:
+def _search(view: memoryview, start: int, advance: Callable[[int], None]) -> int:
     """Only batches of magic 2 are searched for: the older ones have too little that could be recognised."""
     for chunk_at in range(start + MAGIC_AT, len(view), _SEARCH_CHUNK):
+        advance(chunk_at)
         chunk = bytes(view[chunk_at : chunk_at + _SEARCH_CHUNK])
         found = chunk.find(MAGIC_V2)
         while found >= 0:
@@ -92,7 +87,15 @@ def _search(view: memoryview, start: int) -> int:
 
 
 def _reason(view: memoryview, position: int, error: CorruptRecord) -> str:
-    rest = view[position:]
-    if not any(rest[:HEADER_BYTES]) and bytes(rest).count(0) == len(rest):
-        return f"{len(rest)} zero bytes up to the end of the file"
+    if not any(view[position : position + HEADER_BYTES]) and used_bytes(view[position:]) == 0:
+        return f"{len(view) - position} zero bytes up to the end of the file"
     return error.message
+
+
+def used_bytes(view: memoryview) -> int:
+    """Where the zeros begin that fill the rest, chunk by chunk: a file may be larger than memory."""
+    for chunk_at in reversed(range(0, len(view), _SEARCH_CHUNK)):
+        chunk = bytes(view[chunk_at : chunk_at + _SEARCH_CHUNK])
+        if not _ZEROS.startswith(chunk):
+            return chunk_at + len(chunk.rstrip(b"\0"))
+    return 0

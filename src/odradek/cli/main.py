@@ -2,21 +2,49 @@
 
 `--version` is answered before anything else is imported; everything else goes to `odradek.cli.app`. Nothing here or
 there imports a room of the house: a subcommand does, when it is called.
+
+Ctrl-C ends the command with the status that shells expect, and without a word. While it starts and while it ends there
+is nothing to tidy up, so it leaves at once; in between, `run` is told by a KeyboardInterrupt.
 """
 
 import sys
 
 from odradek import __version__
 
+INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+
 
 def main() -> int:
     arguments = sys.argv[1:]
-    if arguments == ["--version"]:
+    if arguments == ["--version"] and sys.stdout is not None:
         print(f"odradek {__version__}")
         return 0
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, for example under nohup
+        return _run(arguments)
+    signal.signal(signal.SIGINT, _leave)
+    try:
+        from odradek.cli.app import run
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return run(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        signal.signal(signal.SIGINT, _leave)
+
+
+def _run(arguments: list[str]) -> int:
     from odradek.cli.app import run
 
     return run(arguments)
+
+
+def _leave(signum: int, frame: object) -> None:
+    import os
+
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

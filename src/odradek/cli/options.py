@@ -71,10 +71,6 @@ def output_options(command: _Command) -> _Command:
     return _shared("--format", type=formats, help="text (default), or json for programs.")(command)
 
 
-def common_options(command: _Command) -> _Command:
-    return connection_options(hidden=False)(output_options(command))
-
-
 def local_options(command: _Command) -> _Command:
-    """For verbs that work on files or on stdin."""
+    """For verbs that work on files or on stdin, and for the levels above them."""
     return connection_options(hidden=True)(output_options(command))

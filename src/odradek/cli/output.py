@@ -6,10 +6,13 @@ No library for it: `rich` costs more to import than these commands take to run.
 import json
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
+
+from odradek.cli.errors import one_line
 
 #: Two spaces between columns read better than lines.
 _GAP = "  "
@@ -24,24 +27,53 @@ def print_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document) + "\n")
 
 
+#: A cell for a number that could not be found out.
+UNKNOWN = "?"
+
+#: Text in the last column may be cut to this; to less it says nothing, and the table becomes a list.
+_LEAST_COLUMN = 8
+
+
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Numbers to the right, everything else to the left. On a terminal the last column is cut to what fits."""
+    """Numbers to the right, everything else to the left; on a terminal, so that it fits."""
     for line in table_lines(headers, [list(row) for row in rows], _terminal_columns()):
         sys.stdout.write(line + "\n")
 
 
 def table_lines(headers: Sequence[str], rows: Sequence[Sequence[object]], columns: int | None) -> list[str]:
-    cells = [[str(cell) for cell in row] for row in rows]
+    """Where it is too wide, text in the last column is cut; a number never is: each row becomes a list instead."""
+    cells = [[one_line(str(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
-    right = [bool(rows) and all(isinstance(row[index], int | float) for row in rows) for index in range(len(headers))]
+    right = [bool(rows) and all(_is_number(row[index]) for row in rows) for index in range(len(headers))]
     lines = []
     for row in [list(headers), *cells]:
         line = _GAP.join(
             cell.rjust(width) if to_right else cell.ljust(width)
             for cell, width, to_right in zip(row, widths, right, strict=True)
-        ).rstrip()
-        lines.append(line if columns is None or len(line) <= columns else line[: columns - 1] + "…")
-    return lines
+        )
+        lines.append(line.rstrip())
+    if columns is None or max(map(len, lines)) <= columns:
+        return lines
+    before_last = sum(width + len(_GAP) for width in widths[:-1])
+    if right[-1] or before_last + _LEAST_COLUMN > columns:
+        return [line for row in cells for line in _row_as_list(headers, row, columns)]
+    return [line if len(line) <= columns else line[: columns - 1] + "…" for line in lines]
+
+
+def _row_as_list(headers: Sequence[str], row: Sequence[str], columns: int) -> list[str]:
+    """A pair is not torn apart: its spaces do not break."""
+    said = [f"{header} {cell}".replace(" ", "\xa0") for header, cell in zip(headers[1:], row[1:], strict=True)]
+    pairs = ", ".join(said)
+    wrapped = textwrap.wrap(pairs, columns, initial_indent=_GAP, subsequent_indent=_GAP, break_on_hyphens=False)
+    return [row[0], *(line.replace("\xa0", " ") for line in wrapped)]
+
+
+def _is_number(cell: object) -> bool:
+    return isinstance(cell, int | float) or cell == UNKNOWN
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def format_timestamp(timestamp_ms: int, *, utc: bool) -> str:
@@ -55,12 +87,6 @@ def format_timestamp(timestamp_ms: int, *, utc: bool) -> str:
     return (moment if utc else moment.astimezone()).isoformat(sep=" ", timespec="milliseconds")
 
 
-def warn(line: str) -> None:
-    """A line on stderr that stands after everything already said on stdout."""
-    sys.stdout.flush()
-    print(line, file=sys.stderr, flush=True)
-
-
 class Progress:
     """What a long command is doing, on stderr: one changing line on a terminal, seldom a plain line elsewhere."""
 
@@ -70,11 +96,14 @@ class Progress:
         self._next_s = time.monotonic() + self._interval_s
         self._shown = False
 
-    def update(self, text: str) -> None:
+    def at(self, path: str, position: int, size_bytes: int) -> None:
+        """May be called a million times a second: what it says is put together only when it is shown."""
         now_s = time.monotonic()
-        if now_s < self._next_s:
-            return
-        self._next_s = now_s + self._interval_s
+        if now_s >= self._next_s:
+            self._next_s = now_s + self._interval_s
+            self._show(f"{one_line(path)}: {100 * position // max(size_bytes, 1)} % of {size_bytes} bytes")
+
+    def _show(self, text: str) -> None:
         if self._terminal:
             width = (_terminal_columns(sys.stderr.fileno()) or 80) - 1
             sys.stderr.write("\r\x1b[K" + text[:width])

@@ -6,6 +6,7 @@ odradek protocol decode --lines messages.jsonl
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,15 +14,23 @@ from typing import BinaryIO
 
 import click
 
+from odradek.cli.errors import one_line, warn
 from odradek.cli.options import Settings, local_options
-from odradek.cli.output import print_json, print_table, warn
+from odradek.cli.output import print_json, print_table
 from odradek.cli.protocol_lines import BadMessage, Converter, decode_fields, encode_fields
+from odradek.common.failures import InputError
+
+#: A frame has 100 MiB at most by default (socket.request.max.bytes); as hex and JSON together it is three times that.
+_MAX_LINE_BYTES = 512 * 1024 * 1024
+
+#: Versions are 16 bits wide.
+_VERSION = re.compile(r"[0-9]{1,5}", re.ASCII)
 
 
 @click.group()
 @local_options
 def protocol() -> None:
-    """Kafka's messages: the API table, decode, encode."""
+    """Kafka's messages: the API table, all their names, decode, encode."""
 
 
 @protocol.command()
@@ -44,6 +53,25 @@ def apis(settings: Settings) -> None:
 
 
 @protocol.command()
+@local_options
+@click.pass_obj
+def messages(settings: Settings) -> None:
+    """List the names of all messages, with their kinds and versions: requests, responses, records, headers, data."""
+    from odradek.protocol.message_index import MESSAGES
+
+    if settings.as_json:
+        print_json(
+            [
+                {"name": name, "kind": kind, "versions": [first, last]}
+                for name, (kind, _, _, first, last) in sorted(MESSAGES.items())
+            ]
+        )
+        return
+    rows = [(name, kind, _range((first, last))) for name, (kind, _, _, first, last) in sorted(MESSAGES.items())]
+    print_table(("message", "kind", "versions"), rows)
+
+
+@protocol.command()
 @click.option("--lines", is_flag=True, help='Read {"message", "version", "hex"} a line, and add "json".')
 @click.argument("words", nargs=-1, metavar="[FILE] | MESSAGE VERSION HEX")
 @local_options
@@ -51,8 +79,8 @@ def apis(settings: Settings) -> None:
 def decode(settings: Settings, lines: bool, words: tuple[str, ...]) -> int:
     """Bytes to Kafka's own JSON form.
 
-    With --lines from FILE, or from standard input. Without, one message: its name as Kafka writes it, its version, and
-    the bytes of its body.
+    With --lines from FILE, or from standard input. Without, one message: its name as Kafka writes it (see odradek
+    protocol messages), its version, and the bytes of its body.
     """
     if lines:
         return _convert_lines(words, decode_fields)
@@ -73,10 +101,9 @@ def encode(settings: Settings, lines: bool, words: tuple[str, ...]) -> int:
         return _convert_lines(words, encode_fields)
     message, version, given = _three_words(words, "JSON")
     try:
-        document = json.loads(given)
-    except ValueError as error:
-        raise BadMessage(f"JSON: {error}") from None
-    fields = encode_fields({"message": message, "version": version, "json": document})
+        fields = encode_fields({"message": message, "version": version, "json": _parse(given)})
+    except RecursionError:
+        raise BadMessage("no JSON: it is nested too deeply") from None
     print(json.dumps(fields["hex"]) if settings.as_json else fields["hex"])
     return 0
 
@@ -92,8 +119,8 @@ def _three_words(words: tuple[str, ...], last: str) -> tuple[str, int, str]:
     if len(words) != 3:
         raise click.UsageError(f"give MESSAGE VERSION {last}, or --lines")
     message, version, given = words
-    if not version.isdecimal():
-        raise click.UsageError(f'VERSION is a number, and "{version}" is none')
+    if not _VERSION.fullmatch(version):
+        raise click.UsageError(f'VERSION is a whole number of at most five digits, and "{one_line(version)}" is none')
     return message, int(version), given
 
 
@@ -101,30 +128,48 @@ def _convert_lines(words: tuple[str, ...], convert: Converter) -> int:
     """A bad line is named and left out; the others are not its victims."""
     if len(words) > 1:
         raise click.UsageError("--lines reads one FILE, or standard input")
+    path = words[0] if words else "-"
     status = 0
-    with _opened(words[0] if words else "-") as lines:
-        for number, line in enumerate(lines, start=1):
+    with _opened(path) as file:
+        for number, line in enumerate(_lines(file), start=1):
             if not line.strip():
                 continue
+            where = f"{'<stdin>' if path == '-' else path}:{number}"
+            if len(line) > _MAX_LINE_BYTES:
+                raise InputError(f"{where}: the line has more than {_MAX_LINE_BYTES} bytes; no message is so long")
             try:
-                print_json(convert(_parse(line)))
+                sys.stdout.write(_converted(line, convert) + "\n")
             except BadMessage as error:
-                warn(f"line {number}: {error}")
+                warn(f"{where}: {error}")
                 status = 1
     return status
 
 
-def _parse(line: bytes) -> object:
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """One byte more than allowed shows that a line is too long."""
+    return iter(lambda: file.readline(_MAX_LINE_BYTES + 1), b"")
+
+
+def _converted(line: bytes, convert: Converter) -> str:
+    try:
+        return json.dumps(convert(_parse(line)))
+    except RecursionError:
+        raise BadMessage("no JSON: it is nested too deeply") from None
+
+
+def _parse(line: bytes | str) -> object:
     try:
         return json.loads(line)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadMessage(f"no JSON: {error}") from None
 
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-    if path == "-":
-        yield sys.stdin.buffer
-    else:
+    if path != "-":
         with open(path, "rb") as file:
             yield file
+    elif sys.stdin is None:
+        raise InputError("<stdin>: standard input is closed")
+    else:
+        yield sys.stdin.buffer

@@ -107,3 +107,63 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
         out, err = process.communicate()
     assert process.returncode == 130
     assert (out, err) == (b"", b"")
+
+
+def test_ctrl_c_while_the_command_starts_is_as_quiet(tmp_path: Path) -> None:
+    """It comes while click is imported: a click of our own sends it."""
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([*COMMAND, "protocol", "apis"], capture_output=True, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_ctrl_c_stays_ignored_where_the_caller_ignores_it(tmp_path: Path) -> None:
+    """As for a job in the background of a script."""
+    (tmp_path / "sitecustomize.py").write_text("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n")
+    (tmp_path / "odradek_interrupts.py").write_text(
+        "import os, signal, sys\nfrom odradek.cli.main import main\n"
+        "status = main()\nos.kill(os.getpid(), signal.SIGINT)\nsys.exit(status)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "odradek_interrupts", "protocol", "apis"]
+    done = subprocess.run(command, capture_output=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_help_says_the_exit_statuses_and_only_options_that_something_uses(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert "130 stopped by Ctrl-C" in said
+    assert "--bootstrap" not in said and "--command-config" not in said
+
+
+def in_shell(redirected: str) -> "subprocess.CompletedProcess[str]":
+    line = " ".join((*COMMAND, redirected))
+    return subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("redirected", "said"),
+    [
+        ("protocol decode --lines <&-", "odradek: <stdin>: standard input is closed\n"),
+        ("protocol apis >&-", "odradek: standard output is closed\n"),
+        ("--version >&-", "odradek: standard output is closed\n"),
+        ("protocol apis >/dev/full", "odradek: No space left on device\n"),
+        ("protocol decode --lines /dev/null/x 2>&-", ""),
+    ],
+)
+def test_streams_that_are_closed_or_full_are_one_line(redirected: str, said: str) -> None:
+    done = in_shell(redirected)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+
+
+def test_without_stderr_the_answer_still_comes() -> None:
+    done = in_shell("protocol apis 2>&-")
+    assert done.returncode == 0
+    assert done.stdout.startswith("key")
+
+
+def test_a_full_disk_behind_stdout_is_not_blamed_on_the_files(clean_data: Path) -> None:
+    assert in_shell(f"log dump {clean_data} >/dev/full").stderr == "odradek: No space left on device\n"

@@ -113,7 +113,7 @@ def test_a_damaged_batch_is_named_and_the_rest_is_shown(clean_data: Path, capsys
     flip(log, 100)  # in the records of the first batch
     assert run(["log", "dump", "--format", "json", str(log)]) == 1
     captured = capsys.readouterr()
-    assert captured.err.startswith(f"{log}:0: ")
+    assert captured.err.startswith(f"odradek: {log}:0: ")
     assert "CRC" in captured.err
     shown = [json.loads(line) for line in captured.out.splitlines()]
     assert shown and shown == whole[len(whole) - len(shown) :]
@@ -166,5 +166,58 @@ def test_a_missing_path_does_not_hide_the_others(clean_data: Path, capsys: pytes
     arguments = [str(clean_data / "nowhere"), str(clean_data / "plain-1")]
     assert run(["log", "dump", "--format", "json", *arguments]) == 1
     captured = capsys.readouterr()
-    assert captured.err == f"{clean_data}/nowhere: No such file or directory\n"
+    assert captured.err == f"odradek: {clean_data}/nowhere: No such file or directory\n"
     assert len(captured.out.splitlines()) == 25
+
+
+def test_batches_as_json(clean_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    batches = dumped(capsys, "--batches", str(clean_data / "txn-0"))
+    assert len(batches) == 13, "as many as verify counts, control batches too"
+    header = {"topic": "txn", "partition": 0, "base_offset": 0, "last_offset": 6, "position": 0, "size_bytes": 351}
+    header |= {"count": 7, "magic": 2, "leader_epoch": 0, "crc": 4289372303, "compression": "none", "timestamp_type": 1}
+    header |= {"base_timestamp": 1700000000000, "max_timestamp": 1700000006000, "delete_horizon_ms": None}
+    header |= {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    header |= {"is_transactional": True, "is_control": False}
+    assert batches[0] == header
+    assert next(batch["base_offset"] for batch in batches if batch["is_control"]) == 7
+    assert dumped(capsys, "--batches", "--from", "60", str(clean_data / "txn-0"))[0]["last_offset"] >= 60
+
+
+@pytest.mark.parametrize(
+    "name", ["bootstrap.checkpoint", "__cluster_metadata-0/00000000000000000042-0000000001.checkpoint"]
+)
+def test_a_snapshot_holds_records_of_the_metadata_log(
+    name: str, clean_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = dumped(capsys, str(clean_data / name))
+    assert {(line["topic"], line["partition"]) for line in lines} == {("__cluster_metadata", 0)}
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_a_named_file_that_is_not_kafkas_is_an_error(
+    format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "junk").write_text("hello")
+    assert run(["log", "dump", "--format", format, str(tmp_path / "junk")]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", f"odradek: {tmp_path}/junk: no file of Kafka's has such a name\n")
+
+
+def test_a_quorum_state_for_people(clean_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "dump", str(clean_data / "__cluster_metadata-0" / "quorum-state")]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split("  ")[1:] == [
+        *('cluster_id ""', "leader_id 1", "leader_epoch 2", "voted_id none", "applied_offset 0"),
+        *("current_voters 1", "data_version 0"),
+    ]
+
+
+def test_an_offset_below_zero_is_wrong_usage(clean_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "dump", "--from", "-5", str(clean_data / "plain-0")]) == 2
+    assert "-5" in capsys.readouterr().err
+
+
+def test_help_says_what_the_json_of_a_directory_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "dump", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "It leaves out" in said
+    assert all(word in said for word in (".deleted", "snapshots", "control records unless --control is given"))

@@ -48,7 +48,7 @@ def test_the_table_for_people(clean_data: Path, capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().out.splitlines()
     assert said[0].split()[:4] == ["partition", "segments", "batches", "records"]
     assert said[1].split()[:4] == ["plain-0", "1", "8", "110"]
-    assert said[-1] == "1 partitions, 110 records, 10679 bytes: all is well"
+    assert said[-1] == "1 partition, 110 records, 10679 bytes: all is well"
 
 
 def overwrite(path: Path, position: int, data: bytes) -> None:

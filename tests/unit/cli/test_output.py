@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.cli.log_show import show_bytes
-from odradek.cli.output import format_timestamp, table_lines
+from odradek.cli.output import UNKNOWN, format_timestamp, table_lines
 
 
 def test_numbers_to_the_right_and_text_to_the_left() -> None:
@@ -17,6 +17,20 @@ def test_a_table_without_rows_is_its_headers() -> None:
 
 def test_on_a_terminal_lines_are_cut_to_its_width() -> None:
     assert table_lines(("name",), [("x" * 30,)], 10) == ["name", "xxxxxxxxx…"]
+
+
+def test_numbers_are_never_cut_a_row_becomes_a_list() -> None:
+    headers = ("name", "start", "index entries")
+    assert table_lines(headers, [("plain-0", 12345, 67890)], 24) == [
+        "plain-0",
+        "  start 12345,",
+        "  index entries 67890",
+    ]
+    assert table_lines(headers, [("plain-0", 12345, UNKNOWN)], 40)[1] == "plain-0  12345              ?"
+
+
+def test_a_name_that_would_break_the_line_is_escaped() -> None:
+    assert table_lines(("name",), [("two\nlines\x1b[2J",)], None)[1] == "two\\nlines\\x1b[2J"
 
 
 @pytest.mark.parametrize(
