@@ -68,6 +68,18 @@ class OffsetIndex(IndexFile):
         if len(tail) >= SPILL_BYTES:
             self.write()
 
+    def extend(self, entries: list[int]) -> None:
+        """Recovery's way to append: relative offsets and positions in turn, known to grow. A full index takes none."""
+        if self._stored < 0:
+            self._load()
+        room = self._full_bytes - self._stored * 8 - len(self._tail)
+        data = struct.pack(f">{len(entries)}i", *entries)[: max(0, room)]
+        if data:
+            self._tail += data
+            self._note_last()
+            if len(self._tail) >= SPILL_BYTES:
+                self.write()
+
     def truncate_to(self, offset: int) -> None:
         """Drop the entries of `offset` and above."""
         self._truncate_to_entries(self._count_up_to(unpack_int, 0, offset - self.base_offset - 1))

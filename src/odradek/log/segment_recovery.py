@@ -130,9 +130,12 @@ class _Walk:
         """Take every whole batch in `view`, which lies at `start` in the file. The hot loop: one unpack and one CRC a
         batch; what is rare (an older format, a new epoch, a producer) is a call."""
         segment = self._segment
-        interval, limit = segment.index_interval_bytes, segment.base_offset + MAX_RELATIVE_OFFSET
-        add_offset, add_time = segment.offset_index.append, segment.time_index.maybe_append
+        interval, base_offset = segment.index_interval_bytes, segment.base_offset
+        limit = base_offset + MAX_RELATIVE_OFFSET
         largest, largest_offset = self.largest
+        offset_entries: list[int] = []
+        time_entries: list[int] = []
+        last_time = segment.time_index.last_entry.timestamp
         last_entry_at, expected = self._last_entry_at - start, self.next_offset
         current_epoch, epoch_end, gap_at = self._epoch, self._epoch_end, self.gap_at
         plain_id = NO_PRODUCER_ID
@@ -168,8 +171,10 @@ class _Walk:
                     largest, largest_offset = timestamp, last_offset
                 if at - last_entry_at > interval:
                     last_entry_at = at
-                    add_offset(last_offset, start + at)
-                    add_time(largest, largest_offset)
+                    offset_entries += (last_offset - base_offset, start + at)
+                    if largest > last_time:
+                        last_time = largest
+                        time_entries += (largest, largest_offset - base_offset)
                 if producer_id >= 0:
                     if producer_id == plain_id and not fields[_ATTRIBUTES] & _NOT_PLAIN:
                         set_aside(fields)
@@ -177,6 +182,8 @@ class _Walk:
                         plain_id, set_aside = self._take_producer(view[at:after], fields)
                 at = after
         finally:
+            segment.offset_index.extend(offset_entries)
+            segment.time_index.extend(time_entries)
             self.position, self._last_entry_at = start + at, start + last_entry_at
             self.largest, self.next_offset = TimestampOffset(largest, largest_offset), expected
             self._epoch, self._epoch_end, self.gap_at = current_epoch, epoch_end, gap_at

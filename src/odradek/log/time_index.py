@@ -72,6 +72,18 @@ class TimeIndex(IndexFile):
         elif timestamp < self._last_timestamp:
             fail(f"{self.path}: timestamp {timestamp} is below the last, {self._last_timestamp}")
 
+    def extend(self, entries: list[int]) -> None:
+        """Recovery's way to append: timestamps and relative offsets in turn, known to grow."""
+        if self._stored < 0:
+            self._load()
+        room = self._full_bytes - self._stored * 12 - len(self._tail)
+        data = struct.pack(">" + "qi" * (len(entries) // 2), *entries)[: max(0, room)]
+        if data:
+            self._tail += data
+            self._note_last()
+            if len(self._tail) >= SPILL_BYTES:
+                self.write()
+
     def truncate_to(self, offset: int) -> None:
         """Drop the entries of `offset` and above."""
         self._truncate_to_entries(self._count_up_to(unpack_int, _OFFSET_AT, offset - self.base_offset - 1))
