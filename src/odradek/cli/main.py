@@ -15,7 +15,13 @@ INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
 
 def main() -> int:
-    arguments = sys.argv[1:]
+    try:
+        return _main(sys.argv[1:])
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _main(arguments: list[str]) -> int:
     if arguments == ["--version"] and sys.stdout is not None:
         print(f"odradek {__version__}")
         return 0
@@ -25,12 +31,10 @@ def main() -> int:
         return _run(arguments)
     signal.signal(signal.SIGINT, _leave)
     try:
-        from odradek.cli.app import run
+        import odradek.cli.app  # noqa: F401  the slow part of the start
 
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        return run(arguments)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+        return _run(arguments)
     finally:
         signal.signal(signal.SIGINT, _leave)
 
