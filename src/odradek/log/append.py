@@ -106,14 +106,19 @@ def append_as_is(log: UnifiedLog, records: Buffer, leader_epoch: int, origin: Ap
                 f"The record batch size in the append to {log.topic_partition} is {batch.size_bytes} bytes, which "
                 f"exceeds max.message.bytes of {log.config.max_message_bytes}"
             )
-        if batch.last_offset <= last_offset:
+        if batch.last_offset <= last_offset or (batch.magic == MAGIC_V2 and batch.base_offset <= last_offset):
             raise UnexpectedAppendOffset(
                 f"Out of order offsets found in append to {log.topic_partition}: "
-                f"{batch.last_offset} after {last_offset}",
+                f"{batch.base_offset} to {batch.last_offset} after {last_offset}",
                 batch.base_offset,
                 batch.last_offset,
             )
         if batch.magic == MAGIC_V2:
+            if batch.last_offset_delta < 0 or batch.leader_epoch < 0:
+                raise InvalidRecord(
+                    f"A batch at offset {batch.base_offset} of {log.topic_partition} has last offset "
+                    f"{batch.last_offset} and leader epoch {batch.leader_epoch}"
+                )
             _check_epoch_goes_on(log, batch.leader_epoch, latest_epoch)
             latest_epoch = batch.leader_epoch
         batch.check()
@@ -189,19 +194,11 @@ def _write(
         )
     try:
         segment = log.segments.active
-        if segment.should_roll(
-            info.valid_bytes,
-            info.last_offset,
-            info.max_timestamp,
-            now_ms=now_ms,
-            segment_bytes=config.segment_bytes,
-            segment_ms=config.max_segment_ms,
-        ):
-            # Old formats do not tell their first offset; no batch reaches further back than this.
-            first = info.first_offset if info.first_offset >= 0 else info.last_offset - _MAX_RELATIVE_OFFSET
-            segment = unified_log_roll.roll(log, first)
+        rolls_at = _rolls_at(log, segment, info, now_ms)
+        base_offset, position = (segment.base_offset, segment.size) if rolls_at < 0 else (rolls_at, 0)
+        place = OffsetMetadata(info.first_offset, base_offset, position)
         producers = log.producers
-        appends, completed, duplicate = _decide(log, batches, segment, origin, guard, transaction_version)
+        appends, completed, duplicate = _decide(log, batches, place, origin, guard, transaction_version)
         if duplicate is not None:
             return info._replace(
                 first_offset=duplicate.first_offset,
@@ -209,6 +206,8 @@ def _write(
                 log_append_time_ms=duplicate.timestamp,
                 is_duplicate=True,
             )
+        if rolls_at >= 0:
+            segment = unified_log_roll.roll(log, rolls_at)
         _assign_epochs(log, batches)
         segment.append(info.last_offset, data, batches)
         log.log_end_offset = info.last_offset + 1
@@ -227,6 +226,24 @@ def _write(
     return info
 
 
+def _rolls_at(log: UnifiedLog, segment: Segment, info: AppendInfo, now_ms: int) -> int:
+    """Where a new segment is to begin; -1 if the active one takes the batches. Nothing is rolled before it is sure that
+    something will be written."""
+    config = log.config
+    if not segment.should_roll(
+        info.valid_bytes,
+        info.last_offset,
+        info.max_timestamp,
+        now_ms=now_ms,
+        segment_bytes=config.segment_bytes,
+        segment_ms=config.max_segment_ms,
+    ):
+        return -1
+    # Old formats do not tell their first offset; no batch reaches further back than this.
+    first = info.first_offset if info.first_offset >= 0 else info.last_offset - _MAX_RELATIVE_OFFSET
+    return max(first, log.log_end_offset)
+
+
 def _assign_epochs(log: UnifiedLog, batches: Sequence[Batch]) -> None:
     for batch in batches:
         if batch.magic == MAGIC_V2:
@@ -241,16 +258,17 @@ _Decision = tuple[Sequence[ProducerAppend], Sequence[CompletedTxn], BatchMetadat
 def _decide(
     log: UnifiedLog,
     batches: Sequence[Batch],
-    segment: Segment,
+    start: OffsetMetadata,
     origin: AppendOrigin,
     guard: VerificationGuard,
     transaction_version: int,
 ) -> _Decision:
-    """What the batches will change about their producers; raises if one of them may not write so."""
+    """What the batches, written from `start` on, will change about their producers; raises if one of them may not
+    write so."""
     producers = log.producers
     appends: dict[int, ProducerAppend] = {}
     completed: list[CompletedTxn] = []
-    position = segment.size
+    position = start.position
     for batch in batches:
         producer_id = batch.producer_id
         if producer_id >= 0:
@@ -262,7 +280,7 @@ def _decide(
             if batch.attributes & TRANSACTIONAL_BIT:
                 if origin is not AppendOrigin.REPLICATION:
                     _check_transaction(log, batch, guard)
-                place = OffsetMetadata(batch.base_offset, segment.base_offset, position)
+                place = OffsetMetadata(batch.base_offset, start.segment_base_offset, position)
             append = appends.get(producer_id)
             if append is None:
                 append = appends[producer_id] = producers.prepare_update(producer_id, origin)

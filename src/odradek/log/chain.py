@@ -3,8 +3,8 @@
 A CRC says that a batch is what was written; it says nothing about base offset, length and leader epoch, which lie
 outside of it. The chain does: batches follow each other without a gap in the file, their offsets ascend, and each has
 the epoch that the epoch cache knows for its offset (its checkpoint is synced before the first batch of an epoch is
-written), or else the epoch that the next batch has too: one dissenter is damage, two are a checkpoint that somebody put
-back. `walk_chain` finds the first place where that does not hold.
+written), unless the next batch contradicts the cache as well: one dissenter is damage, two in a row show a checkpoint
+that is not the one that was written. `walk_chain` finds the first place where that does not hold.
 
 The loader asks before it repairs, since a break below the recovery point must not be repaired by cutting; `fetch` asks
 before it hands out what it has read.
@@ -97,18 +97,22 @@ def walk_chain(
             span_epoch, span_end = epochs.span_at(base)
             is_known = span_epoch != UNDEFINED_EPOCH
         if epoch != span_epoch and epoch != UNDEFINED_EPOCH:
-            if (is_known or epoch < span_epoch) and not has_epoch(data, after, epoch):
+            if (is_known or epoch < span_epoch) and not contradicts(data, after, span_epoch, span_end):
                 return Chain(position, next_offset, f"leader epoch {epoch} at offset {base}, where it is {span_epoch}")
-            span_epoch = epoch
+            span_epoch, span_end, is_known = epoch, END_OF_OFFSETS, False  # the batches are believed from here on
         position, next_offset = after, last + 1
     return Chain(position, next_offset, "")
 
 
-def has_epoch(data: Buffer, position: int, epoch: int) -> bool:
-    """Whether a batch with this leader epoch begins at `position`."""
+def contradicts(data: Buffer, position: int, span_epoch: int, span_end: int) -> bool:
+    """Whether the batch at `position`, too, is not of the epoch that its offset should have: of `span_epoch`, if it
+    begins before `span_end`, or else of a later one."""
     if len(data) - position < HEADER_BYTES or data[position + MAGIC_AT] != MAGIC_V2:
         return False
-    return int(header_at(data, position)[2]) == epoch
+    base, _, epoch, _, _, _, _, _, _, _, _, _, _ = header_at(data, position)
+    if epoch == UNDEFINED_EPOCH:
+        return False
+    return bool(epoch != span_epoch if base < span_end else epoch <= span_epoch)
 
 
 def _other_batch(data: memoryview, position: int) -> tuple[int, int, int]:

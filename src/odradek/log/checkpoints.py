@@ -132,7 +132,7 @@ def _epoch_entry(line: str) -> EpochEntry | None:
     if len(parts) != 2:
         return None
     epoch, start_offset = _number(parts[0], _INT_BITS), _number(parts[1], _LONG_BITS)
-    if epoch is None or start_offset is None:
+    if epoch is None or start_offset is None or epoch < 0 or start_offset < 0:
         return None
     return EpochEntry(epoch, start_offset)
 
@@ -183,9 +183,15 @@ def _field(path: str, lines: Sequence[str], number: int, name: str) -> str:
     return parts[1]
 
 
+#: More than any 64-bit number has, with its sign.
+_MAX_DIGITS = 20
+
+
 def _number(text: str, bits: int) -> int | None:
     """A whole number as Java reads it: no spaces, no underscores, within its width."""
     if not _NUMBER.fullmatch(text):
+        return None
+    if len(text) > _MAX_DIGITS:
         return None
     value = int(text)
     return value if -(1 << bits) <= value < 1 << bits else None

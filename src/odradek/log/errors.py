@@ -88,6 +88,12 @@ class RecordListTooLarge(ApiError):
     code = 18
 
 
+class StaleRead(ApiError):
+    """A range of a segment that is no longer part of the log: find it again. A client is told to come back."""
+
+    code = 9
+
+
 class OutOfOrderSequence(ApiError):
     code = 45
 

@@ -31,9 +31,9 @@ _INDEX_KINDS = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 
 def segment_files(files: FileSystem, directory: str) -> list[tuple[str, SegmentFileName]]:
-    """Path and parsed name of everything that belongs to a segment, in the order of names."""
-    found = ((name, parse_segment_file(name)) for name in files.list_dir(directory))
-    return [(f"{directory}/{name}", parsed) for name, parsed in found if parsed is not None]
+    """Path and parsed name of every file that belongs to a segment, in the order of names."""
+    found = ((f"{directory}/{name}", parse_segment_file(name)) for name in files.list_dir(directory))
+    return [(path, parsed) for path, parsed in found if parsed is not None and not files.is_dir(path)]
 
 
 def sweep(files: FileSystem, directory: str) -> list[str]:
@@ -43,7 +43,9 @@ def sweep(files: FileSystem, directory: str) -> list[str]:
     removed = [
         f"{directory}/{name}"
         for name in files.list_dir(directory)
-        if name.endswith(DELETED_SUFFIX) and not name.endswith(_METADATA_SNAPSHOT_DELETED)
+        if name.endswith(DELETED_SUFFIX)
+        and not name.endswith(_METADATA_SNAPSHOT_DELETED)
+        and not files.is_dir(f"{directory}/{name}")
     ]
     entries = segment_files(files, directory)
     cleaned = [name.base_offset for _, name in entries if name.suffix == CLEANED_SUFFIX]

@@ -94,6 +94,10 @@ def _recover_segment(
         return True, False
     if recovery.damage is not None:
         loading.repairs.append(f"cut {recovery.damage}: {recovery.truncated_bytes} bytes")
+    # What follows confirms the offset of the last batch: the gap before it is none of damage.
+    is_confirmed = behind is not None and recovery.damage is None and recovery.next_offset <= behind.base_offset
+    if is_confirmed:
+        return False, recovery.gaps > 0
     shows_gaps = recovery.gaps > (recovery.gap_at is not None)
     is_cut = _cut_stray_tail(loading, segment, recovery, has_gaps or shows_gaps)
     return is_cut or recovery.truncated_bytes > 0, shows_gaps
@@ -125,8 +129,7 @@ def _cut_overflow(loading: Loading, segment: Segment) -> bool:
     position = next((batch.position for batch in batches if batch.last_offset > limit), chain.valid_bytes)
     position = min(position, chain.valid_bytes)
     loading.repairs.append(f"cut {segment.log_path} at {position}: an offset beyond the reach of the segment")
-    segment.file.truncate(position)
-    segment.size = position
+    segment.cut(position)
     return True
 
 
@@ -148,3 +151,4 @@ def _drop(loading: Loading, segments: Segments, dropped: list[Segment]) -> None:
         segments.remove(segment.base_offset)
         segment.close_handlers()
         remove_segment_files(loading.files, loading.directory, segment.base_offset)
+    loading.files.sync_dir(loading.directory)

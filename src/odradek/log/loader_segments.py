@@ -84,6 +84,7 @@ def load_segments(loading: Loading, epochs: EpochCache) -> Segments:
             if reason:
                 loading.repairs.append(f"rebuilt the indexes of {segment.log_path}: {reason}")
                 _rebuild_indexes(loading, segments, segment, epochs)
+            segment.release_indexes()  # each holds a descriptor, and a node has very many segments
         segments.add(segment)
     return segments
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from odradek.common.failures import Fault, InputError
+from odradek.common.failures import ApiError, Fault, InputError
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Clock, FileSystem
 from odradek.log import manager_checkpoints as checkpoints
@@ -117,8 +117,11 @@ def run_job(files: FileSystem, clock: Clock, options: LogOptions, job: LoadJob) 
             clean_shutdown=job.clean_shutdown,
             options=options,
         )
-    except (StorageFault, DamagedFile) as error:
+    except StorageFault as error:
         return Loaded(job, None, error)
+    except (Fault, ApiError) as error:  # whatever is wrong with one partition is no reason not to start
+        damage = error if isinstance(error, DamagedFile) else DamagedFile(job.directory, None, str(error))
+        return Loaded(job, None, damage)
     if job.high_watermark is not None and not job.mark:
         log.update_high_watermark(job.high_watermark)
     return Loaded(job, log, None)

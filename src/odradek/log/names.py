@@ -76,10 +76,15 @@ def snapshot_path(directory: str, offset: int) -> str:
     return f"{directory}/{offset:020d}{SNAPSHOT_SUFFIX}"
 
 
+_MAX_OFFSET = 2**63 - 1
+
+
 def parse_segment_file(name: str) -> SegmentFileName | None:
-    """None for a file that belongs to no segment."""
+    """None for a file that belongs to no segment: also where its number is no offset."""
     found = _SEGMENT_FILE.fullmatch(name)
-    return SegmentFileName(int(found[1]), found[2], found[3]) if found else None
+    if found is None or int(found[1]) > _MAX_OFFSET:
+        return None
+    return SegmentFileName(int(found[1]), found[2], found[3])
 
 
 def partition_dir(topic_partition: TopicPartition) -> str:

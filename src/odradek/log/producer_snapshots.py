@@ -28,7 +28,8 @@ class ProducerSnapshots:
         if self._files.is_dir(self._directory):
             for name in self._files.list_dir(self._directory):
                 parsed = parse_segment_file(name)
-                if parsed and parsed.kind == SNAPSHOT_SUFFIX and not parsed.suffix:
+                is_snapshot = parsed is not None and parsed.kind == SNAPSHOT_SUFFIX and not parsed.suffix
+                if parsed and is_snapshot and not self._files.is_dir(f"{self._directory}/{name}"):
                     self.offsets.append(parsed.base_offset)
         self.offsets.sort()
 

@@ -114,7 +114,7 @@ class ProducerState:
         entry.last_timestamp = append.last_timestamp
         if append.started is not None:
             for first_offset in append.started:
-                self._ongoing[first_offset.message_offset] = OpenTxn(producer_id, first_offset)
+                self._add_ongoing(first_offset.message_offset, OpenTxn(producer_id, first_offset))
         if append.clears_verification:
             self._verifications.pop(producer_id, None)
         if self._ongoing:
@@ -267,11 +267,18 @@ class ProducerState:
         self.snapshots.reload()
 
     def load_entry(self, entry: ProducerEntry) -> None:
-        """As read from a snapshot; entries with open transactions must come in the order of their first offsets."""
+        """As read from a snapshot."""
         self._producers[entry.producer_id] = entry
         first = entry.current_txn_first_offset
         if first is not None:
-            self._ongoing[first] = OpenTxn(entry.producer_id, OffsetMetadata(first))
+            self._add_ongoing(first, OpenTxn(entry.producer_id, OffsetMetadata(first)))
+
+    def _add_ongoing(self, first_offset: int, txn: OpenTxn) -> None:
+        """Producers are updated one by one, so a transaction may come after one that began later; seldom, and few."""
+        in_order = not self._ongoing or first_offset > next(reversed(self._ongoing))
+        self._ongoing[first_offset] = txn
+        if not in_order:
+            self._ongoing = dict(sorted(self._ongoing.items()))
 
     def _load_latest_snapshot(self, log_start_offset: int, now_ms: int) -> None:
         while (offset := self.snapshots.latest) is not None:

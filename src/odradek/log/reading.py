@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.log.chain import walk_chain
-from odradek.log.errors import OffsetOutOfRange
+from odradek.log.errors import OffsetOutOfRange, StaleRead
 from odradek.log.offsets import AbortedTxn, FileRange, OffsetMetadata
 from odradek.log.segment import Segment, SegmentRead
 from odradek.log.views import CorruptLog, Isolation, LogRead
@@ -86,7 +86,7 @@ def find_place(log: UnifiedLog, offset: int) -> OffsetMetadata:
         if found is not None:
             return OffsetMetadata(offset, segment.base_offset, found.position)
         segment = log.segments.higher(segment.base_offset)
-    return OffsetMetadata(offset)
+    return log.log_end_place._replace(message_offset=offset)  # all there is lies below it
 
 
 def _aborted(log: UnifiedLog, offset: int, segment: Segment, found: SegmentRead) -> tuple[AbortedTxn, ...]:
@@ -104,25 +104,30 @@ def _aborted(log: UnifiedLog, offset: int, segment: Segment, found: SegmentRead)
 
 
 def fetch(log: UnifiedLog, found: LogRead) -> bytes:
-    """The bytes of a range; a batch that is cut off at its end is neither checked nor left out."""
+    """The bytes of a range; a batch that is cut off at its end is neither checked nor left out. `StaleRead` if the
+    segment was removed or cleaned since the range was found."""
     if found.records is None:
         return b""
     log.check_online()
+    segment = log.segments.get(found.offset.segment_base_offset)
+    if segment is None or segment.file is not found.records.file:
+        raise StaleRead(
+            f"The segment at offset {found.offset.segment_base_offset} of {log.topic_partition} was replaced"
+        )
     try:
         data = found.records.read()
     except OSError as error:
         raise log.fail(error) from error
     if log.check_on_read:
-        _check_served(log, found.offset, found.records, data)
+        _check_served(log, segment, found.offset, found.records, data)
     return data
 
 
-def _check_served(log: UnifiedLog, start: OffsetMetadata, served: FileRange, data: bytes) -> None:
+def _check_served(log: UnifiedLog, segment: Segment, start: OffsetMetadata, served: FileRange, data: bytes) -> None:
     """Every whole batch by itself and in its chain. The search has checked what lies before the first; what lies
     behind the last, an offset or the end of the log, must fit as well."""
     chain = walk_chain(memoryview(data), start.message_offset, log.epochs)
-    segment = log.segments.get(start.segment_base_offset)
-    is_all = segment is not None and served.position + len(data) >= segment.size
+    is_all = served.position + len(data) >= segment.size
     reason = "" if chain.is_cut_off and not is_all else chain.reason
     if not reason:
         follows = _offset_behind(log, start.segment_base_offset, served, data, chain.valid_bytes)

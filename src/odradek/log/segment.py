@@ -336,7 +336,7 @@ class Segment(SegmentFiles):
         dropped = 0
         if found is not None:
             dropped = self.size - found.position
-            self._truncate_log(found.position)
+            self.cut(found.position)
         if self.size == 0:
             self._created_ms = now_ms
             self._first_timestamp = _NOT_LOADED
@@ -357,7 +357,7 @@ class Segment(SegmentFiles):
     def finish_rebuild(self, valid_bytes: int, largest: TimestampOffset) -> None:
         """Cut the log to what is valid; the indexes end as if the segment had been closed."""
         if valid_bytes < self.size:
-            self._truncate_log(valid_bytes)
+            self.cut(valid_bytes)
         self._max_timestamp, self._max_timestamp_offset = largest
         self._add_last_time_entry()
         self._write_indexes()

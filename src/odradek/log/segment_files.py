@@ -150,8 +150,10 @@ class SegmentFiles:
         self.time_index.write()
         self.txn_index.write()
 
-    def _truncate_log(self, size: int) -> None:
+    def cut(self, size: int) -> None:
+        """Durable at once: what was cut off must not come back, as part of a sealed segment, after a crash."""
         self.file.truncate(size)
+        self.file.sync()
         self.size = size
 
     def _close_log(self) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from crc32c import crc32c
 
-from odradek.log.chain import has_epoch
+from odradek.log.chain import contradicts
 from odradek.log.epoch_cache import END_OF_OFFSETS, EpochCache, EpochSpan
 from odradek.log.errors import DamagedFile, SegmentOverflow
 from odradek.log.index_file import MAX_RELATIVE_OFFSET
@@ -196,18 +196,20 @@ class _Walk:
 
     def _enter_epoch(self, epoch: int, base_offset: int, after: int) -> EpochSpan:
         """The batch at `base_offset` has another epoch than those before, or ought to have. It must be the one that is
-        known for its offset, or the one of the batch behind it, at `after`: then the cache is what is wrong."""
+        known for its offset, unless the batch behind it, at `after`, contradicts the cache as well."""
         if self._epochs is None or epoch == NO_LEADER_EPOCH:
             return EpochSpan(epoch, self._epoch_end)
         span = self._epochs.span_at(base_offset)
-        if epoch == span.epoch:
-            return span
+        is_forgotten = span.epoch == NO_LEADER_EPOCH and self._epochs.is_complete  # it lies below the log's start
+        if epoch == span.epoch or is_forgotten:
+            return EpochSpan(epoch, span.end)
         if epoch < span.epoch or self._epochs.is_complete:
             following = self._segment.file.read(after, HEADER_BYTES) or self._next_header
-            if span.epoch != NO_LEADER_EPOCH and not has_epoch(following, 0, epoch):
+            if not contradicts(following, 0, span.epoch, span.end):
                 raise CorruptRecord(
                     f"the batch at offset {base_offset} has epoch {epoch}, but was written in {span.epoch}"
                 )
+            self._epochs.is_complete = False  # the batches are believed from here on
         self._epochs.truncate_from_end(base_offset)
         self._epochs.assign(epoch, base_offset)
         return EpochSpan(epoch, END_OF_OFFSETS)

@@ -106,7 +106,6 @@ class UnifiedLog:
         self.log_start_offset = max(log_start_offset, segments.first.base_offset)
         self.high_watermark = self.log_start_offset
         self._high_watermark_place = OffsetMetadata(self.high_watermark)
-        self.recovery_point = max(recovery_point, self.log_start_offset)
 
     def __repr__(self) -> str:
         return (
@@ -211,7 +210,6 @@ class UnifiedLog:
         if offset <= self.log_start_offset:
             return False
         self.log_start_offset = offset
-        self.recovery_point = max(self.recovery_point, offset)
         with self.guard():
             self.epochs.truncate_from_start(offset)
             self.epochs.flush()

@@ -240,6 +240,8 @@ def _recompress(
 ) -> Batch:
     """The same records under the topic's own codec: the only case in which a leader writes a batch anew."""
     records = list(batch.records())
+    if any(not -(2**63) <= record.timestamp < 2**63 for record in records):
+        raise InvalidTimestamp(f"A record of the batch for {where} has a timestamp beyond 64 bits")
     refuse_records(batch, records, config, now_ms, where)
     builder = BatchBuilder(
         base_offset=offset,
