@@ -69,13 +69,15 @@ def load_log(
     log_start_offset: int = 0,
     recovery_point: int = 0,
     clean_shutdown: bool = False,
+    was_cleaned: bool = False,
     topic_id: bytes | None = None,
     options: LogOptions | None = None,
 ) -> UnifiedLog:
     """The log in `directory`, which is made if it is not there. Raises `StorageFault` and `CorruptLog`; `InputError` if
     no partition can have a directory of that name.
 
-    `log_start_offset` and `recovery_point` are what the checkpoints of the log directory say."""
+    `log_start_offset`, `recovery_point` and `was_cleaned` are what the checkpoints of the log directory say; the last,
+    that the cleaner has been here, even if the topic is no longer compacted."""
     options = options or LogOptions()
     directory = posixpath.normpath(directory)
     if "/" not in directory:
@@ -93,6 +95,7 @@ def load_log(
             log_start_offset,
             recovery_point,
             clean_shutdown,
+            was_cleaned or (config is not None and config.compact),
             options.producer_expiration_ms,
             options.max_transaction_timeout_ms,
             options.verification_enabled,

@@ -59,7 +59,7 @@ def _recover_unflushed(loading: Loading, segments: Segments, epochs: EpochCache)
     for segment in segments:
         if segment not in unflushed:
             known.add(segment)
-    has_gaps = loading.config.compact
+    has_gaps = loading.has_gaps
     for index, segment in enumerate(unflushed):
         behind = unflushed[index + 1 :]
         recovered = _recover_segment(loading, known, segment, epochs, behind[0] if behind else None, has_gaps)
@@ -112,7 +112,7 @@ def _check_flushed(loading: Loading, segment: Segment, epochs: EpochCache) -> No
         segment.base_offset,
         epochs,
         until=loading.recovery_point,
-        dense=not loading.config.compact,
+        dense=not loading.has_gaps,
     )
     if chain.reason and chain.next_offset < loading.recovery_point:
         raise CorruptLog(segment.log_path, chain.valid_bytes, chain.reason)
@@ -122,7 +122,7 @@ def _cut_overflow(loading: Loading, segment: Segment) -> bool:
     """An offset far beyond its segment is the work of an old cleaner, and the segment is to be split, only if the log
     is compacted and its offsets ascend. Else it is damage, and ends the log."""
     chain = walk_chain(loading.files.map_file(segment.log_path), segment.base_offset)
-    if loading.config.compact and not chain.reason:
+    if loading.has_gaps and not chain.reason:
         return False
     batches = scan_batches(segment.file, 0, segment.size)
     limit = segment.base_offset + MAX_RELATIVE_OFFSET

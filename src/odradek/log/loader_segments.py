@@ -36,6 +36,8 @@ class Loading:
     log_start_offset: int
     recovery_point: int
     clean_shutdown: bool
+    #: Offsets may be left out: the log is compacted, or has been.
+    has_gaps: bool
     producer_expiration_ms: int
     max_transaction_timeout_ms: int
     verification_enabled: bool

@@ -27,6 +27,7 @@ from odradek.log.config import LogConfig
 from odradek.log.errors import DamagedFile, StorageFault, storage_guard
 from odradek.log.loader import LogOptions, load_log
 from odradek.log.names import (
+    CLEANER_CHECKPOINT,
     CLUSTER_METADATA_TOPIC,
     DELETE_DIR_SUFFIX,
     FUTURE_DIR_SUFFIX,
@@ -64,6 +65,7 @@ class LoadJob:
     log_start_offset: int
     high_watermark: int | None
     clean_shutdown: bool
+    was_cleaned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ def run_job(files: FileSystem, clock: Clock, options: LogOptions, job: LoadJob) 
             log_start_offset=job.log_start_offset,
             recovery_point=job.recovery_point,
             clean_shutdown=job.clean_shutdown,
+            was_cleaned=job.was_cleaned,
             options=options,
         )
     except StorageFault as error:
@@ -273,6 +276,7 @@ def _jobs_in(manager: LogManager, log_dir: str, names: Iterable[str]) -> list[Lo
     recovery_points = checkpoints.read_or_empty(files, log_dir, RECOVERY_POINT_CHECKPOINT)
     log_starts = checkpoints.read_or_empty(files, log_dir, LOG_START_CHECKPOINT)
     high_watermarks = checkpoints.read_or_empty(files, log_dir, REPLICATION_CHECKPOINT)
+    cleaned = checkpoints.read_or_empty(files, log_dir, CLEANER_CHECKPOINT)
     jobs = []
     for name in names:
         parsed = parse_partition_dir(name)
@@ -289,6 +293,7 @@ def _jobs_in(manager: LogManager, log_dir: str, names: Iterable[str]) -> list[Lo
                 log_start_offset=log_starts.get(tp, 0),
                 high_watermark=high_watermarks.get(tp),
                 clean_shutdown=clean,
+                was_cleaned=tp in cleaned,
             )
         )
     return jobs

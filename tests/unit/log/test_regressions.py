@@ -98,6 +98,8 @@ def test_gaps_of_a_log_that_is_no_longer_compacted_are_kept(recovery_point: int)
     rig.config = log.config
     again = restarted(rig, disk_of(rig).crash("none"), recovery_point=recovery_point)
     assert stored_values(again) == stored_values(log)
+    again = restarted(rig, disk_of(rig).crash("none"), recovery_point=recovery_point, was_cleaned=True)
+    assert stored_values(again) == stored_values(log)
     assert not [repair for repair in again.repairs if not repair.endswith(".deleted")]
 
 
