@@ -96,12 +96,17 @@ def test_a_closed_pipe_is_no_error(clean_data: Path) -> None:
     assert said == b""
 
 
+def heed_interrupts() -> None:
+    """As at a terminal, also where the tests run as a job in the background, which ignores Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
     """It waits for input that never comes; once the pipe has a reader, the command is on its way."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     command = [*COMMAND, "protocol", "decode", "--lines", str(pipe)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
     with pipe.open("wb"):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
@@ -113,7 +118,9 @@ def test_ctrl_c_while_the_command_starts_is_as_quiet(tmp_path: Path) -> None:
     """It comes while click is imported: a click of our own sends it."""
     (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([*COMMAND, "protocol", "apis"], capture_output=True, env=environment)
+    done = subprocess.run(
+        [*COMMAND, "protocol", "apis"], capture_output=True, env=environment, preexec_fn=heed_interrupts
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
