@@ -1,7 +1,7 @@
 """One partition as the metadata log has it: who holds it, who is in sync, who leads."""
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from odradek.common.failures import check
 from odradek.metadata.directory_id import MIGRATING
@@ -14,6 +14,12 @@ NO_LEADER = -1
 NO_LEADER_CHANGE = -2
 
 Ids = tuple[int, ...]
+
+Shared = TypeVar("Shared", bound=tuple[object, ...])
+
+#: Tuples in use more than once; forgotten all at once when there are too many, which costs memory and nothing else.
+_SHARED: dict[Any, Any] = {}
+_SHARED_MAX = 1 << 16
 
 
 class LeaderRecoveryState(IntEnum):
@@ -56,15 +62,15 @@ class PartitionRegistration(NamedTuple):
 
     def merge(self, record: PartitionChangeRecord) -> "PartitionRegistration":
         """The partition after the record; a new leader, even the same one, makes a new leader epoch."""
-        replicas = self.replicas if record.replicas is None else tuple(record.replicas)
+        replicas = self.replicas if record.replicas is None else _shared(tuple(record.replicas))
         directories = self.directories if record.directories is None else tuple(record.directories)
         has_leader_change = record.leader != NO_LEADER_CHANGE
         isr = self.isr if record.isr is None else tuple(record.isr)
         elr, last_known = record.eligible_leader_replicas, record.last_known_elr
         return PartitionRegistration(
             replicas=replicas,
-            directories=_known_directories(directories, len(replicas)),
-            isr=replicas if isr == replicas else isr,
+            directories=_shared(_known_directories(directories, len(replicas))),
+            isr=_shared(isr),
             removing_replicas=_changed(self.removing_replicas, record.removing_replicas),
             adding_replicas=_changed(self.adding_replicas, record.adding_replicas),
             elr=_changed(self.elr, elr),
@@ -102,13 +108,11 @@ class PartitionRegistration(NamedTuple):
 
 
 def partition_from_record(record: PartitionRecord) -> PartitionRegistration:
-    # The ISR of a healthy partition is its replicas: one tuple then serves for both.
-    replicas = tuple(record.replicas)
-    isr = tuple(record.isr)
+    replicas = _shared(tuple(record.replicas))
     return PartitionRegistration(
         replicas,
-        _known_directories(tuple(record.directories), len(replicas)),
-        replicas if isr == replicas else isr,
+        _shared(_known_directories(tuple(record.directories), len(replicas))),
+        _shared(tuple(record.isr)),
         tuple(record.removing_replicas),
         tuple(record.adding_replicas),
         tuple(record.eligible_leader_replicas or ()),
@@ -118,6 +122,14 @@ def partition_from_record(record: PartitionRecord) -> PartitionRegistration:
         record.leader_epoch,
         record.partition_epoch,
     )
+
+
+def _shared(values: Shared) -> Shared:
+    """The same tuple for the same values: thousands of partitions have the same replicas, ISR and directories."""
+    if len(_SHARED) >= _SHARED_MAX:
+        _SHARED.clear()
+    found: Shared = _SHARED.setdefault(values, values)
+    return found
 
 
 def _changed(current: Ids, change: list[int] | None) -> Ids:

@@ -4,6 +4,7 @@ The first three are unsigned varints. Kinds are Kafka's API keys of metadata rec
 it was written in, because a snapshot or a log is written for readers of a certain `metadata.version`.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from odradek.common.failures import ProtocolError
@@ -16,6 +17,9 @@ from odradek.protocol.registry import record_class
 FRAME_VERSION = 1
 
 _FRAME = write_uvarint(FRAME_VERSION)
+
+#: Those met so far by key and version: loading a snapshot decodes a hundred thousand records of a few kinds.
+_DECODERS: dict[tuple[int, int], Callable[[Buffer, int], tuple[Message, int]]] = {}
 
 
 class MetadataRecord(NamedTuple):
@@ -32,6 +36,18 @@ def encode_record(record: MetadataRecord) -> bytes:
 
 def decode_record(data: Buffer) -> MetadataRecord:
     """Raises ProtocolError for anything but one whole record of a known kind and version."""
+    if len(data) >= 3 and data[0] == FRAME_VERSION and data[1] < 128 and data[2] < 128:
+        decoder = _DECODERS.get((data[1], data[2]))
+        if decoder is not None:
+            message, end = decoder(data, 3)
+            if end != len(data):
+                raise ProtocolError(f"metadata record: {len(data) - end} bytes are left over")
+            return MetadataRecord(message, data[2])
+    return _decode_other(data)
+
+
+def _decode_other(data: Buffer) -> MetadataRecord:
+    """The first of its kind and version, or one written in an unusual way, or none at all."""
     frame, position = read_uvarint(data, 0)
     if frame != FRAME_VERSION:
         raise ProtocolError(f"metadata record: frame version {frame}, only {FRAME_VERSION} is known")
@@ -44,4 +60,5 @@ def decode_record(data: Buffer) -> MetadataRecord:
     first, last = kind.VERSIONS
     if not first <= version <= last:
         raise ProtocolError(f"metadata record: {kind.__name__} has versions {first} to {last}, not {version}")
+    _DECODERS[key, version] = codec.decoder(kind, version)
     return MetadataRecord(codec.decode(kind, version, data, position), version)
