@@ -26,12 +26,16 @@ class ProducerIdsDelta:
     def __init__(self, image: ProducerIdsImage) -> None:
         self.image = image
         self.next_producer_id = image.next_producer_id
+        self._is_touched = False
 
     def replay(self, record: ProducerIdsRecord) -> None:
         self.next_producer_id = record.next_producer_id
+        self._is_touched = True
 
     def finish_snapshot(self) -> None:
-        """A snapshot taken before any block was handed out says nothing; there is nothing to take back either."""
+        """A snapshot taken before any block was handed out has no record of it."""
+        if not self._is_touched:
+            self.next_producer_id = -1
 
     def apply(self) -> ProducerIdsImage:
         return ProducerIdsImage(self.next_producer_id)
