@@ -129,6 +129,11 @@ class Raft:
         return self._core.control.voters
 
     @property
+    def voters_entry(self) -> tuple[int, VoterSet] | None:
+        """The same with their offset; None while static voters hold."""
+        return self._core.control.voters_entry
+
+    @property
     def kraft_version(self) -> int:
         """What is, or will be: a leader that has written a new level says so already."""
         state = self.state

@@ -22,8 +22,9 @@ class Resigned(State):
         voter_ids: tuple[int, ...],
         preferred_successors: tuple[ReplicaKey, ...],
         election_deadline_ms: int,
+        high_watermark: int | None,
     ) -> None:
-        super().__init__(epoch, leader_id=local_id, leader_endpoints=endpoints)
+        super().__init__(epoch, leader_id=local_id, leader_endpoints=endpoints, high_watermark=high_watermark)
         self.unacknowledged = [voter_id for voter_id in voter_ids if voter_id != local_id]
         #: The voters, those first that have the most of the log.
         self.preferred_successors = preferred_successors

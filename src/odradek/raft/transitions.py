@@ -119,7 +119,7 @@ class Quorum:
         if election.epoch < log_end.epoch:
             return Unattached(log_end.epoch, election_deadline_ms=deadline_ms)
         if key is not None and election.leader_id == key.id:
-            return self._resigned(election.epoch, (), deadline_ms)
+            return self._resigned(election.epoch, (), deadline_ms, None)
         if key is not None and election.voted_key is not None and election.voted_key.covers(key):
             return Candidate(
                 election.epoch,
@@ -245,7 +245,8 @@ class Quorum:
 
     def to_resigned(self, preferred_successors: tuple[ReplicaKey, ...], now_ms: int) -> None:
         """Nothing that is remembered changes: a leader that restarts is resigned anyway."""
-        self._move(self._resigned(self.epoch, preferred_successors, self._election_deadline_ms(now_ms)))
+        high_watermark = self.state.high_watermark
+        self._move(self._resigned(self.epoch, preferred_successors, self._election_deadline_ms(now_ms), high_watermark))
 
     def _move(self, target: State) -> None:
         origin = self.state
@@ -295,7 +296,9 @@ class Quorum:
             now_ms=now_ms,
         )
 
-    def _resigned(self, epoch: int, successors: tuple[ReplicaKey, ...], deadline_ms: int) -> Resigned:
+    def _resigned(
+        self, epoch: int, successors: tuple[ReplicaKey, ...], deadline_ms: int, high_watermark: int | None
+    ) -> Resigned:
         return Resigned(
             epoch,
             self.local_key.id,
@@ -303,4 +306,5 @@ class Quorum:
             voter_ids=self.control.voters.ids,
             preferred_successors=successors,
             election_deadline_ms=deadline_ms,
+            high_watermark=high_watermark,
         )
