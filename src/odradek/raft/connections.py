@@ -20,10 +20,7 @@ class _Connection:
 
 
 class Connections:
-    def __init__(
-        self, bootstrap_servers: tuple[Destination, ...], retry_backoff_ms: int, timeout_ms: int, random: Randomness
-    ) -> None:
-        self._bootstrap = bootstrap_servers
+    def __init__(self, retry_backoff_ms: int, timeout_ms: int, random: Randomness) -> None:
         self._retry_backoff_ms = retry_backoff_ms
         self._timeout_ms = timeout_ms
         self._random = random
@@ -56,24 +53,22 @@ class Connections:
         waiting = [busy.ends_ms for busy in self._busy.values() if busy.is_waiting and now_ms < busy.ends_ms]
         return min(waiting, default=None)
 
-    def ready_bootstrap_server(self, now_ms: int) -> Destination | None:
+    def any_ready(self, servers: tuple[Destination, ...], now_ms: int) -> Destination | None:
         """A random one, but none while any request is in flight: one fetch at a time is enough to find a leader."""
-        if not self._bootstrap or self.waits_until_ms(now_ms) is not None:
+        if not servers or self.waits_until_ms(now_ms) is not None:
             return None
-        first = self._random.randrange(len(self._bootstrap))
-        for server in self._bootstrap[first:] + self._bootstrap[:first]:
+        first = self._random.randrange(len(servers))
+        for server in servers[first:] + servers[:first]:
             if self.is_ready(server.id, now_ms):
                 return server
         return None
 
-    def bootstrap_at_ms(self, now_ms: int) -> int:
-        """When it is worth to ask for a bootstrap server again."""
-        if not self._bootstrap:
-            return NEVER_MS
+    def any_ready_at_ms(self, servers: tuple[Destination, ...], now_ms: int) -> int:
+        """When it is worth to look for one again."""
         waits_until_ms = self.waits_until_ms(now_ms)
         if waits_until_ms is not None:
             return waits_until_ms
-        return min(self.ready_at_ms(server.id, now_ms) for server in self._bootstrap)
+        return min((self.ready_at_ms(server.id, now_ms) for server in servers), default=NEVER_MS)
 
     def sent(self, node_id: int, message_class: type[Message], now_ms: int) -> int:
         """A request goes to this node; its correlation id."""

@@ -49,9 +49,7 @@ class Core:
         self.effects: list[Effect] = []
         self.control = ControlState(log, local.static_voters)
         self.quorum = Quorum(local, config, self.control, random, self.emit)
-        self.connections = Connections(
-            local.bootstrap_servers, config.retry_backoff_ms, config.request_timeout_ms, random
-        )
+        self.connections = Connections(config.retry_backoff_ms, config.request_timeout_ms, random)
         self.parked = ParkedFetches()
         self.listener = Listener(self.emit)
         self.shutdown_deadline_ms: int | None = None
@@ -80,6 +78,19 @@ class Core:
 
     def reply(self, handle: object, message: Message) -> None:
         self.effects.append(Reply(handle, message))
+
+    def servers(self) -> tuple[Destination, ...]:
+        """Whom to ask for the leader: the bootstrap servers, which may be out of date, and the voters of the log. Not
+        ourselves."""
+        listener = self.local.listener
+        voters = [self.control.voters.destination(voter_id, listener) for voter_id in self.control.voters.ids]
+        known = {(e.host, e.port): True for e in self.local.endpoints}
+        servers = []
+        for server in (*self.local.bootstrap_servers, *voters):
+            if server is not None and (server.host, server.port) not in known:
+                known[server.host, server.port] = True
+                servers.append(server)
+        return tuple(servers)
 
     def send(self, destination: Destination, build: Callable[[], Message]) -> tuple[bool, int]:
         """Ask `destination`, unless it is busy or in its pause. Whether it was asked, and when to try again."""

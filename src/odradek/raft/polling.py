@@ -152,10 +152,11 @@ def _fetch_from_leader(core: Core, state: Follower) -> int:
 
 
 def _fetch_from_any(core: Core) -> int:
-    server = core.connections.ready_bootstrap_server(core.now_ms)
+    servers = core.servers()
+    server = core.connections.any_ready(servers, core.now_ms)
     if server is not None:
         core.send(server, lambda: build_fetch_request(core))
-    return core.connections.bootstrap_at_ms(core.now_ms)
+    return core.connections.any_ready_at_ms(servers, core.now_ms)
 
 
 def _leader_destination(core: Core, state: Follower) -> Destination:

@@ -109,6 +109,13 @@ class Ledger:
         if self._committed.get(high_watermark, chain) != chain:
             raise Violation(f"{node} has another log before {high_watermark} than the one that was committed")
 
+    def exposed(self, node: SimulatedNode, high_watermark: int) -> None:
+        """This is about to leave the node, or to reach its state machine; at the end of the event it might be too late
+        to look, since the node may crash before."""
+        raft = node.raft
+        if high_watermark > self.committed_end and raft is not None and isinstance(raft.state, Leader | Resigned):
+            self._commit(node, high_watermark)
+
     def _commit(self, node: SimulatedNode, high_watermark: int) -> None:
         """What was committed is there still, and a majority of the voters has the rest on disk."""
         log = node.log

@@ -15,6 +15,7 @@ from odradek.common.failures import check
 from odradek.protocol.message import Message
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.api_versions_response import ApiVersionsResponse, SupportedFeatureKey
+from odradek.protocol.messages.fetch_response import FetchResponse
 from odradek.raft.config import LocalNode, QuorumConfig
 from odradek.raft.effects import Commit, Effect, Flush, LeaderChange, LoadSnapshot, Persist, Reply, Send, Stopped
 from odradek.raft.events import TICK, Event, Request, RequestFailed, Response
@@ -179,8 +180,11 @@ class SimulatedNode:
         if isinstance(effect, Send):
             self.cluster.request(self, effect)
         elif isinstance(effect, Reply):
+            if isinstance(effect.message, FetchResponse) and effect.message.responses:
+                self.cluster.ledger.exposed(self, effect.message.responses[0].partitions[0].high_watermark)
             self._reply(effect.handle, effect.message)
         elif isinstance(effect, Commit):
+            self.cluster.ledger.exposed(self, effect.batches[-1].last_offset + 1)
             self.counter.commit(raft, effect)
         elif isinstance(effect, Flush):
             self.flush()
