@@ -58,6 +58,8 @@ class MetadataLoader:
         self._transaction = _Transaction.NONE
         self._batches = 0
         self._size_bytes = 0
+        #: Records of a transaction that has not ended, its beginning first, with their offsets.
+        self.open_transaction: list[tuple[Message, int]] = []
 
     def add_publisher(self, publisher: MetadataPublisher) -> None:
         """It gets its first update once the node has caught up, at once if it has."""
@@ -91,7 +93,7 @@ class MetadataLoader:
         for record in records:
             delta.replay(record.message)
         delta.finish_snapshot()
-        self._delta, self._transaction = delta, _Transaction.NONE
+        self._delta, self._transaction, self.open_transaction = delta, _Transaction.NONE, []
         self._publish(provenance, high_watermark, ManifestKind.SNAPSHOT)
 
     def _load_batch(self, batch: MetadataBatch, high_watermark: int | None) -> None:
@@ -103,6 +105,8 @@ class MetadataLoader:
                 before = MetadataProvenance(at, batch.epoch, batch.append_time_ms, is_batch_aligned=index == 0)
                 self._publish(before, high_watermark)
             self._replay(message)
+            if self._transaction is _Transaction.OPEN:
+                self.open_transaction.append((message, batch.base_offset + index))
         self._last = MetadataProvenance(batch.last_offset, batch.epoch, batch.append_time_ms)
         self._batches += 1
         self._size_bytes += batch.size_bytes
@@ -119,6 +123,7 @@ class MetadataLoader:
             self._transaction = _Transaction.OPEN
         else:
             check(is_open, f"{type(message).__name__} without a transaction")
+            self.open_transaction = []
             aborted = isinstance(message, AbortTransactionRecord)
             self._transaction = _Transaction.ABORTED if aborted else _Transaction.ENDED
 
