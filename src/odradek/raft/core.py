@@ -26,7 +26,15 @@ from odradek.raft.quorum_store import ElectionState
 from odradek.raft.responses import build_fetch_response
 from odradek.raft.state import State
 from odradek.raft.transitions import Quorum
-from odradek.raft.values import RECONFIGURABLE, Destination, Endpoints, OffsetAndEpoch, Randomness, ReplicaKey
+from odradek.raft.values import (
+    NO_EPOCH,
+    RECONFIGURABLE,
+    Destination,
+    Endpoints,
+    OffsetAndEpoch,
+    Randomness,
+    ReplicaKey,
+)
 from odradek.raft.voter_change import answer_voter_change
 
 
@@ -53,6 +61,9 @@ class Core:
         self.parked = ParkedFetches()
         self.listener = Listener(self.emit)
         self.shutdown_deadline_ms: int | None = None
+        #: The epoch that we may write records of. A new leader begins in the step after the one that elected it: its
+        #: epoch must be in `quorum-state` before it is in the log.
+        self.writable_epoch = NO_EPOCH
         #: Fetched batches that were not fit to be appended, since the start.
         self.damaged_fetches = 0
         self.quorum.initialize(stored, log_end(log), now_ms)

@@ -50,11 +50,14 @@ def _poll_leader(core: Core, state: Leader) -> int:
         core.become_resigned(state.successors())
         return core.now_ms
     change_ms = membership.expire(core, state)
-    if core.now_ms >= state.accumulator.deadline_ms:
-        fetch.append_as_leader(core, state)
+    append_ms = NEVER_MS
+    if core.writable_epoch == state.epoch:
+        if core.now_ms >= state.accumulator.deadline_ms:
+            fetch.append_as_leader(core, state)
+        append_ms = state.accumulator.deadline_ms
     begin_ms = begin_epoch.maybe_send(core, state)
     resign_ms = core.now_ms if state.resign_requested else NEVER_MS
-    return min(check_quorum_ms, change_ms, state.accumulator.deadline_ms, begin_ms, resign_ms)
+    return min(check_quorum_ms, change_ms, append_ms, begin_ms, resign_ms)
 
 
 def _poll_candidate(core: Core, state: Candidate) -> int:

@@ -286,6 +286,8 @@ class Raft:
             if deadline_ms > now_ms:
                 break
         more = self._advance_listener()
+        if self.is_leader and core.writable_epoch != core.epoch:
+            core.writable_epoch, more = core.epoch, True
         if now_ms >= self._clean_at_ms:
             core.log.clean(core.wall_ms)
             self._clean_at_ms = now_ms + core.config.clean_interval_ms

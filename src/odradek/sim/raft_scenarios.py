@@ -16,7 +16,7 @@ Scenario = Callable[[int, RunOptions], RaftCluster]
 
 def _begin(name: str, seed: int, options: RunOptions, voters: tuple[int, int], observers: int = 5) -> RaftCluster:
     cluster = options.cluster(name, seed, voters, observers)
-    cluster.write_every(10, 60)
+    cluster.write_every(20, 100)
     return cluster
 
 
@@ -121,7 +121,7 @@ def elect_once_in_a_broken_mesh(seed: int, options: RunOptions) -> RaftCluster:
     majority = [i for i in cluster.voter_ids if i not in {2: [1], 3: [0], 4: [0, 1]}[leader.id]]
     epoch = leader.raft.state.epoch
     cluster.scheduler.run_until(lambda: cluster.all_reached(30, majority), "the majority at 30")
-    cluster.scheduler.run_for(5_000)
+    cluster.scheduler.run_for(4_000)
     assert leader.raft is not None and leader.raft.is_leader and leader.raft.state.epoch == epoch, str(leader)
     return cluster
 
@@ -137,7 +137,7 @@ def keep_leader_in_a_broken_mesh(seed: int, options: RunOptions) -> RaftCluster:
     _cut_all_but(cluster, _kip_996_links(a, b, leader.id, d, e))
     target = cluster.max_high_watermark() + 20
     cluster.scheduler.run_until(lambda: cluster.all_reached(target, [leader.id, a, d, e]), f"most at {target}")
-    cluster.scheduler.run_for(5_000)
+    cluster.scheduler.run_for(4_000)
     assert leader.raft is not None and leader.raft.is_leader and leader.raft.state.epoch == epoch, str(leader)
     return cluster
 
@@ -187,7 +187,7 @@ def recover_from_a_lost_disk(seed: int, options: RunOptions) -> RaftCluster:
 def change_voters(seed: int, options: RunOptions) -> RaftCluster:
     """Observers become voters and voters observers, the leader among them, under writes; one node crashes meanwhile."""
     cluster = options.cluster("change_voters", seed, (1, 4), 4, dynamic=True, least_observers=1)
-    cluster.write_every(10, 60)
+    cluster.write_every(20, 100)
     cluster.start_all()
     _with_leader(cluster)
     for _ in range(4):
