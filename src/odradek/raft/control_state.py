@@ -77,6 +77,12 @@ class ControlState:
         """The last voters from the log and their offset; None while the static ones hold."""
         return self._voters.last
 
+    @property
+    def voters_before(self) -> VoterSet | None:
+        """Who voted before the last voters came into the log; None if the log does not say any more."""
+        entry = self._voters.last
+        return None if entry is None else self._voters.at(entry[0] - 1)
+
     def voters_at(self, offset: int) -> VoterSet | None:
         return self._voters.at(offset)
 

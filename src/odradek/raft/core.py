@@ -149,10 +149,9 @@ class Core:
         if entry is None:
             raise AssertionError("kraft.version says that the log has voters, but it has none")
         offset, voters = entry
-        if offset >= 0 and not voters.needs_update(leader.local):
-            return []
         updated = voters.update(leader.local)
-        assert updated is not None  # whoever leads is a voter
+        if updated is None or (offset >= 0 and not voters.needs_update(leader.local)):
+            return []
         return [KRaftVersionRecord(kraft_version=self.control.kraft_version), updated.to_record()]
 
     def become_unattached(self, epoch: int, leader_id: int | None = None) -> None:

@@ -7,9 +7,9 @@ from odradek.raft.voters import VoterSet
 
 class EpochElection:
     def __init__(self, voters: VoterSet, local_id: int) -> None:
-        """We are for ourselves, unasked."""
+        """We are for ourselves, unasked; which counts only if we vote."""
         self._voters = voters
-        self._votes: dict[int, bool] = {local_id: True}
+        self._votes: dict[int, bool] = {local_id: True} if local_id in voters else {}
 
     def record(self, voter_id: int, granted: bool) -> None:
         check(voter_id in self._voters, f"{voter_id} answers a vote request, but is no voter of {self._voters}")

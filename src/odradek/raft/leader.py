@@ -42,7 +42,6 @@ class Leader(State):
     ) -> None:
         """The high watermark of earlier states is forgotten: only one of this epoch is sure not to go back."""
         super().__init__(epoch, leader_id=local.key.id, leader_endpoints=local.endpoints)
-        check(voters.is_voter(local.key), f"the leader {local.key} is no voter of {voters}")
         self.local = local
         self.epoch_start_offset = epoch_start_offset
         self.granting_voters = granting_voters

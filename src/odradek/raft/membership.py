@@ -206,13 +206,10 @@ def _append_voters(core: Core, leader: Leader, voters: VoterSet) -> int:
 
 def voters_committed(core: Core, leader: Leader) -> None:
     """The high watermark has moved: answer whoever waits for a change of the voters."""
-    change = leader.voter_change
-    if change is None or change.offset is None or leader.high_watermark is None:
-        return
-    if leader.high_watermark <= change.offset:
-        return
-    core.finish_voter_change(leader, ErrorCode.NONE)
-    if isinstance(change, RemoveVoter) and not core.quorum.is_voter:
+    change, entry, committed = leader.voter_change, core.control.voters_entry, leader.high_watermark or 0
+    if change is not None and change.offset is not None and committed > change.offset:
+        core.finish_voter_change(leader, ErrorCode.NONE)
+    if entry is not None and committed > entry[0] and not core.quorum.is_voter:
         leader.resign_requested = True
 
 

@@ -91,7 +91,7 @@ def _poll_resigned(core: Core, state: Resigned) -> int:
 
 
 def _poll_unattached(core: Core, state: Unattached) -> int:
-    if core.quorum.is_voter:
+    if core.quorum.may_stand:
         if core.shutdown_deadline_ms is not None:
             return core.shutdown_deadline_ms
         if core.now_ms >= state.election_deadline_ms:
@@ -103,20 +103,22 @@ def _poll_unattached(core: Core, state: Unattached) -> int:
 def _poll_follower(core: Core, state: Follower) -> int:
     if core.shutdown_deadline_ms is not None:
         return core.shutdown_deadline_ms
-    is_voter = core.quorum.is_voter
-    if is_voter and core.now_ms >= state.fetch_deadline_ms:
-        core.become_prospective()
-        return core.now_ms
-    deadline_ms = state.fetch_deadline_ms if is_voter else NEVER_MS
-    if core.now_ms >= state.update_voters_at_ms and _maybe_ask_for_voter_change(core, state, is_voter):
+    if core.now_ms >= state.fetch_deadline_ms:
+        if core.quorum.may_stand:
+            core.become_prospective()
+            return core.now_ms
+        # An observer stays, but lets others be elected: it may be a voter by now without knowing it.
+        state.hears_leader = False
+    if core.now_ms >= state.update_voters_at_ms and _maybe_ask_for_voter_change(core, state):
         state.updated_voters(core.now_ms)
+    deadline_ms = state.fetch_deadline_ms if core.now_ms < state.fetch_deadline_ms else NEVER_MS
     return min(deadline_ms, _fetch_from_leader(core, state))
 
 
-def _maybe_ask_for_voter_change(core: Core, state: Follower, is_voter: bool) -> bool:
+def _maybe_ask_for_voter_change(core: Core, state: Follower) -> bool:
     """Tell the leader what the voters should say about us. False: try again, the leader is busy."""
     leader = _leader_destination(core, state)
-    if is_voter:
+    if core.quorum.is_voter:
         if core.is_reconfigurable:
             is_due = core.control.voters.needs_update(core.quorum.local_voter)
         else:

@@ -90,6 +90,16 @@ class Quorum:
         return key is not None and self.control.voters.is_voter(key)
 
     @property
+    def may_stand(self) -> bool:
+        """Whether we may ask to be elected: as a voter, or as one that the last record in our log removes, as long as
+        we do not know that it is committed. Its voters may lack that record, and then nobody else could be elected:
+        their logs are behind ours. Elected, we commit it and resign."""
+        key, entry, before = self.local.key, self.control.voters_entry, self.control.voters_before
+        if key is None or self.is_voter or entry is None or before is None:
+            return self.is_voter
+        return entry[0] >= (self.state.high_watermark or 0) and before.is_voter(key)
+
+    @property
     def is_only_voter(self) -> bool:
         key = self.local.key
         return key is not None and self.control.voters.is_only_voter(key)
@@ -136,7 +146,7 @@ class Quorum:
             election.epoch,
             leader_id=election.leader_id,
             voted_key=election.voted_key,
-            election_deadline_ms=deadline_ms if self.is_voter else NEVER_MS,
+            election_deadline_ms=deadline_ms if self.may_stand else NEVER_MS,
         )
 
     def to_unattached(self, epoch: int, leader_id: int | None, now_ms: int) -> None:
@@ -157,7 +167,7 @@ class Quorum:
     def _unattached_deadline_ms(self, now_ms: int) -> int:
         """Time that has passed in waiting for an election is not waited for again."""
         state = self.state
-        if not self.is_voter:
+        if not self.may_stand:
             return NEVER_MS
         if isinstance(state, Prospective) and state.votes.is_rejected:
             return self._election_deadline_ms(now_ms)
@@ -202,11 +212,11 @@ class Quorum:
 
     def to_prospective(self, now_ms: int) -> None:
         """Nothing that is remembered changes."""
-        check(self.is_voter, f"{self.local_key} is no voter of {self.control.voters}")
+        check(self.may_stand, f"{self.local_key} is no voter of {self.control.voters}")
         self._move(self._prospective(self.state.voted_key, self._election_deadline_ms(now_ms)))
 
     def to_candidate(self, now_ms: int) -> None:
-        check(self.is_voter, f"{self.local_key} is no voter of {self.control.voters}")
+        check(self.may_stand, f"{self.local_key} is no voter of {self.control.voters}")
         self._move(
             Candidate(
                 self.epoch + 1,
