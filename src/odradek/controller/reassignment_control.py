@@ -8,7 +8,7 @@ from odradek.controller.decision import DONE, Decision, Refused, outcome_of
 from odradek.controller.partition_change import Election, PartitionChange
 from odradek.controller.partition_index import TopicIdPartition
 from odradek.controller.replication_state import ReplicationState, TopicState
-from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.partition_registration import LeaderRecoveryState, PartitionRegistration
 from odradek.metadata.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import assign_replicas_to_dirs_response as assigned
@@ -160,8 +160,9 @@ class ReassignmentControl:
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 "Invalid replica assignment: addingReplicas contains all replicas.",
             )
-        if not isr:
-            # Only added replicas are in sync: going back would lose what the old ones miss.
+        change = PartitionChange(partition, self._state.context(TopicIdPartition(topic.id, partition_id)))
+        if not isr and not any(replica in replicas for replica in partition.elr):
+            # Only added replicas are in sync: going back loses what the old ones miss.
             if not unclean_enabled:
                 raise Refused(
                     ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -169,7 +170,7 @@ class ReassignmentControl:
                     "an unclean leader election.",
                 )
             isr = [replicas[0]]
-        change = PartitionChange(partition, self._state.context(TopicIdPartition(topic.id, partition_id)))
+            change.target_recovery_state = int(LeaderRecoveryState.RECOVERING)
         change.target_isr, change.target_replicas = isr, replicas
         change.target_removing, change.target_adding = [], []
         if unclean_enabled:
