@@ -12,9 +12,16 @@ from odradek.controller.quorum_controller import Append, ControllerSettings, Quo
 from odradek.metadata.feature_versions import FEATURES, KRAFT_VERSION, default_level, supported_features
 from odradek.metadata.loader import MetadataBatch, MetadataLoader
 from odradek.metadata.metadata_version import LATEST_PRODUCTION, MetadataVersion
+from odradek.metadata.partition_registration import PartitionRegistration
 from odradek.metadata.publisher import LeaderAndEpoch
 from odradek.metadata.record_serde import MetadataRecord
 from odradek.protocol.message import Message
+from odradek.protocol.messages.alter_partition_request import (
+    AlterPartitionRequest,
+    BrokerState,
+    PartitionData,
+    TopicData,
+)
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from odradek.protocol.messages.create_topics_request import (
@@ -24,6 +31,11 @@ from odradek.protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
+from odradek.protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 
 CLUSTER_ID = "SimulatedCluster--1234"
 
@@ -121,6 +133,28 @@ class Bench:
         offset = self.controller.next_write_offset - 1
         values = {"broker_id": broker_id, "broker_epoch": broker.epoch, "current_metadata_offset": offset}
         return BrokerHeartbeatRequest(**{**values, **fields})
+
+    def partition(self, topic_id: bytes, number: int = 0) -> PartitionRegistration:
+        return self.controller.controls.replication.topics[topic_id].partitions[number]
+
+    def isr(self, topic_id: bytes, number: int, isr: list[int], **fields: Any) -> AlterPartitionRequest:
+        """What the partition's leader asks for when these replicas are in sync."""
+        brokers = self.controller.controls.cluster.brokers
+        partition = self.partition(topic_id, number)
+        states = [BrokerState(broker_id=r, broker_epoch=brokers[r].epoch if r in brokers else -1) for r in isr]
+        values = {"leader_epoch": partition.leader_epoch, "partition_epoch": partition.partition_epoch}
+        data = PartitionData(partition_index=number, **{**values, "new_isr_with_epochs": states, **fields})
+        return AlterPartitionRequest(
+            broker_id=partition.leader,
+            broker_epoch=brokers[partition.leader].epoch,
+            topics=[TopicData(topic_id=topic_id, partitions=[data])],
+        )
+
+    def set_config(self, kind: int, resource: str, name: str, value: str | None, op: int = 0) -> tuple[int, str]:
+        config = AlterableConfig(name=name, config_operation=op, value=value)
+        asked = AlterConfigsResource(resource_type=kind, resource_name=resource, configs=[config])
+        result = self.ask(IncrementalAlterConfigsRequest(resources=[asked])).responses[0]
+        return result.error_code, result.error_message
 
     def create(self, name: str, assignments: list[list[int]] | None = None, **fields: Any) -> bytes:
         response = self.ask(CreateTopicsRequest(topics=[topic(name, assignments, **fields)]))
