@@ -378,7 +378,7 @@ class Simulation:
         op = OpData(key="producer_byte_rate", value=self.random.randint(1, 9), remove=self.random.random() < 0.3)
         self.ask(AlterClientQuotasRequest(entries=[EntryData(entity=entity, ops=[op])]))
         update = FeatureUpdateKey(
-            feature=self.random.choice(("group.version", "share.version")),
+            feature=self.random.choice(("group.version", "share.version", "eligible.leader.replicas.version")),
             max_version_level=self.random.choice((0, 1)),
             upgrade_type=self.random.choice((1, 2)),
         )

@@ -63,7 +63,8 @@ class ClusterControl:
 
     def activate(self, now_ms: int) -> None:
         for broker in self.brokers.values():
-            self.heartbeats.heard(broker.id, broker.epoch, now_ms)
+            if not broker.fenced:
+                self.heartbeats.heard(broker.id, broker.epoch, now_ms)
 
     # Questions
 

@@ -194,16 +194,20 @@ class QuorumController:
             now_ms = self._clock.monotonic_ms()
             cluster.heartbeats.heard(broker.id, broker.epoch, now_ms, request.current_metadata_offset)
 
-        def shutdown_began(offset: int) -> None:
-            if cluster.state(request.broker_id) is BrokerState.STOPPING:
+        def note_shutdown(offset: int) -> None:
+            state = cluster.state(request.broker_id)
+            if state is BrokerState.STOPPING:
                 cluster.heartbeats.shutdown_began(request.broker_id, offset)
+            elif state is BrokerState.FENCED and request.want_shut_down:
+                # It goes now, and its next process need not wait for a session that nobody is in.
+                cluster.heartbeats.forget(request.broker_id)
 
         return self.submit(
             "BrokerHeartbeat",
             lambda controls: controls.election.heartbeat(request),
             created_ms=created_ms,
             deadline_ms=deadline_ms,
-            on_appended=shutdown_began,
+            on_appended=note_shutdown,
         )
 
     def take_answers(self) -> list[Answer]:

@@ -17,6 +17,7 @@ from odradek.controller.partition_change import PartitionContext
 from odradek.controller.partition_index import PartitionIndex, TopicIdPartition
 from odradek.controller.topic_names import collision_form
 from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
+from odradek.metadata.directory_id import UNASSIGNED
 from odradek.metadata.partition_registration import PartitionRegistration, partition_from_record
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.clear_elr_record import ClearElrRecord
@@ -71,7 +72,8 @@ class ReplicationState:
         def is_acceptable_leader(broker_id: int) -> bool:
             if broker_id in without or not (broker_id == also or self.cluster.is_active(broker_id)):
                 return False
-            return self.cluster.has_online_directory(broker_id, partition.directory(broker_id))
+            directory = partition.directory(broker_id) if broker_id in partition.replicas else UNASSIGNED
+            return self.cluster.has_online_directory(broker_id, directory)
 
         return PartitionContext(
             topic_id=key.topic_id,

@@ -210,8 +210,7 @@ class TopicControl:
                 return topic_id
 
     def _writer_options(self) -> WriterOptions:
-        features = self._state.features
-        return WriterOptions(features.metadata_version, features.is_elr_enabled)
+        return WriterOptions(self._state.features.metadata_version)
 
     def _describe(
         self, result: CreatableTopicResult, partitions: list[PartitionRegistration], settings: Mapping[str, str]

@@ -59,7 +59,7 @@ class MetadataImage:
         version = self.features.metadata_version
         if version is None:
             fail("an image without a metadata.version cannot be written")
-        return WriterOptions(version, self.features.is_elr_enabled)
+        return WriterOptions(version)
 
     def records(self, options: WriterOptions | None = None) -> Iterator[MetadataRecord]:
         """The image said as the records of a snapshot, in Kafka's order: replayed from nothing they give it again."""

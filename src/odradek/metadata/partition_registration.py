@@ -96,10 +96,14 @@ class PartitionRegistration(NamedTuple):
             leader_epoch=self.leader_epoch,
             partition_epoch=self.partition_epoch,
         )
-        if options.is_elr_enabled:
+        version = options.metadata_version
+        if version.is_elr_supported:
+            # Written while there are any, even if the feature was switched off since: who loads a snapshot must know
+            # what those know who replayed the log.
             record.eligible_leader_replicas = list(self.elr) or None
             record.last_known_elr = list(self.last_known_elr) or None
-        version = options.metadata_version
+        elif self.elr or self.last_known_elr:
+            options.lose("eligible leader replicas")
         if version.is_directory_assignment_supported:
             record.directories = list(self.directories)
         elif any(directory != MIGRATING for directory in self.directories):

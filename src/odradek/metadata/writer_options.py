@@ -18,7 +18,6 @@ def refuse_loss(loss: str) -> None:
 @dataclass(frozen=True, slots=True)
 class WriterOptions:
     metadata_version: MetadataVersion
-    is_elr_enabled: bool = False
     #: Called with what would be left out. The default refuses.
     on_loss: Callable[[str], None] = refuse_loss
 

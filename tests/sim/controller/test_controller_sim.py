@@ -175,7 +175,7 @@ def keep_removed_replicas_in_the_isr(patch: pytest.MonkeyPatch) -> None:
 
 PLANTED: Sequence[tuple[Callable[[pytest.MonkeyPatch], None], str]] = (
     (fence_before_moving_leaders, "a fenced broker leads"),
-    (elect_the_dead, "a fenced broker leads"),
+    (elect_the_dead, "a fenced broker leads|outside the isr"),
     (elect_outside_the_isr, "unclean|outside the isr"),
     (always_allow_unclean, "unclean election"),
     (keep_uncommitted_state, "replay|created twice|not there|does not continue|next offset|not registered"),

@@ -52,6 +52,12 @@ def test_a_broker_without_leaderships_may_go_at_once(bench: Bench) -> None:
     assert bench.ask(bench.beat(1, want_shut_down=True)).should_shut_down
 
 
+def test_a_broker_that_stopped_cleanly_registers_again_at_once(bench: Bench) -> None:
+    epoch = bench.add_broker(1)
+    bench.ask(bench.beat(1, want_shut_down=True))
+    assert bench.ask(registration(1, incarnation=2, previous_broker_epoch=epoch)).broker_epoch > epoch
+
+
 def test_a_stale_epoch_is_refused(bench: Bench) -> None:
     epoch = bench.add_broker(1)
     for request in (
