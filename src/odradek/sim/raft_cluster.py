@@ -80,6 +80,7 @@ class RaftCluster:
         }
         self.voter_ids = list(ids)[:voters]
         self.on_crash: Callable[[SimulatedNode], None] = lambda node: None
+        self.on_vote: Callable[[SimulatedNode], None] = lambda node: None
         self._addresses = {f"node{node_id}": node_id for node_id in ids}
         if dynamic:
             self._write_bootstrap_snapshots()
@@ -263,8 +264,8 @@ class RaftCluster:
     def finish(self) -> None:
         self.ledger.check_end(list(self.nodes.values()))
 
-    def with_config(self, **changes: int) -> None:
-        self.config = replace(self.config, **changes)  # type: ignore[arg-type]
+    def with_config(self, *, election_timeout_ms: int, fetch_timeout_ms: int) -> None:
+        self.config = replace(self.config, election_timeout_ms=election_timeout_ms, fetch_timeout_ms=fetch_timeout_ms)
 
 
 def endpoints(node_id: int) -> Endpoints:

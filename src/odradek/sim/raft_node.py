@@ -204,6 +204,8 @@ class SimulatedNode:
     def persist(self, effect: Persist) -> None:
         self.election = effect.election
         self.cluster.ledger.persisted(self, effect.election)
+        if effect.election.voted_key is not None:
+            self.cluster.on_vote(self)
 
     def _reply(self, handle: object, message: Message) -> None:
         assert isinstance(handle, Handle)

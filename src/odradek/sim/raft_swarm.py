@@ -32,6 +32,11 @@ class FaultMix:
     duration_ms: int
     interval_ms: int
     weights: dict[str, int]
+    #: Short time-outs beside long delays make elections collide.
+    election_timeout_ms: int
+    fetch_timeout_ms: int
+    #: Of each vote that is written down: the voter crashes soon after, and is back at once.
+    crash_after_vote: float
 
     @classmethod
     def of(cls, random: Random) -> "FaultMix":
@@ -46,6 +51,9 @@ class FaultMix:
             duration_ms=random.randint(6_000, 14_000),
             interval_ms=random.choice((200, 500, 1_500)),
             weights={name: random.choice((0, 1, 3)) for name in names} | {"heal": random.choice((1, 3))},
+            election_timeout_ms=random.choice((100, 300, 1_000)),
+            fetch_timeout_ms=random.choice((600, 2_000)),
+            crash_after_vote=random.choice((0.0, 0.2, 0.5)),
         )
 
 
@@ -57,7 +65,9 @@ def swarm(seed: int, options: RunOptions) -> RaftCluster:
     for node in cluster.nodes.values():
         rate = random.choice((1.0, random.uniform(1 - _CLOCK_DRIFT, 1 + _CLOCK_DRIFT)))
         node.clock = NodeClock(node, rate, random.randrange(1_000_000))
+    cluster.with_config(election_timeout_ms=mix.election_timeout_ms, fetch_timeout_ms=mix.fetch_timeout_ms)
     cluster.on_crash = partial(_restart_later, cluster)
+    cluster.on_vote = partial(_maybe_crash_voter, cluster, mix.crash_after_vote)
     cluster.write_every(40, 160)
     cluster.start_all()
     nemesis = Nemesis(cluster, mix)
@@ -70,6 +80,18 @@ def swarm(seed: int, options: RunOptions) -> RaftCluster:
 
 def _restart_later(cluster: RaftCluster, node: SimulatedNode) -> None:
     cluster.scheduler.after(cluster.random.randint(1, _MAX_DOWN_MS), partial(cluster.start, node.id))
+
+
+def _maybe_crash_voter(cluster: RaftCluster, chance: float, node: SimulatedNode) -> None:
+    random, incarnation = cluster.random, node.incarnation
+
+    def crash() -> None:
+        if node.incarnation == incarnation and node.is_running:
+            node.crash()
+            cluster.scheduler.after(random.randint(1, 60), partial(cluster.start, node.id))
+
+    if random.random() < chance:
+        cluster.scheduler.after(random.randrange(60), crash)
 
 
 class Nemesis:
@@ -151,12 +173,13 @@ class Nemesis:
         cluster, leader = self._cluster, self._cluster.leader()
         if not cluster.dynamic or leader is None or leader.raft is None:
             return
-        voters = leader.raft.voters
-        outside = [node_id for node_id in cluster.ids if node_id not in voters]
-        if outside and cluster.random.randrange(2):
-            cluster.add_voter(cluster.random.choice(outside))
-        elif len(voters) > 1:
-            cluster.remove_voter(cluster.random.choice(list(voters)))
+        for _ in range(cluster.random.randint(1, 3)):
+            voters = leader.raft.voters if leader.raft is not None else cluster.voter_set()
+            outside = [node_id for node_id in cluster.ids if node_id not in voters]
+            if outside and cluster.random.randrange(2):
+                cluster.add_voter(cluster.random.choice(outside))
+            elif len(voters) > 1:
+                cluster.remove_voter(cluster.random.choice(list(voters)))
 
 
 def _heal_a_majority(cluster: RaftCluster) -> None:
@@ -170,7 +193,7 @@ def _heal_a_majority(cluster: RaftCluster) -> None:
         cluster.nodes[node_id].pause(0)
         cluster.nodes[node_id].effects_until_crash = None
         cluster.start(node_id)
-    cluster.on_crash = lambda node: None
+    cluster.on_crash = cluster.on_vote = lambda node: None
     scheduler = cluster.scheduler
     scheduler.run_until(lambda: _has_leader(cluster, chosen), f"a leader of {chosen}", limit_ms=LEADER_WITHIN_MS)
     target = max(cluster.ledger.committed_end, cluster.max_log_end_of(chosen)) + 3
