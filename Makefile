@@ -30,18 +30,25 @@ format: setup ## Let ruff format and fix what it can
 	@$(BIN)/ruff check --fix $(CODE)
 
 check: lint types ## Lint, types and the quick tests: under two minutes
-	@$(PYTEST) -m "not slow and not peer and not soak" tests/unit $(wildcard tests/spec)
+	@$(PYTEST) -m "not slow and not peer" tests/unit $(wildcard tests/spec)
 
 test: lint types ## Everything but the soak: also Apache Kafka, simulation, fuzzing; prints its figures
 	@$(BIN)/python tools/peers.py kafka >/dev/null
 	@mkdir -p $(dir $(FIGURES)) && rm -f $(FIGURES)
-	@ODRADEK_FIGURES=$(FIGURES) $(PYTEST) -m "not soak"; status=$$?; \
+	@ODRADEK_FIGURES=$(FIGURES) $(PYTEST); status=$$?; \
 	$(BIN)/python tools/report.py $(FIGURES); exit $$status
 
-soak: setup ## The long counts: hours of simulation and fuzzing
+SOAK_FACTOR ?= 50
+SOAK_FUZZ_SECONDS ?= 1800
+soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million frames, guided fuzzing; hours
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/soak.lock
+	@for target in frames records; do \
+		$(BIN)/python tests/fuzz/guided.py $$target -max_total_time=$(SOAK_FUZZ_SECONDS) -print_final_stats=1 || exit 1; done
 	@mkdir -p $(dir $(FIGURES)) && rm -f $(FIGURES)
-	@ODRADEK_FIGURES=$(FIGURES) $(PYTEST) --timeout 0 -m soak; status=$$?; \
-	$(BIN)/python tools/report.py $(FIGURES); exit $$status
+	@ODRADEK_FIGURES=$(FIGURES) ODRADEK_SOAK_FACTOR=$(SOAK_FACTOR) ODRADEK_FUZZ_FRAMES=$$((1000000 * $(SOAK_FACTOR))) \
+	ODRADEK_ORACLE_EXAMPLES=$$((4 * $(SOAK_FACTOR))) \
+	$(PYTEST) --timeout 0 tests/sim tests/fuzz tests/unit/protocol/test_oracles.py tests/system/test_disk_full.py; \
+	status=$$?; $(BIN)/python tools/report.py $(FIGURES); exit $$status
 
 bench: setup ## Cost of each operation beside the physical floor
 	@$(BIN)/python bench/run.py

@@ -13,7 +13,6 @@ from typing import Any
 
 from crc32c import crc32c
 
-from floor import median_us
 from odradek.records import walk as imported_walk
 from odradek.records.batch import (
     ATTRIBUTES_AT,
@@ -27,6 +26,7 @@ from odradek.records.batch import (
 from odradek.records.builder import BatchBuilder
 from odradek.records.columns import read_columns
 from odradek.records.compression import decompress
+from timing import median_us
 
 BATCH_BYTES = 16 * 1024
 CHUNK_BATCHES = 64

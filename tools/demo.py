@@ -11,8 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools")]
 
+import helpers.vectors as vectors  # noqa: E402
 import peers  # noqa: E402
-from helpers import vectors  # noqa: E402
 from odradek.common.files import OsFileSystem  # noqa: E402
 from odradek.common.system import SystemClock  # noqa: E402
 from odradek.log.loader import load_log  # noqa: E402

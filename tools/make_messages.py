@@ -1,7 +1,7 @@
 """Make the protocol's tables and classes.
 
-    tools/make_messages.py facts ../shared/protocol     the facts of Kafka, as JSON, into tables/*.txt
-    tools/make_messages.py sources                      tables/*.txt into Python source
+    tools/make_messages.py facts DIRECTORY     Kafka's facts (messages.json, apis.json, errors.json) into tables/*.txt
+    tools/make_messages.py sources             tables/*.txt into Python source
 
 The first is needed when Kafka's messages change; the second after any change of tables/ or of this file. A test makes
 the sources again and compares.

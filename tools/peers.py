@@ -145,7 +145,7 @@ def _pom() -> str:
         for group, artifact, version in _KAFKA_ARTIFACTS
     )
     return (
-        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<project><modelVersion>4.0.0</modelVersion>"
         "<groupId>odradek</groupId><artifactId>peers</artifactId><version>1</version><packaging>pom</packaging>"
         f"<dependencies>{dependencies}</dependencies></project>"
     )

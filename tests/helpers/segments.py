@@ -46,6 +46,7 @@ def marker(
     producer_epoch: int = 0,
     coordinator_epoch: int = 0,
     timestamp: int = START_MS,
+    leader_epoch: int = 0,
 ) -> Batch:
     return read_batch(
         end_transaction_marker(
@@ -55,7 +56,7 @@ def marker(
             producer_epoch=producer_epoch,
             coordinator_epoch=coordinator_epoch,
             base_offset=base_offset,
-            leader_epoch=0,
+            leader_epoch=leader_epoch,
         )
     )
 

@@ -7,13 +7,14 @@ follows it is still shown, and the exit status is 1.
 
 import json
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from odradek.cli.log_decode import Undecodable, decode_control, decoder_for
 from odradek.cli.log_files import DataDir, Kind, LogFile, PartitionDir, find_target
 from odradek.cli.log_readers import READERS, Entry
-from odradek.cli.log_show import batch_line, record_json, record_line
+from odradek.cli.log_show import batch_line, json_prefix, record_json, record_line
 from odradek.cli.log_walk import BatchAt, Damage, mapped, walk_batches
 from odradek.cli.options import Settings
 from odradek.cli.output import format_timestamp, print_json, warn
@@ -127,10 +128,7 @@ class Dump:
             said = None if meaning is None else json.dumps(meaning, ensure_ascii=False)
             print("    " + record_line(record, said, utc=self.settings.utc, whole=self.settings.verbose))
             return
-        line = record_json(file.partition, batch, record)
-        if meaning is not None and self.options.decode:
-            line["decoded"] = meaning
-        print_json(line)
+        sys.stdout.write(record_json(json_prefix(file.partition), batch.leader_epoch, record, meaning))
 
     def _meaning(self, file: LogFile, batch: Batch, record: Record) -> Entry | None:
         if self.settings.as_json and not self.options.decode:

@@ -97,6 +97,7 @@ class DataDir:
 def find_target(path: str) -> LogFile | PartitionDir | DataDir:
     """Raises InputError for a path that is nothing of Kafka's, OSError for one that cannot be looked at."""
     os.stat(path)
+    path = path.rstrip("/") or "/"
     if not os.path.isdir(path):
         parent = os.path.dirname(os.path.abspath(path))
         return _file(path, _partition_of(parent)[0])

@@ -19,14 +19,21 @@ from typing import TYPE_CHECKING
 from odradek.common.failures import ApiError
 from odradek.common.ports import Buffer
 from odradek.log import unified_log_roll
-from odradek.log.errors import InvalidProducerEpoch, InvalidTxnState, RecordListTooLarge, RecordTooLarge
+from odradek.log.errors import (
+    FencedLeaderEpoch,
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    RecordListTooLarge,
+    RecordTooLarge,
+)
 from odradek.log.offsets import AppendOrigin, CompletedTxn, OffsetMetadata
 from odradek.log.producer_append import TV_UNKNOWN, ProducerAppend
 from odradek.log.producer_entry import NO_VERIFICATION, BatchMetadata, ProducerEntry, VerificationGuard
+from odradek.log.reading import corrupt
 from odradek.log.validator import check_batch, only_batch, validate, writable
 from odradek.log.views import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP, AppendInfo
 from odradek.records.batch import CONTROL_BIT, MAGIC_V2, TRANSACTIONAL_BIT, Batch, read_batches
-from odradek.records.errors import InvalidRecord
+from odradek.records.errors import CorruptRecord, InvalidRecord
 
 if TYPE_CHECKING:
     from odradek.log.segment import Segment
@@ -53,8 +60,9 @@ def append_as_leader(
     guard: VerificationGuard,
     transaction_version: int,
 ) -> AppendInfo:
-    if log.fault is not None:
+    if log.fault is not None or log.is_closed:
         log.check_online()
+    _check_epoch_goes_on(log, leader_epoch, log.epochs.latest_epoch)
     where = log.topic_partition
     config = log.config
     batch = only_batch(writable(records), where)
@@ -83,7 +91,7 @@ def append_as_is(log: UnifiedLog, records: Buffer, leader_epoch: int, origin: Ap
     log.check_online()
     data = memoryview(records)
     batches: list[Batch] = []
-    last_offset = -1
+    last_offset, latest_epoch = -1, log.epochs.latest_epoch
     for batch in read_batches(data):
         if origin is AppendOrigin.REPLICATION:
             if batch.leader_epoch > leader_epoch:
@@ -105,6 +113,9 @@ def append_as_is(log: UnifiedLog, records: Buffer, leader_epoch: int, origin: Ap
                 batch.base_offset,
                 batch.last_offset,
             )
+        if batch.magic == MAGIC_V2:
+            _check_epoch_goes_on(log, batch.leader_epoch, latest_epoch)
+            latest_epoch = batch.leader_epoch
         batch.check()
         last_offset = batch.last_offset
         batches.append(batch)
@@ -112,6 +123,11 @@ def append_as_is(log: UnifiedLog, records: Buffer, leader_epoch: int, origin: Ap
         return _nothing(log)
     _check_follows(log, batches)
     return _write_fitting(log, data, batches, origin)
+
+
+def _check_epoch_goes_on(log: UnifiedLog, epoch: int, latest_epoch: int | None) -> None:
+    if latest_epoch is not None and epoch < latest_epoch:
+        raise FencedLeaderEpoch(f"Append to {log.topic_partition} with leader epoch {epoch}, after {latest_epoch}")
 
 
 def _check_follows(log: UnifiedLog, batches: Sequence[Batch]) -> None:
@@ -204,6 +220,8 @@ def _write(
         producers.update_map_end_offset(info.last_offset + 1)
     except OSError as error:
         raise log.fail(error) from error
+    except CorruptRecord as error:  # the new batches were checked before: it is about what the segment holds
+        raise corrupt(log, error) from error
     if log.log_end_offset - log.recovery_point >= config.flush_messages:
         log.flush()
     return info

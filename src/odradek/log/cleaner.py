@@ -6,8 +6,8 @@ Three stages, so that a driver can put each where it belongs:
 * `Cleaning.steps`, in a worker: first the keys of the dirty section go into the offset map, then every segment from
   the start of the log is read again and what survives is written to a new segment with the suffix `.cleaned`. Sealed
   files are read and new files are written, nothing else is touched.
-* `Cleaning.swap`, on the loop, whenever the worker has finished a segment and hands out a `Swap`: the log takes the new segment
-  in place of the old ones.
+* `Cleaning.swap`, on the loop, whenever the worker has finished a segment and hands out a `Swap`: the log takes the new
+  segment in place of the old ones.
 
 `steps` is a generator and never waits: a `Pause` says how long the I/O limit wants it to wait, and may say 0; every
 one of them is also the place to stop. Whoever closes the generator, or calls `abort`, has the unfinished `.cleaned`

@@ -54,7 +54,18 @@ class CleanerManager:
         self._new_seed = new_seed
         self._running: dict[TopicPartition, Cleaning] = {}
         self._pauses: dict[TopicPartition, int] = {}
-        self._checkpoints = {log_dir: self._read_checkpoint(log_dir) for log_dir in log_dirs}
+        self._checkpoints: dict[str, dict[TopicPartition, int]] = {}
+        for log_dir in log_dirs:
+            self.add_dir(log_dir)
+
+    def add_dir(self, log_dir: str) -> None:
+        """Clean logs of this directory too. Raises `StorageFault`."""
+        self._checkpoints[log_dir] = self._read_checkpoint(log_dir)
+
+    def reconfigure(self, config: CleanerConfig) -> None:
+        """The I/O limit changes at once, everything else with the next round."""
+        self.config = config
+        self.throttle.bytes_per_second = config.io_max_bytes_per_second
 
     # -- rounds
 

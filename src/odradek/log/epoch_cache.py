@@ -28,6 +28,17 @@ class EpochEnd(NamedTuple):
     end_offset: int
 
 
+#: Larger than any offset.
+END_OF_OFFSETS = 2**63
+
+
+class EpochSpan(NamedTuple):
+    """Batches that begin before `end` have `epoch`, as far as is known (`UNDEFINED_EPOCH`: nothing is)."""
+
+    epoch: int
+    end: int
+
+
 UNDEFINED_END = EpochEnd(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
 
 
@@ -41,6 +52,8 @@ class EpochCache:
         self.dirty = False
         for epoch, start_offset in entries:
             self._put(epoch, start_offset)
+        #: Came from a checkpoint, which never lacks an epoch that has data; else it is being learned from the batches.
+        self.is_complete = bool(self._epochs)
 
     @classmethod
     def load(cls, files: FileSystem, directory: str) -> "EpochCache":
@@ -115,6 +128,12 @@ class EpochCache:
     def epoch_for_offset(self, offset: int) -> int | None:
         slot = bisect_right(self._starts, offset) - 1
         return self._epochs[slot] if slot >= 0 else None
+
+    def span_at(self, offset: int) -> "EpochSpan":
+        """What epoch a batch that begins at `offset` must have, and up to where; for walks along the batches."""
+        after = bisect_right(self._starts, offset)
+        end = self._starts[after] if after < len(self._starts) else END_OF_OFFSETS
+        return EpochSpan(self._epochs[after - 1] if after else UNDEFINED_EPOCH, end)
 
     def entries_in_range(self, start_offset: int, end_offset: int) -> list[EpochEntry]:
         """What a log from `start_offset` to `end_offset` would have; the first entry begins where the log does. A

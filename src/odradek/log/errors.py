@@ -110,8 +110,10 @@ class KafkaStorageError(ApiError):
     code = 56
 
 
-class UnknownProducerId(ApiError):
-    code = 59
+class FencedLeaderEpoch(ApiError):
+    """Records of a leader epoch that is over."""
+
+    code = 74
 
 
 class InconsistentTopicId(ApiError):

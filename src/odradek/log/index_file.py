@@ -158,11 +158,6 @@ class IndexFile:
         if size % self.entry_bytes:
             raise CorruptIndex(self.path, size, f"{size} bytes are not a multiple of {self.entry_bytes}")
 
-    def entry_data(self, slot: int) -> Buffer:
-        """The bytes of one entry."""
-        buffer, at = self._locate(slot)
-        return memoryview(buffer)[at : at + self.entry_bytes]
-
     def _note_last(self) -> None:
         """The last entry has changed other than by an append; `_stored` is known."""
 

@@ -22,10 +22,11 @@ A failing disk raises `StorageFault`.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from odradek.common.failures import check
+from odradek.common.failures import InputError, check
 from odradek.common.ports import Clock, FileSystem
 from odradek.log.checkpoints import read_partition_metadata, write_partition_metadata
 from odradek.log.config import LogConfig
@@ -40,8 +41,8 @@ from odradek.log.names import DELETE_DIR_SUFFIX, parse_partition_dir
 from odradek.log.unified_log import UnifiedLog, no_jitter
 from odradek.log.unified_log_segments import Segments
 
-#: A split leaves segments that fit, so one more round than there are segments can never be needed; this is far beyond.
-_MAX_ROUNDS = 10_000
+#: Each round splits one segment into ones that fit, and old cleaners left few such: more than this is a mistake.
+_MAX_ROUNDS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,17 @@ def load_log(
     topic_id: bytes | None = None,
     options: LogOptions | None = None,
 ) -> UnifiedLog:
-    """The log in `directory`, which is made if it is not there. Raises `StorageFault` and `CorruptLog`.
+    """The log in `directory`, which is made if it is not there. Raises `StorageFault` and `CorruptLog`; `InputError` if
+    no partition can have a directory of that name.
 
     `log_start_offset` and `recovery_point` are what the checkpoints of the log directory say."""
     options = options or LogOptions()
+    directory = posixpath.normpath(directory)
+    if "/" not in directory:
+        directory = f"./{directory}"  # so that the log directory, which is what stands before the slash, has a name
     parsed = parse_partition_dir(directory.rpartition("/")[2])
-    check(parsed is not None, f"{directory} is not the directory of a partition")
-    assert parsed is not None
+    if parsed is None:
+        raise InputError(f"{directory}: a partition's directory is named after topic and partition, like orders-0")
     with storage_guard(directory.rpartition("/")[0], directory):
         loading = Loading(
             files,

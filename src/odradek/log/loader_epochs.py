@@ -19,7 +19,10 @@ def load_epochs(loading: Loading) -> EpochCache:
     reason = "it is missing"
     if loading.files.exists(path):
         try:
-            return EpochCache.load(loading.files, loading.directory)
+            epochs = EpochCache.load(loading.files, loading.directory)
+            if epochs.latest_epoch is not None:
+                return epochs
+            reason = "it is empty"
         except CorruptCheckpoint as damage:
             reason = damage.reason
     epochs = EpochCache(loading.files, loading.directory)

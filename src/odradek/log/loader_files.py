@@ -8,7 +8,7 @@ whose offsets it covers, however many of them are still there.
 from __future__ import annotations
 
 from odradek.common.ports import FileSystem
-from odradek.log.loader_chain import walk_chain
+from odradek.log.chain import walk_chain
 from odradek.log.names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from odradek.common.failures import check
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Clock, FileSystem
+from odradek.log.chain import walk_chain
 from odradek.log.config import LogConfig
 from odradek.log.epoch_cache import EpochCache
 from odradek.log.errors import CorruptIndex
-from odradek.log.loader_chain import Chain, walk_chain
 from odradek.log.loader_files import segment_files
 from odradek.log.loader_producers import rebuild_producers
 from odradek.log.names import CLEANED_SUFFIX, LOG_SUFFIX, SWAP_SUFFIX
@@ -20,6 +20,8 @@ from odradek.log.segment_recovery import Recovery, recover_segment
 from odradek.log.segment_scan import scan_batches
 from odradek.log.unified_log_segments import Segments
 from odradek.log.views import CorruptLog
+from odradek.records.batch import HEADER_BYTES
+from odradek.records.errors import CorruptRecord
 
 
 @dataclass(slots=True)
@@ -77,40 +79,51 @@ def load_segments(loading: Loading, epochs: EpochCache) -> Segments:
     segments = Segments()
     for base_offset in base_offsets:
         segment = open_segment(loading, base_offset)
-        try:
-            segment.sanity_check()
-        except CorruptIndex as damage:
-            loading.repairs.append(f"rebuilt the indexes of {segment.log_path}: {damage.reason}")
-            if loading.clean_shutdown or base_offset < recovered_from:  # else recovery rebuilds them anyway
+        if loading.clean_shutdown or base_offset < recovered_from:  # recovery rebuilds the others anyway
+            reason = _index_damage(segment)
+            if reason:
+                loading.repairs.append(f"rebuilt the indexes of {segment.log_path}: {reason}")
                 _rebuild_indexes(loading, segments, segment, epochs)
         segments.add(segment)
     return segments
 
 
+def _index_damage(segment: Segment) -> str:
+    """Why the indexes of a segment cannot be used; empty if they can. Cheap, as it is asked of every segment.
+
+    A segment that was closed has its largest timestamp in the time index. An index that claims nothing was lost, or
+    came back empty from the disk."""
+    try:
+        segment.sanity_check()
+    except CorruptIndex as damage:
+        return damage.reason
+    if segment.size == 0 or segment.time_index.last_entry.timestamp > 0:
+        return ""
+    try:
+        first = segment.first_batch_timestamp()
+    except CorruptRecord:
+        return ""  # for the reader, or the recovery, to find
+    return "the time index has no entry" if first is not None and first > 0 else ""
+
+
 def _rebuild_indexes(loading: Loading, before: Segments, segment: Segment, epochs: EpochCache) -> None:
     """Of a segment that was synced: walking it for its indexes must not cut anything off."""
-    chain = walk_chain(loading.files.map_file(segment.log_path), segment.base_offset, check_below=2**63)
+    chain = walk_chain(loading.files.map_file(segment.log_path), segment.base_offset, epochs)
     if chain.reason:
         raise CorruptLog(segment.log_path, chain.valid_bytes, chain.reason)
     recover_one(loading, before, segment, epochs)
 
 
-def chain_of(loading: Loading, segment: Segment) -> Chain:
-    """Where the batches of a segment stop hanging together."""
-    return walk_chain(
-        loading.files.map_file(segment.log_path),
-        segment.base_offset,
-        check_below=loading.recovery_point,
-        dense_from=None if loading.config.compact else loading.recovery_point,
-    )
-
-
-def recover_one(loading: Loading, before: Segments, segment: Segment, epochs: EpochCache) -> Recovery:
-    """Walk one segment with the producers as they were at its start, and leave a snapshot of them at its end."""
+def recover_one(
+    loading: Loading, before: Segments, segment: Segment, epochs: EpochCache, behind: Segment | None = None
+) -> Recovery:
+    """Walk one segment with the producers as they were at its start, and leave a snapshot of them at its end. `behind`
+    is the segment that follows."""
     producers = new_producers(loading)
     now_ms = loading.clock.wall_ms()
     rebuild_producers(producers, before, loading.log_start_offset, segment.base_offset, now_ms)
-    recovery = recover_segment(segment, producers, epochs)
+    next_header = behind.file.read(0, HEADER_BYTES) if behind is not None else b""
+    recovery = recover_segment(segment, producers, epochs, next_header)
     producers.take_snapshot()
     return recovery
 

@@ -201,7 +201,7 @@ def _take(
     undo.append(lambda: _give_back(files, held))
     meta = seen.meta or wanted
     if meta.directory_id is None:
-        meta = replace(wanted, directory_id=new_directory_id())
+        meta = replace(meta, directory_id=new_directory_id())
         undo.append(lambda: _remove_if_there(files, f"{seen.path}/{META_PROPERTIES}.tmp"))
         if seen.meta is None:
             undo.append(lambda: _remove_if_there(files, f"{seen.path}/{META_PROPERTIES}"))

@@ -82,7 +82,12 @@ class LogManager:
         self._preferred: dict[TopicPartition, str] = {}
         self._on_offline: list[Callable[[str, tuple[TopicPartition, ...]], None]] = []
         config = cleaner_config or CleanerConfig()
-        self.cleaner = CleanerManager(files, clock, config, self.current, list(self.live), new_uuid)
+        self.cleaner = CleanerManager(files, clock, config, self.current, (), new_uuid)
+        for log_dir in opened.live:
+            try:
+                self.cleaner.add_dir(log_dir.path)
+            except StorageFault as fault:
+                self.fail_dir(fault)
 
     # -- start and stop
 

@@ -4,7 +4,8 @@
 or remove much are offered in parts as well, so that a driver can do the slow part in a worker:
 
 * flush: `flushes` gives pairs of a log and a plan; `plan.run()` in a worker, `log.finish_flush(plan)` on the loop.
-* cleaning: `manager.cleaner.next_round()`, its `steps()` in a worker, `swap` (of each `Swap`) and `finish_round` on the loop.
+* cleaning: `begin_round`, the `steps()` of what it gives in a worker; on the loop its `swap` of each `Swap`, and
+  `finish_round` at the end.
 * removal: `take_removals`, each `run()` in a worker.
 
 As jobs of the schedule they do all of it in the calling thread, which is what tests and the simulator want.

@@ -155,9 +155,6 @@ class ProducerState:
         entry = self._verifications.get(producer_id)
         return entry is not None and entry.verify(guard)
 
-    def clear_verification(self, producer_id: int) -> None:
-        self._verifications.pop(producer_id, None)
-
     # Transactions
 
     def has_ongoing_transaction(self, producer_id: int, producer_epoch: int) -> bool:

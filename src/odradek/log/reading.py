@@ -15,17 +15,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crc32c import crc32c
-
+from odradek.log.chain import walk_chain
 from odradek.log.errors import OffsetOutOfRange
 from odradek.log.offsets import AbortedTxn, FileRange, OffsetMetadata
 from odradek.log.segment import Segment, SegmentRead
 from odradek.log.views import CorruptLog, Isolation, LogRead
-from odradek.records.batch import ATTRIBUTES_AT, HEADER_BYTES, MAGIC_AT, MAGIC_V2, OVERHEAD_BYTES, header_at, read_batch
-from odradek.records.errors import CorruptRecord, IncompleteBatch
+from odradek.records.errors import CorruptRecord
 
 if TYPE_CHECKING:
     from odradek.log.unified_log import UnifiedLog
+
+#: A batch begins with its base offset.
+OFFSET_BYTES = 8
 
 
 def read(log: UnifiedLog, offset: int, max_bytes: int, isolation: Isolation, min_one_message: bool) -> LogRead:
@@ -40,8 +41,6 @@ def read(log: UnifiedLog, offset: int, max_bytes: int, isolation: Isolation, min
         segment = log.segments.floor(offset)
         while segment is not None:
             found = _read_segment(segment, offset, max_bytes, limit, min_one_message)
-            if log.check_on_read and (found is None or found.start.message_offset > offset):
-                _check_skipped(log, segment, offset, segment.size if found is None else found.start.position)
             if found is not None:
                 aborted = _aborted(log, offset, segment, found) if committed_only else None
                 return LogRead(found.start, found.records, found.first_entry_incomplete, aborted)
@@ -50,7 +49,7 @@ def read(log: UnifiedLog, offset: int, max_bytes: int, isolation: Isolation, min
     except OSError as error:
         raise log.fail(error) from error
     except CorruptRecord as error:
-        raise _corrupt(log, error) from error
+        raise corrupt(log, error) from error
 
 
 def check_in_range(log: UnifiedLog, offset: int) -> None:
@@ -75,17 +74,6 @@ def _read_segment(
     # The segment of the limit is read up to the limit; one beyond it (its place is not known) not at all.
     position = limit.position if segment.base_offset == limit.segment_base_offset else 0
     return segment.read(offset, max_bytes, max_position=position, min_one_message=min_one_message)
-
-
-def _check_skipped(log: UnifiedLog, segment: Segment, offset: int, end: int) -> None:
-    """The offset is not there. The cleaner may have taken it, or the header of its batch is damaged and the search
-    went past it: then the batches on the way do not form a chain."""
-    start = segment.offset_index.lookup(offset).position
-    passed = FileRange(segment.file, start, end - start)
-    try:
-        check_range(passed.read(), segment.base_offset, log.log_end_offset)
-    except CorruptRecord as error:
-        raise _corrupt(log, error, passed) from error
 
 
 def find_place(log: UnifiedLog, offset: int) -> OffsetMetadata:
@@ -125,45 +113,38 @@ def fetch(log: UnifiedLog, found: LogRead) -> bytes:
     except OSError as error:
         raise log.fail(error) from error
     if log.check_on_read:
-        try:
-            check_range(data, found.offset.segment_base_offset, log.log_end_offset)
-        except CorruptRecord as error:
-            raise _corrupt(log, error, found.records) from error
+        _check_served(log, found.offset, found.records, data)
     return data
 
 
-def check_range(data: bytes, floor_offset: int, end_offset: int) -> None:
-    """Raises CorruptRecord unless the whole batches in `data` form a chain within the offsets and their CRCs hold."""
-    view = memoryview(data)
-    position, end = 0, len(data)
-    next_offset, epoch = floor_offset, -1
-    while position + HEADER_BYTES <= end:
-        if data[position + MAGIC_AT] != MAGIC_V2:
-            try:
-                old = read_batch(view, position)
-            except IncompleteBatch:
-                return
-            old.check()
-            size, base, last, batch_epoch = old.size_bytes, old.base_offset, old.last_offset, epoch
-        else:
-            base, length, batch_epoch, _, crc, _, delta, _, _, _, _, _, _ = header_at(data, position)
-            size, last = length + OVERHEAD_BYTES, base + delta
-            if size < HEADER_BYTES:
-                raise CorruptRecord(f"{position}: no batch has a length of {length}")
-            if position + size > end:
-                return
-            if crc32c(view[position + ATTRIBUTES_AT : position + size]) != crc:
-                raise CorruptRecord(f"{position}: the CRC of the batch at offset {base} does not hold")
-        if base < next_offset or not base <= last < end_offset or batch_epoch < epoch:
-            raise CorruptRecord(
-                f"{position}: a batch of offsets {base} to {last} and epoch {batch_epoch}, after offset "
-                f"{next_offset - 1} and epoch {epoch} in a log that ends at {end_offset}"
-            )
-        next_offset, epoch = last + 1, batch_epoch
-        position += size
+def _check_served(log: UnifiedLog, start: OffsetMetadata, served: FileRange, data: bytes) -> None:
+    """Every whole batch by itself and in its chain. The search has checked what lies before the first; what lies
+    behind the last, an offset or the end of the log, must fit as well."""
+    chain = walk_chain(memoryview(data), start.message_offset, log.epochs)
+    segment = log.segments.get(start.segment_base_offset)
+    is_all = segment is not None and served.position + len(data) >= segment.size
+    reason = "" if chain.is_cut_off and not is_all else chain.reason
+    if not reason:
+        follows = _offset_behind(log, start.segment_base_offset, served, data, chain.valid_bytes)
+        if follows < chain.next_offset:
+            reason = f"offset {chain.next_offset - 1} is followed by {follows}"
+    if reason:
+        raise corrupt(log, CorruptRecord(f"{served.position + chain.valid_bytes}: {reason}"), served)
 
 
-def _corrupt(log: UnifiedLog, error: CorruptRecord, found: FileRange | None = None) -> CorruptLog:
+def _offset_behind(log: UnifiedLog, segment_base: int, served: FileRange, data: bytes, at: int) -> int:
+    """The offset at which the next batch, or the next segment, begins; or the log ends."""
+    header = data[at : at + OFFSET_BYTES]
+    if len(header) < OFFSET_BYTES:
+        header = served.file.read(served.position + at, OFFSET_BYTES)
+    if len(header) == OFFSET_BYTES:
+        return int.from_bytes(header, "big", signed=True)
+    following = log.segments.higher(segment_base)
+    return following.base_offset if following is not None else log.log_end_offset
+
+
+def corrupt(log: UnifiedLog, error: CorruptRecord, found: FileRange | None = None) -> CorruptLog:
+    """What is on the disk is not what was written: go offline; the fault to raise."""
     where = log.directory if found is None else found.file.path
     fault = CorruptLog(where, None if found is None else found.position, error.message)
     log.take_offline(fault)

@@ -10,11 +10,15 @@ What is durable when: nothing by itself, until the files of a `flush_plan` are s
 recovery to repair: the log file is walked and the indexes are rebuilt from it. An error of the file system passes
 through as `OSError`.
 
+An index entry is a hint. The batch that it points at must confirm it, which costs nothing as it is read anyway; if it
+does not, the index was damaged, and both indexes are made again from the log file, on the spot.
+
 Positions are 32 bits in the offset index, so a segment never grows beyond 2 GiB, and offsets are relative to the base
 offset in 31 bits, so it never spans more.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from odradek.common.failures import check, fail
@@ -22,16 +26,19 @@ from odradek.common.ports import Buffer, FileSystem
 from odradek.log.errors import SegmentOverflow
 from odradek.log.index_file import MAX_RELATIVE_OFFSET
 from odradek.log.offsets import (
+    NO_TIMESTAMP,
     AbortedTxn,
     BatchPosition,
     CompletedTxn,
     FileRange,
     FoundTimestamp,
     OffsetMetadata,
+    OffsetPosition,
     TimestampOffset,
 )
 from odradek.log.segment_files import SegmentFiles
 from odradek.log.segment_scan import find_batch, find_timestamp, largest_timestamp, scan_batches
+from odradek.records.errors import CorruptRecord
 
 MAX_SEGMENT_BYTES = 2**31 - 1
 
@@ -213,13 +220,58 @@ class Segment(SegmentFiles):
 
     def translate_offset(self, offset: int, start_position: int = 0) -> BatchPosition | None:
         """The first batch whose last offset is `offset` or more."""
-        position = max(self.offset_index.lookup(offset).position, start_position)
-        return find_batch(self._file or self.file, position, self.size, offset)
+        entry = self.offset_index.lookup(offset)
+        file = self._file or self.file
+        if start_position > entry.position:
+            return find_batch(file, start_position, self.size, offset)
+        if not entry.position:
+            return find_batch(file, 0, self.size, offset, self.base_offset)
+        try:
+            return find_batch(file, entry.position, self.size, offset, self.base_offset, entry.offset, True)
+        except CorruptRecord:
+            return self._search_again(offset, entry)
+
+    def _search_again(self, offset: int, entry: OffsetPosition) -> BatchPosition | None:
+        """An entry was not confirmed. It may be of the kind that older versions wrote, for several batches together:
+        the walk from the entry before it tells. If that fails, the index is damaged, or the log is."""
+        earlier = self.offset_index.lookup(entry.offset - 1)
+        if earlier.position < entry.position:
+            with suppress(CorruptRecord):
+                confirms = earlier.offset if earlier.position else None
+                return find_batch(self.file, earlier.position, self.size, offset, self.base_offset, confirms)
+        found = find_batch(self.file, 0, self.size, offset, self.base_offset)
+        self.rebuild_lookup()
+        return found
 
     def fetch_upper_bound_offset(self, position: int, length: int) -> int | None:
         """An offset that lies behind `length` bytes read from `position`, from the index; None if it knows none."""
         entry = self.offset_index.fetch_upper_bound(position + length)
+        if entry is not None and not self._is_confirmed(entry):
+            self.rebuild_lookup()
+            entry = self.offset_index.fetch_upper_bound(position + length)
         return entry.offset if entry else None
+
+    def rebuild_lookup(self) -> None:
+        """Make offset and time index again from the log file, in which nothing is changed."""
+        self.offset_index.reset()
+        self.time_index.reset()
+        largest = TimestampOffset(NO_TIMESTAMP, self.base_offset)
+        last_entry_at = 0
+        next_offset = self.base_offset
+        for batch in scan_batches(self.file, 0, self.size):
+            if batch.base_offset < next_offset:
+                raise CorruptRecord(f"{self.log_path}:{batch.position}: offset {batch.base_offset} after {next_offset}")
+            next_offset = batch.last_offset + 1
+            if batch.max_timestamp > largest.timestamp:
+                largest = TimestampOffset(batch.max_timestamp, batch.last_offset)
+            if batch.position - last_entry_at > self.index_interval_bytes:
+                last_entry_at = batch.position
+                self.offset_index.append(batch.last_offset, batch.position)
+                self.time_index.maybe_append(*largest)
+        self._max_timestamp, self._max_timestamp_offset = largest
+        if self._sealed:
+            self._add_last_time_entry()
+        self._write_indexes()
 
     def read_next_offset(self) -> int:
         """The offset after the last batch, found by reading from the last index entry on."""
@@ -236,9 +288,14 @@ class Segment(SegmentFiles):
 
     def find_offset_by_timestamp(self, timestamp: int, starting_offset: int) -> FoundTimestamp | None:
         """The first record that is as late as `timestamp` and not before `starting_offset`."""
-        start = max(self.time_index.lookup(timestamp).offset, starting_offset)
-        position = self.offset_index.lookup(start).position
-        return find_timestamp(self.file, position, self.size, timestamp, starting_offset)
+        entry = self.time_index.lookup(timestamp)
+        if not self._is_confirmed_time(entry):
+            self.rebuild_lookup()
+            entry = self.time_index.lookup(timestamp)
+        first = self.translate_offset(max(entry.offset, starting_offset))
+        if first is None:
+            return None
+        return find_timestamp(self.file, first.position, self.size, timestamp, starting_offset)
 
     def collect_aborted(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTxn], bool]:
         """Aborted transactions that overlap the range, and whether later segments cannot hold more."""
@@ -320,8 +377,30 @@ class Segment(SegmentFiles):
     def _fits(self, offset: int) -> bool:
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
 
+    def _is_confirmed(self, entry: OffsetPosition) -> bool:
+        """Whether a batch begins there that is not beyond the entry's offset."""
+        try:
+            found = find_batch(self.file, entry.position, self.size, 0, self.base_offset, entry.offset)
+        except CorruptRecord:
+            return False
+        return found is not None
+
+    def _is_confirmed_time(self, entry: TimestampOffset) -> bool:
+        """Whether the batch of the entry's offset is the one that had its timestamp."""
+        if entry.timestamp == NO_TIMESTAMP:
+            return True
+        found = self.translate_offset(entry.offset)
+        if found is None or found.base_offset > entry.offset:
+            return False
+        batch = next(scan_batches(self.file, found.position, self.size), None)
+        return batch is not None and batch.max_timestamp == entry.timestamp
+
     def _load_max_timestamp(self) -> None:
-        self._max_timestamp, self._max_timestamp_offset = self.time_index.last_entry
+        last = self.time_index.last_entry
+        if self._is_confirmed_time(last):
+            self._max_timestamp, self._max_timestamp_offset = last
+        else:
+            self.rebuild_lookup()
 
     def _load_first_timestamp(self) -> int:
         """It stays unknown while there is no batch."""

@@ -2,8 +2,8 @@
 
 An index leads close to what is wanted; these take the last steps. They read the file in small chunks, so that a run of
 tiny batches costs one read and a large batch is stepped over unread. A batch that is cut off by the end of the file
-ends a walk quietly: it is being written, or recovery will drop it. A length or magic that cannot be raises
-`CorruptRecord` with file and position.
+ends a scan quietly, since recovery will drop it, but not a search: where batches are looked for, all of them are whole.
+A length or magic that cannot be raises `CorruptRecord` with file and position.
 """
 
 import struct
@@ -72,9 +72,18 @@ def scan_batches(file: File, position: int, end: int) -> Iterator[ScannedBatch]:
         position += size_bytes
 
 
-def find_batch(file: File, position: int, end: int, offset: int) -> BatchPosition | None:
+class WrongEntry(CorruptRecord):
+    """An index entry led to a batch that is not the one it speaks of."""
+
+
+def find_batch(
+    file: File, position: int, end: int, offset: int, floor: int = 0, entry: int | None = None, exact: bool = False
+) -> BatchPosition | None:
     """The first whole batch from `position` on whose last offset is `offset` or more. The hot one: every fetch walks
-    here, so it unpacks three numbers a batch and builds nothing on the way."""
+    here, so it unpacks a header a batch and builds nothing on the way.
+
+    Offsets must ascend from `floor` on. `entry` is the offset that an index has for `position`: the first batch may not
+    begin behind it, and with `exact` must end with it; else WrongEntry."""
     chunk, start = b"", position
     while position + PREFIX_BYTES <= end:
         at = position - start
@@ -82,18 +91,29 @@ def find_batch(file: File, position: int, end: int, offset: int) -> BatchPositio
             chunk, start, at = file.read(position, min(SCAN_BYTES, end - position)), position, 0
         size_bytes = _size_at(file, chunk, at, position)
         if position + size_bytes > end:
-            return None
+            raise CorruptRecord(f"{file.path}:{position}: a batch of {size_bytes} bytes, but {end - position} are left")
         is_v2 = chunk[at + MAGIC_AT] == MAGIC_V2
         if is_v2:
             base, _, _, _, _, _, delta, _, _, _, _, _, _ = header_at(chunk, at)
             last = base + delta
         else:
-            last = _OFFSET_AND_LENGTH.unpack_from(chunk, at)[0]
+            base = last = _OFFSET_AND_LENGTH.unpack_from(chunk, at)[0]
+        if base < floor or last < base:
+            raise CorruptRecord(f"{file.path}:{position}: offsets {base} to {last} where {floor} was expected")
+        if entry is not None:
+            if base > entry or (exact and last != entry):
+                raise WrongEntry(f"{file.path}:{position}: offsets {base} to {last}, but the index says {entry}")
+            entry = None
         if last >= offset:
             if not is_v2:
                 base = batch_at(file, position, size_bytes).base_offset
             return BatchPosition(base, position, size_bytes)
+        floor = last + 1
         position += size_bytes
+    if entry is not None:
+        raise WrongEntry(f"{file.path}:{position}: no batch begins here, but the index has one")
+    if position != end:
+        raise CorruptRecord(f"{file.path}:{position}: {end - position} bytes are too few for a batch")
     return None
 
 

@@ -2,7 +2,7 @@
 
 The caller reports what it moved; once an interval is full the rate so far is compared with the limit, and the answer
 is the pause that brings the average back to it. Kafka's cleaner counts reads and writes together, shared by all its
-threads; so does this.
+threads; so does this. Two threads that report in the same instant may lose a report, which an average can bear.
 """
 
 from odradek.common.failures import check

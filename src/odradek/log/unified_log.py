@@ -45,6 +45,7 @@ from odradek.log.retention import Removal
 from odradek.log.segment import Segment
 from odradek.log.unified_log_segments import Segments
 from odradek.log.views import AppendInfo, EpochEndOffset, Isolation, LogRead, OffsetSnapshot
+from odradek.records.errors import CorruptRecord
 
 
 def no_jitter() -> int:
@@ -135,10 +136,6 @@ class UnifiedLog:
     @property
     def size_bytes(self) -> int:
         return self.segments.size_bytes
-
-    @property
-    def unflushed_messages(self) -> int:
-        return self.log_end_offset - self.recovery_point
 
     @property
     def first_unstable_offset(self) -> int | None:
@@ -414,6 +411,8 @@ class UnifiedLog:
     # -- faults
 
     def check_online(self) -> None:
+        if self.is_closed and self.fault is None:
+            raise KafkaStorageError(f"The log of {self.topic_partition} was closed")
         if self.fault is not None:
             raise KafkaStorageError(f"The log of {self.topic_partition} is offline: {self.fault}")
 
@@ -429,8 +428,10 @@ class UnifiedLog:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Around everything that touches the disk: an `OSError` takes the log offline."""
+        """Around everything that touches the disk: an error of it, or damage on it, takes the log offline."""
         try:
             yield
         except OSError as error:
             raise self.fail(error) from error
+        except CorruptRecord as error:
+            raise reading.corrupt(self, error) from error

@@ -64,7 +64,6 @@ LEADER_EPOCH_AT = 12
 MAGIC_AT = 16
 CRC_AT = 17
 ATTRIBUTES_AT = 21
-LAST_OFFSET_DELTA_AT = 23
 BASE_TIMESTAMP_AT = 27
 MAX_TIMESTAMP_AT = 35
 
@@ -147,7 +146,7 @@ class Batch:
         """Raises UnsupportedCompression for the three numbers that name no codec."""
         codec = self.attributes & COMPRESSION_MASK
         if codec >= len(_CODECS):
-            raise UnsupportedCompression(f"batch at offset {self.base_offset}: no codec has the number {codec}")
+            raise UnsupportedCompression(f"batch up to offset {self.last_offset}: no codec has the number {codec}")
         return _CODECS[codec]
 
     @property

@@ -36,7 +36,7 @@ class Workload:
     disk: SimulatedDisk
     durable: list[tuple[int, int]] = field(default_factory=list)
     votes: list[tuple[int, bytes]] = field(default_factory=list)
-    content: Content = Content((), ())
+    content: Content = field(default_factory=lambda: Content((), ()))
 
     def promise(self, log: UnifiedLog) -> None:
         self.durable.append((len(self.disk.journal), log.recovery_point))

@@ -1,5 +1,6 @@
 """Rounds of compaction over whole logs."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -263,6 +264,56 @@ def test_an_aborted_round_leaves_nothing_behind(log: CompactedLog) -> None:
         next(steps)
     steps.close()  # type: ignore[attr-defined]
     assert list(log.files.list_dir(log.directory)) == before
+
+
+def test_a_worker_cleans_while_the_loop_appends(log: CompactedLog) -> None:
+    log.with_config(replace(COMPACTED, segment_bytes=3000))
+    for number in range(40):
+        log.append((b"a", b"%d" % number), (b"key %d" % number, b"x" * 500), producer_id=1)
+        if number % 5 == 4:
+            log.roll()
+    cleaning = new_cleaning(log.log, config=CleanerConfig(io_buffer_size=2000))
+    steps = cleaning.steps()
+    swaps = 0
+    with ThreadPoolExecutor(1) as worker:
+        while True:
+            running = worker.submit(next, steps, None)
+            log.append((b"a", b"meanwhile"), (b"b", b"meanwhile"), producer_id=1)
+            step = running.result()
+            if step is None:
+                break
+            if isinstance(step, Swap):
+                cleaning.swap(step, log.log)
+                swaps += 1
+    assert swaps > 3
+    assert log.log.log_end_offset > 100
+    log.check()
+    log.load(clean_shutdown=False)
+    log.check()
+
+
+def test_a_round_that_ends_at_any_step_changes_nothing_for_a_reader(log: CompactedLog) -> None:
+    log.with_config(replace(COMPACTED, segment_bytes=500))
+    for number in range(10):
+        log.append((b"a", b"%d" % number), (b"key %d" % number, b"x" * 200))
+        log.roll()
+    ended = False
+    stop_after = 0
+    while not ended:
+        stop_after += 1
+        cleaning = new_cleaning(log.log)
+        try:
+            for number, step in enumerate(cleaning.steps()):
+                if number == stop_after:
+                    cleaning.abort()
+                if isinstance(step, Swap):
+                    cleaning.swap(step, log.log)
+            ended = True
+        except CleaningAborted:
+            assert cleaning.end_offset is None
+        log.check()
+        assert not [name for name in log.files.list_dir(log.directory) if name.endswith(CLEANED_SUFFIX)]
+    assert stop_after > 10
 
 
 def test_leftovers_of_an_earlier_attempt_are_replaced(log: CompactedLog) -> None:

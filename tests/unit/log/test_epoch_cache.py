@@ -175,7 +175,8 @@ class EpochMachine(RuleBasedStateMachine):
         if epoch != latest or offset < self.model[latest]:
             self.model = {e: s for e, s in self.model.items() if e < epoch and s < offset}
             self.model[epoch] = offset
-        assert dict(read_epoch_checkpoint(self.disk, "/p")).get(epoch) == self.model[epoch]
+        written = dict(read_epoch_checkpoint(self.disk, "/p"))[epoch]
+        assert written == self.model[epoch] or (self.cache.dirty and written < self.model[epoch])
 
     @rule(offset=st.integers(-1, 40))
     def truncate_from_end(self, offset: int) -> None:

@@ -184,10 +184,7 @@ class TestDamage:
                     continue
                 if not original.startswith(served):
                     unnoticed.append((position, bit))
-        # Kafka's format covers the leader epoch by nothing. It never falls, so all is noticed but a fall in the first
-        # batch and a rise in the last.
-        last = total - len(batch("d", "e"))
-        assert {position for position, _ in unnoticed} == {15, *range(last + 12, last + 16)}
+        assert not unnoticed
 
     def test_the_check_can_be_left_out(self) -> None:
         log = self.damaged(75, 0, check_on_read=False)

@@ -199,7 +199,7 @@ def test_epochs_and_producers_are_fed(tmp_path: Path) -> None:
         segment,
         data_batch(4, 1, leader_epoch=3, producer_id=8, producer_epoch=2, base_sequence=0, is_transactional=True),
     )
-    append(segment, marker(5, 9, commit=False, coordinator_epoch=4))
+    append(segment, marker(5, 9, commit=False, coordinator_epoch=4, leader_epoch=3))
     for i in range(7):
         append(segment, data_batch(6 + i, 1, leader_epoch=3, producer_id=7, producer_epoch=0, base_sequence=2 + i))
     producers = ProducerState(FILES, TopicPartition("t", 0), str(tmp_path))

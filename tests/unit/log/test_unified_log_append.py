@@ -17,7 +17,7 @@ from helpers.logs import (
 )
 from odradek.common.files import OsFileSystem
 from odradek.log.append import UnexpectedAppendOffset
-from odradek.log.errors import InvalidProducerEpoch, InvalidTxnState, OutOfOrderSequence
+from odradek.log.errors import FencedLeaderEpoch, InvalidProducerEpoch, InvalidTxnState, OutOfOrderSequence
 from odradek.log.loader import LogOptions
 from odradek.log.offsets import AppendOrigin
 from odradek.log.unified_log import UnifiedLog
@@ -281,3 +281,20 @@ class TestFollower:
         assert (info.first_offset, info.last_offset) == (0, 1)
         with pytest.raises(InvalidRecord, match="expected 5"):
             log.append_as_leader(batch("c", base_offset=2, leader_epoch=4), 5, AppendOrigin.RAFT_LEADER)
+
+
+class TestLeaderEpochs:
+    def test_a_leader_of_an_old_epoch_is_refused(self, rig: Rig) -> None:
+        log = rig.load()
+        log.append_as_leader(batch("a"), 5)
+        with pytest.raises(FencedLeaderEpoch, match="leader epoch 3, after 5"):
+            log.append_as_leader(batch("b"), 3)
+        log.append_as_leader(batch("c"), 5)
+        assert stored_values(log) == [b"a", b"c"]
+
+    def test_a_follower_takes_no_epoch_that_falls(self, rig: Rig) -> None:
+        log = rig.load()
+        data = batch("a", base_offset=0, leader_epoch=5) + batch("b", base_offset=1, leader_epoch=3)
+        with pytest.raises(FencedLeaderEpoch):
+            log.append_as_follower(data, 5)
+        assert log.log_end_offset == 0

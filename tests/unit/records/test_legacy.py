@@ -132,3 +132,11 @@ def test_any_changed_bit_is_noticed_or_changes_nothing_but_the_offset(magic: int
 def test_too_small_for_their_magic() -> None:
     with pytest.raises(CorruptRecord, match="magic 1 needs 34"):
         read_batch(message(0, 0, None, None)[:16] + b"\x01" + bytes(20))
+
+
+def test_a_wrapper_of_an_unknown_codec_is_refused_by_name() -> None:
+    """Found by guided fuzzing: the text of the error asked for the base offset, which lies within the wrapper."""
+    wrapper = bytes(17) + b"\x07" + bytes(8)
+    wrapper = wrapper[:8] + (len(wrapper) - 12).to_bytes(4, "big") + wrapper[12:]
+    with pytest.raises(UnsupportedCompression, match="no codec has the number 7"):
+        list(read_batch(wrapper).records())
