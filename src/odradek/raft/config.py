@@ -36,7 +36,7 @@ class QuorumConfig:
     max_waiting_batches: int = MAX_WAITING_BATCHES
     #: How often old snapshots and the log behind them are looked at.
     clean_interval_ms: int = 60_000
-    #: A follower whose leader refuses connections (its process is gone) doubts it after this, not after the whole
+    #: A follower whose leader refuses connections (its process is gone) doubts it after about this, not after the whole
     #: fetch time-out. Safe at any value: whoever still hears the leader does not let the doubter be elected.
     disconnect_grace_ms: int = 300
 

@@ -16,7 +16,7 @@ from odradek.raft.config import LocalNode, QuorumConfig
 from odradek.raft.connections import Connections
 from odradek.raft.control_records import leader_change
 from odradek.raft.control_state import ControlState
-from odradek.raft.effects import Effect, Reply, Send
+from odradek.raft.effects import Effect, LeaderChange, Persist, Reply, Send
 from odradek.raft.leader import Leader
 from odradek.raft.listener import Listener
 from odradek.raft.log import RaftLog, log_end
@@ -52,6 +52,7 @@ class Core:
         self.local = local
         self.config = config
         self.log = log
+        self.random = random
         self.clock = clock
         self.now_ms = now_ms
         self.effects: list[Effect] = []
@@ -85,6 +86,11 @@ class Core:
         return self.control.kraft_version >= RECONFIGURABLE
 
     def emit(self, effect: Effect) -> None:
+        """Of two states to remember, with nothing between them that leaves the node, the first need not be written."""
+        if isinstance(effect, Persist):
+            last = next((e for e in reversed(self.effects) if not isinstance(e, LeaderChange)), None)
+            if isinstance(last, Persist):
+                self.effects.remove(last)
         self.effects.append(effect)
 
     def reply(self, handle: object, message: Message) -> None:

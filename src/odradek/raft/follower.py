@@ -39,8 +39,10 @@ class Follower(State):
         self.fetch_deadline_ms = now_ms + fetch_timeout_ms
         #: When to look again whether the voters in the log say the right thing about us. A few fetches come first.
         self.update_voters_at_ms = now_ms + fetch_timeout_ms
-        #: Whether there is a reason to believe that the leader lives.
+        #: Whether there is a reason to believe that the leader lives; and whether there is one to believe that it does
+        #: not.
         self.hears_leader = False
+        self.doubts_leader = False
         #: With static voters every new leader is told about us once, since it cannot read it in the log.
         self.has_updated_leader = False
         #: Fetches wait while a snapshot is being fetched.
@@ -49,11 +51,13 @@ class Follower(State):
     def heard_leader(self, now_ms: int) -> None:
         self.fetch_deadline_ms = now_ms + self._fetch_timeout_ms
         self.hears_leader = True
+        self.doubts_leader = False
 
     def doubt_leader(self, deadline_ms: int) -> None:
         """The leader resigned, or its process is gone: do not wait for all of the time-out, let others be elected."""
-        self.fetch_deadline_ms = deadline_ms
+        self.fetch_deadline_ms = min(self.fetch_deadline_ms, deadline_ms)
         self.hears_leader = False
+        self.doubts_leader = True
 
     def updated_voters(self, now_ms: int) -> None:
         self.update_voters_at_ms = now_ms + self._fetch_timeout_ms

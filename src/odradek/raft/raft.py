@@ -273,9 +273,10 @@ class Raft:
             vote.handle_failure(core, event.error)
         elif asked is ApiVersionsRequest:
             membership.failed_api_versions(core, event.correlation_id)
-        elif event.refused and isinstance(state, Follower) and state.leader_id == node_id:
-            grace_ms = core.now_ms + core.config.disconnect_grace_ms
-            state.doubt_leader(min(state.fetch_deadline_ms, grace_ms))
+        elif event.refused and isinstance(state, Follower) and state.leader_id == node_id and not state.doubts_leader:
+            # Every follower notices at the same moment: without chance they would all stand in the same epoch.
+            grace_ms = core.config.disconnect_grace_ms
+            state.doubt_leader(core.now_ms + grace_ms // 2 + core.random.randrange(max(1, grace_ms)))
 
     def _poll(self) -> None:
         core, now_ms = self._core, self._core.now_ms

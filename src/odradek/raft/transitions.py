@@ -79,6 +79,7 @@ class Quorum:
         self._random = random
         self._emit = emit
         self.state: State = Unattached(0, election_deadline_ms=NEVER_MS)
+        self._persisted: Persist | None = None
 
     @property
     def epoch(self) -> int:
@@ -267,8 +268,11 @@ class Quorum:
         self.state = target
 
     def _persist(self) -> None:
-        election = self.state.election(self.control.voters.ids)
-        self._emit(Persist(election, data_version(self.control.kraft_version)))
+        """Unless the disk says it already."""
+        persist = Persist(self.state.election(self.control.voters.ids), data_version(self.control.kraft_version))
+        if persist != self._persisted:
+            self._persisted = persist
+            self._emit(persist)
 
     def _election_deadline_ms(self, now_ms: int) -> int:
         """Random, so that voters do not all become candidates at once."""
