@@ -54,7 +54,7 @@ EMPTY = OffsetAndEpoch(0, 0)
 
 
 def directory(node_id: int) -> bytes:
-    return bytes([node_id]) * 16
+    return bytes([node_id % 256]) * 16
 
 
 def key(node_id: int) -> ReplicaKey:
@@ -164,6 +164,17 @@ class Bench:
 
     def sends(self, kind: type[Message]) -> list[Send]:
         return [send for send in self.find(Send) if isinstance(send.message, kind)]
+
+    def keep_fetching(self, first: Send, leader_id: int, epoch: int, until: type[Message]) -> Send:
+        """Answer fetches, with nothing new, until the replica sends something else: the `until`."""
+        send = first
+        for _ in range(20):
+            self.now_ms += 300
+            self.answer(send, fetched(leader_id, epoch))
+            if self.sends(until):
+                return self.sends(until)[0]
+            (send,) = self.sends(FetchRequest)
+        raise AssertionError(f"no {until.__name__} was sent")
 
     def ask(self, message: Message, version: int | None = None) -> Any:
         """The answer, or None if it is not given in this step."""
