@@ -87,8 +87,10 @@ class Transcript:
         self._write(node, what)
 
     def stepped(self, node: SimulatedNode, before: State, event: Event, effects: list[Effect]) -> None:
-        """Runs before the effects are carried out."""
-        for what in (*self._heard(node, event, effects), *self._became(node, before), *self._did(node, effects)):
+        """Runs before the effects are carried out. A vote is answered after it is remembered."""
+        heard, became, did = self._heard(node, event, effects), self._became(node, before), self._did(node, effects)
+        is_vote = isinstance(event, Request) and isinstance(event.message, VoteRequest)
+        for what in (*became, *did, *heard) if is_vote else (*heard, *became, *did):
             self._write(node, what)
         self._ends[node.id] = node.log.end_offset
 
