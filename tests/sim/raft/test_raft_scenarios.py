@@ -7,7 +7,6 @@ from odradek.sim.raft_scenarios import SCENARIOS
 
 CHUNKS = 4
 SEEDS = 200
-SOAK_SEEDS = 2_000
 
 
 @pytest.mark.slow
@@ -16,14 +15,6 @@ SOAK_SEEDS = 2_000
 def test_scenario(name: str, chunk: int) -> None:
     count = scaled(SEEDS // CHUNKS)
     run_seeds(name, chunk * count, count)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("chunk", range(CHUNKS))
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_scenario_soak(name: str, chunk: int) -> None:
-    count = scaled(SOAK_SEEDS // CHUNKS)
-    run_seeds(name, 1_000_000 + chunk * count, count)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
