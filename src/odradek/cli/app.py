@@ -22,6 +22,7 @@ from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
 SUBCOMMANDS = (
     Subcommand("log", "odradek.cli.log", "Show and check the files of a data directory."),
     Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, decode, encode."),
+    Subcommand("storage", "odradek.cli.storage", "Format the directories of a node, and look at them."),
 )
 
 _INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
