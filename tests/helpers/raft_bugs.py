@@ -121,7 +121,7 @@ def _stand_in_same_epoch(quorum: Quorum, now_ms: int) -> None:
 
 
 _initial_state = Quorum._initial_state
-_to_unattached = Quorum.to_unattached
+_prospective = Quorum._prospective
 
 
 def _initial_without_vote(quorum: Quorum, election: Any, log_end: Any, now_ms: int) -> Any:
@@ -133,9 +133,8 @@ def _initial_without_leadership(quorum: Quorum, election: Any, log_end: Any, now
     return _initial_state(quorum, election._replace(leader_id=leader_id), log_end, now_ms)
 
 
-def _unattached_without_vote(quorum: Quorum, epoch: int, leader_id: Any, now_ms: int) -> None:
-    quorum.state.voted_key = None
-    _to_unattached(quorum, epoch, leader_id, now_ms)
+def _prospective_without_vote(quorum: Quorum, voted_key: Any, deadline_ms: int) -> Any:
+    return _prospective(quorum, None if quorum.state.voted_key == voted_key else voted_key, deadline_ms)
 
 
 def _append_and_count_before_flush(core: Core, state: Leader) -> None:
@@ -221,7 +220,7 @@ BUGS: dict[str, Bug] = {
     "a candidate stays in its epoch": Bug(((Quorum, "to_candidate", _stand_in_same_epoch),)),
     "a restart forgets the vote": Bug(((Quorum, "_initial_state", _initial_without_vote),)),
     "a restart forgets that it led": Bug(((Quorum, "_initial_state", _initial_without_leadership),)),
-    "losing a pre-vote forgets the vote": Bug(((Quorum, "to_unattached", _unattached_without_vote),)),
+    "asking for pre-votes forgets the vote": Bug(((Quorum, "_prospective", _prospective_without_vote),)),
     "half of the voters elect": Bug(
         ((EpochElection, "majority_size", property(lambda election: max(1, len(election._voters) // 2))),)
     ),

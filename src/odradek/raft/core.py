@@ -7,6 +7,7 @@ fetches that are parked, tell the listener.
 
 from collections.abc import Callable
 
+from odradek.common.failures import fail
 from odradek.common.ports import Clock
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
@@ -153,7 +154,7 @@ class Core:
         """Once from the bootstrap snapshot, which is not replicated, into the log; and whenever we have moved."""
         entry = self.control.voters_entry
         if entry is None:
-            raise AssertionError("kraft.version says that the log has voters, but it has none")
+            fail("kraft.version says that the log has voters, but it has none")
         offset, voters = entry
         updated = voters.update(leader.local)
         if updated is None or (offset >= 0 and not voters.needs_update(leader.local)):

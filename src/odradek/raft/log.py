@@ -57,8 +57,8 @@ class RaftLog(Protocol):
     def update_high_watermark(self, offset: int) -> None: ...
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
-        """The largest epoch up to `epoch` that the log knows, and where it ends. Before the first one that it knows:
-        the snapshot that it starts from, or epoch 0 at offset 0."""
+        """The largest epoch up to `epoch` that the log knows, and where it ends; for `epoch` before all that it knows,
+        the snapshot at its start, or without one `epoch` itself, ending where the log starts."""
         ...
 
     def initialize_leader_epoch(self, epoch: int) -> None:

@@ -14,7 +14,6 @@ from odradek.protocol.messages.api_versions_response import ApiVersionsResponse
 from odradek.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from odradek.protocol.messages.update_raft_voter_request import UpdateRaftVoterRequest
 from odradek.raft.core import Core
-from odradek.raft.effects import Send
 from odradek.raft.events import Request
 from odradek.raft.leader import Leader
 from odradek.raft.requests import build_api_versions_request
@@ -60,18 +59,14 @@ def handle_add(core: Core, request: Request, message: AddRaftVoterRequest) -> No
     except Refused as refused:
         core.reply(request.handle, add_voter_response(refused.error, refused.message))
         return
-    asked = core.effects[-1]
-    assert isinstance(asked, Send)
-    leader.voter_change = AddVoter(
-        request.handle, key, endpoints, message.ack_when_committed, deadline_ms, asked.correlation_id
-    )
+    leader.voter_change = AddVoter(request.handle, key, endpoints, message.ack_when_committed, deadline_ms)
 
 
-def handle_api_versions(core: Core, correlation_id: int, message: ApiVersionsResponse) -> bool:
+def handle_api_versions(core: Core, node_id: int, message: ApiVersionsResponse) -> bool:
     """The new voter has answered: write the record, if it can be one of us."""
     leader = core.quorum.state
     change = leader.voter_change if isinstance(leader, Leader) else None
-    if not isinstance(leader, Leader) or not isinstance(change, AddVoter) or change.correlation_id != correlation_id:
+    if not isinstance(leader, Leader) or not isinstance(change, AddVoter) or not change.expects_versions_of(node_id):
         return True
     try:
         _add(core, leader, change, message)
@@ -105,10 +100,10 @@ def _add(core: Core, leader: Leader, change: AddVoter, message: ApiVersionsRespo
     change.offset = _append_voters(core, leader, voters)
 
 
-def failed_api_versions(core: Core, correlation_id: int) -> None:
+def failed_api_versions(core: Core, node_id: int) -> None:
     leader = core.quorum.state
     change = leader.voter_change if isinstance(leader, Leader) else None
-    if isinstance(leader, Leader) and isinstance(change, AddVoter) and change.correlation_id == correlation_id:
+    if isinstance(leader, Leader) and isinstance(change, AddVoter) and change.expects_versions_of(node_id):
         core.finish_voter_change(leader, ErrorCode.REQUEST_TIMED_OUT, f"the new voter {change.key} does not answer")
 
 

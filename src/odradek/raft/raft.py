@@ -237,12 +237,12 @@ class Raft:
         node_id = connections.expected_from(correlation_id)
         if node_id is None:
             return
-        if self._is_good(node_id, correlation_id, message):
+        if self._is_good(node_id, message):
             connections.succeeded(correlation_id)
         else:
             connections.failed(correlation_id, self._core.now_ms)
 
-    def _is_good(self, node_id: int, correlation_id: int, message: Message) -> bool:
+    def _is_good(self, node_id: int, message: Message) -> bool:
         """Whether the node may be asked again at once."""
         core = self._core
         if isinstance(message, FetchResponse):
@@ -256,7 +256,7 @@ class Raft:
         if isinstance(message, FetchSnapshotResponse):
             return fetch_snapshot.handle_response(core, message)
         if isinstance(message, ApiVersionsResponse):
-            return membership.handle_api_versions(core, correlation_id, message)
+            return membership.handle_api_versions(core, node_id, message)
         if isinstance(message, UpdateRaftVoterResponse):
             return polling.handle_update_voter_response(core, message)
         assert isinstance(message, AddRaftVoterResponse | RemoveRaftVoterResponse)
@@ -272,7 +272,7 @@ class Raft:
         if asked is VoteRequest:
             vote.handle_failure(core, event.error)
         elif asked is ApiVersionsRequest:
-            membership.failed_api_versions(core, event.correlation_id)
+            membership.failed_api_versions(core, node_id)
         elif event.refused and isinstance(state, Follower) and state.leader_id == node_id and not state.doubts_leader:
             # Every follower notices at the same moment: without chance they would all stand in the same epoch.
             grace_ms = core.config.disconnect_grace_ms

@@ -17,8 +17,11 @@ class AddVoter:
     endpoints: Endpoints
     ack_when_committed: bool
     deadline_ms: int
-    correlation_id: int
+    #: Of the record, once it is written.
     offset: int | None = None
+
+    def expects_versions_of(self, node_id: int) -> bool:
+        return self.offset is None and self.key.id == node_id
 
 
 @dataclass(slots=True)

@@ -18,10 +18,10 @@ from odradek.protocol.messages.api_versions_response import ApiVersionsResponse,
 from odradek.protocol.messages.fetch_response import FetchResponse
 from odradek.raft.config import LocalNode, QuorumConfig
 from odradek.raft.effects import Commit, Effect, Flush, LeaderChange, LoadSnapshot, Persist, Reply, Send, Stopped
-from odradek.raft.events import TICK, Event, Request, RequestFailed, Response
+from odradek.raft.events import TICK, Event, Request
 from odradek.raft.quorum_store import ElectionState
 from odradek.raft.raft import Raft
-from odradek.raft.values import KRAFT_VERSION_FEATURE, Destination, ReplicaKey
+from odradek.raft.values import KRAFT_VERSION_FEATURE, ReplicaKey
 from odradek.sim.raft_log import SimulatedRaftLog
 from odradek.sim.workload_counter import ReplicatedCounter
 
@@ -230,9 +230,6 @@ class SimulatedNode:
         else:
             self._wake_at(self.raft.deadline_ms)
 
-    def destination(self) -> Destination:
-        return Destination(self.id, f"node{self.id}", 9093)
-
     def __str__(self) -> str:
         state = "down" if self.raft is None else str(self.raft.state)
         return f"node {self.id} ({state}, {self.log}, high watermark {self.high_watermark})"
@@ -242,11 +239,3 @@ def _api_versions(raft: Raft) -> ApiVersionsResponse:
     versions = raft.local.kraft_versions
     feature = SupportedFeatureKey(name=KRAFT_VERSION_FEATURE, min_version=versions.first, max_version=versions.last)
     return ApiVersionsResponse(supported_features=[feature])
-
-
-def failed(correlation_id: int) -> RequestFailed:
-    return RequestFailed(correlation_id, refused=True)
-
-
-def answered(correlation_id: int, message: Message) -> Response:
-    return Response(correlation_id, message)
