@@ -11,10 +11,10 @@ from odradek.protocol.message import Message
 from odradek.protocol.registry import response_class
 
 
-def error_response(api_key: int, error: Exception) -> Message | None:
-    """None where the API's response cannot say it. What is no ApiError tells nothing of our insides: code -1."""
+def error_response(api_key: int, version: int, error: Exception) -> Message | None:
+    """None where this version cannot say it. What is no ApiError tells nothing of our insides: code -1."""
     made = response_class(api_key)()
-    fields = {field.name for field in schema_of(type(made)).fields}
+    fields = {field.name for field in schema_of(type(made)).fields if version in field.versions}
     if "error_code" not in fields:
         return None
     made.error_code = error.code if isinstance(error, ApiError) else -1  # type: ignore[attr-defined]

@@ -159,7 +159,9 @@ class Channel:
         try:
             async with asyncio.timeout(self.config.connect_timeout_ms / 1000):
                 await loop.create_connection(lambda: wire, self.host, self.port)
-                self.api_versions = await self._learn_versions(wire)
+                versions = await self._learn_versions(wire)
+                if wire.lost:  # between its answer and our turn
+                    raise Disconnected(wire.lost)
         except (OSError, ApiError) as error:
             self._back_off(loop.time())
             wire.close("no versions")
@@ -169,6 +171,7 @@ class Channel:
             wire.close("the channel was closed")
             raise
         self._failures = 0
+        self.api_versions = versions
         self._wire = wire
         return wire
 

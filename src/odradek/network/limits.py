@@ -97,6 +97,11 @@ class RequestBudget:
     def spent(self) -> bool:
         return self.requests >= self.requests_max or 0 <= self.bytes_max <= self.bytes
 
+    @property
+    def waiting(self) -> int:
+        """How many connections."""
+        return len(self._waiting)
+
     def take(self, size: int) -> None:
         """One request more. The bytes may go over by the request that filled it up: its size was not known before."""
         self.requests += 1

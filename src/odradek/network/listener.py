@@ -87,12 +87,12 @@ class Listener:
         now_ms = endpoint.now_ms = int(loop.time() * 1000)
         self._log_refusals()
         for connection in list(endpoint.newcomers):
-            if now_ms - connection.opened_ms >= limits.first_request_ms_max:
+            if now_ms - connection.opened_ms >= limits.first_request_ms_max and not connection.busy:
                 connection.close_after(f"no request in {limits.first_request_ms_max} ms")
         if limits.idle_ms_max >= 0 and now_ms >= self._idle_look_ms:
             self._idle_look_ms = now_ms + limits.idle_ms_max // _IDLE_LOOKS
             for connection in list(endpoint.connections):
-                if now_ms - connection.last_active_ms >= limits.idle_ms_max and not connection.in_flight:
+                if now_ms - connection.last_active_ms >= limits.idle_ms_max and not connection.busy:
                     connection.close_after(f"idle for {now_ms - connection.last_active_ms} ms")
         self._timer = loop.call_later(limits.tick_ms / 1000, self._tick, loop)
 
