@@ -3,6 +3,8 @@
 import sys
 import traceback
 
+from odradek.common.failures import InputError
+
 
 def describe(error: Exception) -> str:
     """What was wrong, and where."""
@@ -15,7 +17,11 @@ def tell(error: Exception, *, verbose: bool) -> None:
     """`verbose` shows the way to it too."""
     if verbose:
         traceback.print_exception(error)
-    warn(describe(error))
+    if isinstance(error, InputError):
+        for line in describe(error).splitlines():  # a file may have several things wrong with it, one a line
+            warn(line)
+    else:
+        warn(describe(error))
 
 
 def warn(said: str) -> None:

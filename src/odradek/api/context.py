@@ -1,0 +1,90 @@
+"""What a handler knows besides its request: who asks, on which connection, and what the node offers.
+
+`Services` belongs to the node: one facade per attribute, put there by the composition root. `Session` belongs to a
+connection and lives as long as it does. `Context` belongs to one request; Envelope makes another one for the request
+inside, with the principal that the forwarding broker vouches for.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from odradek.protocol.api_keys import Listener
+from odradek.protocol.facts import Versions
+
+if TYPE_CHECKING:
+    from odradek.api.registry import Registry
+
+#: Whoever has not said who they are. Kafka's name.
+ANONYMOUS = "User:ANONYMOUS"
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Levels of features: what this node can do, and what the cluster has agreed on."""
+
+    supported: Mapping[str, Versions] = field(default_factory=dict)
+    finalized: Mapping[str, int] = field(default_factory=dict)
+    #: Offset in the metadata log up to which `finalized` is known; -1 while nothing is.
+    finalized_epoch: int = -1
+    #: Only ever true on a ZooKeeper-mode controller that waits for brokers to migrate.
+    zk_migration_ready: bool = False
+
+
+@dataclass(slots=True)
+class Services:
+    """What the node offers to handlers. Facades are functions or objects of the domain; a handler adds no rules."""
+
+    features: Callable[[], Features] = Features
+
+
+@dataclass(slots=True)
+class Session:
+    """One connection, as handlers see it."""
+
+    #: Kafka's form: local address, remote address, number of the connection.
+    connection_id: str
+    listener_name: str
+    listener: Listener
+    security_protocol: str
+    client_address: str
+    registry: "Registry"
+    services: Services
+    principal: str = ANONYMOUS
+    #: False only on a listener that asks for SASL, until it has succeeded.
+    authenticated: bool = True
+    #: What the client said of itself in ApiVersions; Kafka's word for silence.
+    client_software_name: str = "unknown"
+    client_software_version: str = "unknown"
+
+
+class Context:
+    """One request's surroundings. A plain class with slots: one is made per request, fifty thousand times a second."""
+
+    __slots__ = ("api_key", "api_version", "client_id", "correlation_id", "principal", "session")
+
+    def __init__(
+        self, session: Session, api_key: int, api_version: int, correlation_id: int, client_id: str, principal: str
+    ) -> None:
+        self.session = session
+        self.api_key = api_key
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.principal = principal
+
+    @property
+    def services(self) -> Services:
+        return self.session.services
+
+    @property
+    def registry(self) -> "Registry":
+        return self.session.registry
+
+    @property
+    def listener_name(self) -> str:
+        return self.session.listener_name
+
+    @property
+    def connection_id(self) -> str:
+        return self.session.connection_id

@@ -1,0 +1,103 @@
+"""The one list of APIs that are served, and what follows from it.
+
+A handler is `handle(ctx, request)`: a plain function that answers at once, or a coroutine function that answers later.
+Its result is the response, or None where the protocol has none (Produce with acks=0). It lives in a module of its own
+under `odradek.api`, named here and imported when the first request for it comes, so that a node starts without
+reading them all.
+
+Versions and listeners are those of the protocol's table unless an entry narrows them. What is not in the list is
+neither advertised nor accepted: a request for it closes the connection, as Kafka does for an API that it does not have.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from odradek.api.context import Context
+from odradek.common.failures import check
+from odradek.protocol.api_keys import APIS, ApiKey, Listener, accepted_versions
+from odradek.protocol.facts import Versions
+from odradek.protocol.message import Message
+
+Answer = Message | None
+#: The request's class follows from the key, so its type is not said again here.
+Handler = Callable[[Context, Any], Answer | Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    key: ApiKey
+    #: The function, or the name of the module under `odradek.api` whose `handle` it is.
+    handle: Handler | str
+    #: None: all versions that the protocol's table has for the listener.
+    versions: Versions | None = None
+    #: None: all listeners that the protocol's table has it on.
+    listeners: tuple[Listener, ...] | None = None
+    #: It waits for data or for time and holds nothing meanwhile: it takes no place in the queue that
+    #: `queued.max.requests` bounds (or consumers that wait could keep everybody else out), and it is dropped when its
+    #: connection goes.
+    long_poll: bool = False
+    #: All it changes is changed before it first waits, so that the connection's next request may begin meanwhile.
+    #: Otherwise requests of a connection are handled one after the other, which is what Kafka's clients rely on.
+    pipelined: bool = False
+
+    def served_on(self, listener: Listener) -> bool:
+        if self.listeners is not None and listener not in self.listeners:
+            return False
+        return APIS[self.key].advertised(listener) is not None
+
+    def advertised(self, listener: Listener) -> Versions:
+        known = APIS[self.key].advertised(listener)
+        check(known is not None, f"{self.key.name} is served on a listener that has no such API")
+        assert known is not None
+        return known if self.versions is None else self.versions
+
+    def accepted(self, listener: Listener) -> Versions:
+        known = accepted_versions(listener)[int(self.key)]
+        wanted = known if self.versions is None else self.versions
+        return Versions(max(known.first, wanted.first), min(known.last, wanted.last))
+
+
+#: Every API that is served, in the order of their keys.
+SERVED: tuple[Api, ...] = (Api(ApiKey.API_VERSIONS, "api_versions"),)
+
+
+class Entry:
+    """An API with its function at hand."""
+
+    __slots__ = ("handle", "long_poll", "pipelined")
+
+    def __init__(self, api: Api) -> None:
+        self.long_poll = api.long_poll
+        self.pipelined = api.pipelined
+        self.handle: Handler = _imported(api.handle) if isinstance(api.handle, str) else api.handle
+
+
+class Registry:
+    """What one kind of listener serves."""
+
+    def __init__(self, listener: Listener, apis: Iterable[Api] = SERVED) -> None:
+        self.listener = listener
+        self._apis = {int(api.key): api for api in sorted(apis, key=lambda api: api.key) if api.served_on(listener)}
+        self._entries: dict[int, Entry] = {}
+        #: By key: what is parsed.
+        self.accepted: Mapping[int, Versions] = {key: api.accepted(listener) for key, api in self._apis.items()}
+        #: By key, ascending: what ApiVersions says.
+        self.advertised: Mapping[int, Versions] = {key: api.advertised(listener) for key, api in self._apis.items()}
+
+    def entry(self, api_key: int) -> Entry:
+        """KeyError for what is not served here."""
+        entry = self._entries.get(api_key)
+        if entry is None:
+            entry = self._entries[api_key] = Entry(self._apis[api_key])
+        return entry
+
+    def is_long_poll(self, api_key: int) -> bool:
+        api = self._apis.get(api_key)
+        return api is not None and api.long_poll
+
+
+def _imported(name: str) -> Handler:
+    handle: Handler = import_module(f"odradek.api.{name}").handle
+    return handle

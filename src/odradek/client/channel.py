@@ -1,0 +1,223 @@
+"""A channel to one node: connects when it is needed, learns the node's versions, sends, and starts again when it broke.
+
+`send` connects first if there is no connection; who sends meanwhile waits for the same attempt. An attempt that fails,
+fails all of them, and the next one is not made before the back-off has passed (exponential, with jitter). Nothing is
+sent twice: a request whose connection breaks fails with `Disconnected`, and the caller, who knows whether it may be
+repeated, decides. A request that times out takes the connection with it.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from odradek import __version__
+from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
+from odradek.client.wire import Wire
+from odradek.common.failures import ApiError
+from odradek.protocol.api_keys import APIS, ApiKey
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.facts import Versions
+from odradek.protocol.framing import FRAME_BYTES_MAX
+from odradek.protocol.message import Message
+from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
+from odradek.protocol.messages.api_versions_response import ApiVersionsResponse
+
+#: The newest version that is not under development; a peer that does not have it says which it has.
+_API_VERSIONS_VERSION = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelConfig:
+    client_id: str = "odradek"
+    #: socket.connection.setup.timeout.ms: to connect and to learn the versions.
+    connect_timeout_ms: int = 10_000
+    #: reconnect.backoff.ms, reconnect.backoff.max.ms
+    reconnect_backoff_ms: int = 50
+    reconnect_backoff_max_ms: int = 1_000
+    #: max.in.flight.requests.per.connection
+    in_flight_max: int = 5
+    #: A response beyond this is no response.
+    response_bytes_max: int = FRAME_BYTES_MAX
+
+
+#: Attempts at the same node are spread by this share, so that nodes that lost it together do not come back together.
+_JITTER = 0.2
+
+
+class Channel:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        config: ChannelConfig | None = None,
+        *,
+        on_disconnect: Callable[[str], None] = lambda reason: None,
+        randomness: random.Random | None = None,
+    ) -> None:
+        """`on_disconnect` is told why when an established connection is lost, at once; not when we close it."""
+        self.host = host
+        self.port = port
+        self.config = config or ChannelConfig()
+        #: Of the node at the other end, once there was a connection; by API key.
+        self.api_versions: Mapping[int, Versions] = {}
+        self._on_disconnect = on_disconnect
+        self._random = randomness or random.Random()
+        self._wire: Wire | None = None
+        self._attempt: asyncio.Task[Wire] | None = None
+        self._failures = 0
+        self._retry_at_s = 0.0
+        self._slots = asyncio.Semaphore(self.config.in_flight_max)
+        self._closed = False
+
+    @property
+    def connected(self) -> bool:
+        return self._wire is not None
+
+    async def connect(self, timeout_ms: float | None = None) -> None:
+        """For those who want to know before they send."""
+        allowed_ms = self.config.connect_timeout_ms if timeout_ms is None else timeout_ms
+        async with _deadline(asyncio.get_running_loop().time() + allowed_ms / 1000, self):
+            await self._connected()
+
+    async def send(self, request: Message, timeout_ms: float, *, version: int | None = None) -> Any:
+        """The response. `timeout_ms` is for all of it: connecting, waiting for one's turn, and the answer.
+
+        Raises Disconnected, RequestTimedOut or VersionsDiffer; and UnsupportedVersion of the codec when the version
+        cannot say what the request holds.
+        """
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + timeout_ms / 1000
+        async with _deadline(deadline_s, self):
+            await self._slots.acquire()
+            try:
+                wire = await self._connected()
+                response = wire.send(request, self.version_for(request, version), (deadline_s - loop.time()) * 1000)
+            except BaseException:
+                self._slots.release()
+                raise
+        # The place is free again when the answer is there, not when the caller has lost interest.
+        response.add_done_callback(lambda _: self._slots.release())
+        return await asyncio.shield(response)
+
+    async def send_and_forget(self, request: Message, timeout_ms: float, *, version: int | None = None) -> None:
+        """A request that has no response: Produce with acks=0."""
+        async with _deadline(asyncio.get_running_loop().time() + timeout_ms / 1000, self):
+            wire = await self._connected()
+        wire.send_and_forget(request, self.version_for(request, version))
+
+    def version_for(self, request: Message, wanted: int | None = None) -> int:
+        """The highest version that both ends have, or the one that is wanted if both have it."""
+        theirs = self.api_versions.get(request.API_KEY)
+        first, last = request.VERSIONS
+        if theirs is not None:
+            common = Versions(max(first, theirs.first), min(last, theirs.last))
+            if common.first <= common.last if wanted is None else wanted in common:
+                return common.last if wanted is None else wanted
+        asked = f"version {wanted}" if wanted is not None else f"versions {first} to {last}"
+        has = f"versions {theirs}" if theirs else "no version"
+        name = APIS[ApiKey(request.API_KEY)].name if request.API_KEY in APIS else type(request).__name__
+        raise VersionsDiffer(f"{self.host}:{self.port} has {has} of {name}, and {asked} would be needed")
+
+    async def close(self) -> None:
+        """Whoever waits is told; the channel is of no use after."""
+        self._closed = True
+        if self._attempt is not None:
+            self._attempt.cancel()
+            await asyncio.wait([self._attempt])
+        if self._wire is not None:
+            self._wire.close("the channel was closed")
+            # The loop takes the socket down in its next round.
+            await asyncio.sleep(0)
+
+    async def _connected(self) -> Wire:
+        if self._wire is not None:
+            return self._wire
+        if self._closed:
+            raise Disconnected("the channel was closed")
+        if self._attempt is None:
+            self._attempt = asyncio.ensure_future(self._try_to_connect())
+            self._attempt.add_done_callback(self._attempted)
+        try:
+            # One who gives up does not take the attempt from the others.
+            return await asyncio.shield(self._attempt)
+        except asyncio.CancelledError:
+            if self._closed:
+                raise Disconnected("the channel was closed") from None
+            raise
+
+    def _attempted(self, attempt: "asyncio.Task[Wire]") -> None:
+        self._attempt = None
+        if not attempt.cancelled():
+            attempt.exception()  # those who wait have it; there may be none left
+
+    async def _try_to_connect(self) -> Wire:
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(max(0.0, self._retry_at_s - loop.time()))
+        wire = Wire(self.config.client_id, self.config.response_bytes_max, self._lost)
+        try:
+            async with asyncio.timeout(self.config.connect_timeout_ms / 1000):
+                await loop.create_connection(lambda: wire, self.host, self.port)
+                versions = await self._learn_versions(wire)
+                if wire.lost:  # between its answer and our turn
+                    raise Disconnected(wire.lost)
+        except (OSError, ApiError) as error:
+            self._back_off(loop.time())
+            wire.close("no versions")
+            text = str(error) or f"no connection in {self.config.connect_timeout_ms} ms"
+            raise Disconnected(f"{self.host}:{self.port}: {text}") from None
+        except asyncio.CancelledError:
+            wire.close("the channel was closed")
+            raise
+        self._failures = 0
+        self.api_versions = versions
+        self._wire = wire
+        return wire
+
+    async def _learn_versions(self, wire: Wire) -> Mapping[int, Versions]:
+        response = await self._ask_versions(wire, _API_VERSIONS_VERSION)
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            own = [each.max_version for each in response.api_keys if each.api_key == ApiKey.API_VERSIONS]
+            response = await self._ask_versions(wire, min(own[0], _API_VERSIONS_VERSION) if own else 0)
+        if response.error_code:
+            raise Disconnected(f"ApiVersions was refused with error {response.error_code}")
+        return {each.api_key: Versions(each.min_version, each.max_version) for each in response.api_keys}
+
+    async def _ask_versions(self, wire: Wire, version: int) -> ApiVersionsResponse:
+        request = ApiVersionsRequest(client_software_name="odradek", client_software_version=__version__)
+        response = await wire.send(request, version, self.config.connect_timeout_ms)
+        assert isinstance(response, ApiVersionsResponse)
+        return response
+
+    def _back_off(self, now_s: float) -> None:
+        config = self.config
+        doubled_ms = config.reconnect_backoff_ms * 2 ** min(self._failures, 30)
+        self._failures += 1
+        spread = self._random.uniform(1 - _JITTER, 1 + _JITTER)
+        self._retry_at_s = now_s + min(doubled_ms, config.reconnect_backoff_max_ms) * spread / 1000
+
+    def _lost(self, wire: Wire, reason: str) -> None:
+        if wire is not self._wire:
+            return
+        self._wire = None
+        if not self._closed:
+            self._back_off(asyncio.get_running_loop().time())
+            self._on_disconnect(reason)
+
+
+class _deadline:  # noqa: N801 - used as a statement
+    """`asyncio.timeout_at` that raises our own error."""
+
+    def __init__(self, deadline_s: float, channel: Channel) -> None:
+        self._timeout = asyncio.timeout_at(deadline_s)
+        self._channel = channel
+
+    async def __aenter__(self) -> None:
+        await self._timeout.__aenter__()
+
+    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        try:
+            await self._timeout.__aexit__(kind, error, traceback)
+        except TimeoutError:
+            raise RequestTimedOut(f"{self._channel.host}:{self._channel.port}: not sent in time") from None

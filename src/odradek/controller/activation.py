@@ -1,0 +1,58 @@
+"""What a controller writes first when it becomes active."""
+
+from collections.abc import Sequence
+
+from odradek.common.failures import Fault, check
+from odradek.controller.configuration_control import ALL_BROKERS, MIN_INSYNC_REPLICAS
+from odradek.controller.controls import Controls
+from odradek.controller.decision import Decision
+from odradek.metadata import metadata_version
+from odradek.metadata.feature_versions import ELIGIBLE_LEADER_REPLICAS_VERSION
+from odradek.metadata.features_image import known_version
+from odradek.metadata.record_serde import MetadataRecord
+from odradek.protocol.messages.abort_transaction_record import AbortTransactionRecord
+from odradek.protocol.messages.begin_transaction_record import BeginTransactionRecord
+from odradek.protocol.messages.config_record import ConfigRecord
+from odradek.protocol.messages.end_transaction_record import EndTransactionRecord
+from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
+
+
+def activation_records(controls: Controls, bootstrap: Sequence[MetadataRecord]) -> Decision[str]:
+    """The response is a sentence about what was done, for the log.
+
+    A transaction that a predecessor left open is aborted. A log without any metadata.version gets the records that the
+    cluster was formatted with, as one transaction, so that a crash in their midst leaves nothing.
+    """
+    records: list[MetadataRecord] = []
+    said = []
+    if controls.open_transaction is not None:
+        records.append(MetadataRecord(AbortTransactionRecord(reason="Controller failover"), 0))
+        said.append("aborted the transaction that its predecessor left open")
+    if controls.features.is_bootstrapped:
+        return Decision(records, "; ".join(said), is_atomic=True)
+    version = known_version(_bootstrap_level(bootstrap, metadata_version.FEATURE_NAME))
+    check(not records or version.is_metadata_transaction_supported, "a transaction at a level without transactions")
+    beginning = [*bootstrap]
+    if _bootstrap_level(bootstrap, ELIGIBLE_LEADER_REPLICAS_VERSION) > 0:
+        record = ConfigRecord(
+            resource_type=ALL_BROKERS.type,
+            resource_name=ALL_BROKERS.name,
+            name=MIN_INSYNC_REPLICAS,
+            value=str(controls.configuration.static_min_insync_replicas),
+        )
+        beginning.append(MetadataRecord(record, 0))
+    said.append(f"wrote the {len(bootstrap)} records of a new cluster at metadata.version {version.version}")
+    if not version.is_metadata_transaction_supported:
+        return Decision(beginning, "; ".join(said), is_atomic=True)
+    records.append(MetadataRecord(BeginTransactionRecord(name="Bootstrap records"), 0))
+    records += [*beginning, MetadataRecord(EndTransactionRecord(), 0)]
+    return Decision(records, "; ".join(said))
+
+
+def _bootstrap_level(bootstrap: Sequence[MetadataRecord], feature: str) -> int:
+    for message, _ in bootstrap:
+        if isinstance(message, FeatureLevelRecord) and message.name == feature:
+            return message.feature_level
+    if feature == metadata_version.FEATURE_NAME:
+        raise Fault("the records that the cluster was formatted with name no metadata.version")
+    return 0

@@ -1,0 +1,290 @@
+"""Settings that are kept in the metadata log: of topics, brokers, groups and metrics subscriptions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from odradek.common.failures import ApiError
+from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcome_of
+from odradek.controller.feature_control import FeatureControl
+from odradek.controller.topic_names import check_topic_name
+from odradek.metadata import config_schema
+from odradek.metadata.config_schema import ConfigLayers, EffectiveConfig, definitions, effective_topic_config
+from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
+from odradek.metadata.record_serde import MetadataRecord
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages import alter_configs_response as alter
+from odradek.protocol.messages import incremental_alter_configs_response as incremental
+from odradek.protocol.messages.alter_configs_request import AlterConfigsRequest
+from odradek.protocol.messages.clear_elr_record import ClearElrRecord
+from odradek.protocol.messages.config_record import ConfigRecord
+from odradek.protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
+CORDONED_LOG_DIRS = "cordoned.log.dirs"
+
+ALL_BROKERS = ConfigResource(ConfigResourceType.BROKER, "")
+
+#: A value's length on the wire is a 16-bit number.
+_VALUE_MAX = 2**15 - 1
+
+_TRUE = "true"
+
+
+class ConfigOp(IntEnum):
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigChange(NamedTuple):
+    name: str
+    op: int
+    value: str | None
+
+
+class ConfigurationControl:
+    def __init__(self, node_id: int, static: Mapping[str, str], features: FeatureControl) -> None:
+        """`static` is the node's file: what holds where nobody set anything else."""
+        self._node = ConfigResource(ConfigResourceType.BROKER, str(node_id))
+        self._static = static
+        self._features = features
+        self.settings: dict[ConfigResource, dict[str, str]] = {}
+
+    # Questions
+
+    def of(self, resource: ConfigResource) -> Mapping[str, str]:
+        return self.settings.get(resource, {})
+
+    def topic_config(self, topic: str, name: str) -> str | None:
+        return effective_topic_config(name, self._layers(self._topic_settings(topic))).value
+
+    def is_unclean_election_enabled(self, topic: str) -> bool:
+        return (self.topic_config(topic, UNCLEAN_LEADER_ELECTION) or "").strip().lower() == _TRUE
+
+    def min_insync_replicas(self, topic: str) -> int:
+        return int(self.topic_config(topic, MIN_INSYNC_REPLICAS) or 1)
+
+    @property
+    def static_min_insync_replicas(self) -> int:
+        return int(self._static.get(MIN_INSYNC_REPLICAS) or 1)
+
+    def effective_topic_configs(self, topic_settings: Mapping[str, str]) -> dict[str, EffectiveConfig]:
+        layers = self._layers(topic_settings)
+        return {name: effective_topic_config(name, layers) for name in sorted(definitions(ConfigResourceType.TOPIC))}
+
+    def _topic_settings(self, topic: str) -> Mapping[str, str]:
+        return self.of(ConfigResource(ConfigResourceType.TOPIC, topic))
+
+    def _layers(self, topic_settings: Mapping[str, str]) -> ConfigLayers:
+        return ConfigLayers(topic_settings, self.of(self._node), self.of(ALL_BROKERS), self._static)
+
+    # Decisions
+
+    def incremental_alter(
+        self, request: IncrementalAlterConfigsRequest, exists: Callable[[ConfigResource], None]
+    ) -> Decision[incremental.IncrementalAlterConfigsResponse]:
+        """Each resource on its own: all of its changes or none. `exists` refuses resources that are not there."""
+        records: list[MetadataRecord] = []
+        outcomes: list[tuple[ConfigResource, Outcome]] = []
+        for asked in request.resources:
+            resource = ConfigResource(asked.resource_type, asked.resource_name)
+            try:
+                _check_once([c.name for c in asked.configs], [r for r, _ in outcomes], resource)
+                changes = [ConfigChange(c.name, c.config_operation, c.value) for c in asked.configs]
+                records += self.alter(resource, changes, exists)
+                outcomes.append((resource, DONE))
+            except ApiError as error:
+                outcomes.append((resource, outcome_of(error)))
+        records += self._clear_elr_records(records)
+        response = incremental.IncrementalAlterConfigsResponse(
+            responses=[
+                incremental.AlterConfigsResourceResponse(
+                    error_code=o.code, error_message=o.message, resource_type=r.type, resource_name=r.name
+                )
+                for r, o in outcomes
+            ]
+        )
+        return Decision([] if request.validate_only else records, response, is_atomic=True)
+
+    def legacy_alter(
+        self, request: AlterConfigsRequest, exists: Callable[[ConfigResource], None]
+    ) -> Decision[alter.AlterConfigsResponse]:
+        """The settings of each resource become exactly what the request says."""
+        records: list[MetadataRecord] = []
+        outcomes: list[tuple[ConfigResource, Outcome]] = []
+        for asked in request.resources:
+            resource = ConfigResource(asked.resource_type, asked.resource_name)
+            try:
+                _check_once([c.name for c in asked.configs], [r for r, _ in outcomes], resource)
+                wanted = {c.name: c.value for c in asked.configs}
+                changes = [ConfigChange(name, ConfigOp.SET, value) for name, value in wanted.items()]
+                gone = [ConfigChange(n, ConfigOp.DELETE, None) for n in self.of(resource) if n not in wanted]
+                records += self.alter(resource, [*changes, *gone], exists)
+                outcomes.append((resource, DONE))
+            except ApiError as error:
+                outcomes.append((resource, outcome_of(error)))
+        records += self._clear_elr_records(records)
+        response = alter.AlterConfigsResponse(
+            responses=[
+                alter.AlterConfigsResourceResponse(
+                    error_code=o.code, error_message=o.message, resource_type=r.type, resource_name=r.name
+                )
+                for r, o in outcomes
+            ]
+        )
+        return Decision([] if request.validate_only else records, response, is_atomic=True)
+
+    def alter(
+        self,
+        resource: ConfigResource,
+        changes: Sequence[ConfigChange],
+        exists: Callable[[ConfigResource], None] | None,
+    ) -> list[MetadataRecord]:
+        """Records for one resource, validated; `exists` None for one that is being created."""
+        current = self.of(resource)
+        after = dict(current)
+        records: list[MetadataRecord] = []
+        for change in changes:
+            value = self._new_value(resource, change, current.get(change.name))
+            # A broker's setting is written again even if it is the same: it may name a file that has changed.
+            if value == current.get(change.name) and resource.type != ConfigResourceType.BROKER:
+                continue
+            self._check_change(resource, change.name, value, current)
+            if value is None:
+                after.pop(change.name, None)
+            else:
+                after[change.name] = value
+            record = ConfigRecord(
+                resource_type=resource.type, resource_name=resource.name, name=change.name, value=value
+            )
+            records.append(MetadataRecord(record, 0))
+        validate(resource, after)
+        if exists is not None:
+            exists(resource)
+        return records
+
+    def elr_safety_records(self) -> list[MetadataRecord]:
+        """What must hold before eligible leaders are kept: one min.insync.replicas for all brokers, in the log."""
+        records = []
+        if MIN_INSYNC_REPLICAS not in self.of(ALL_BROKERS):
+            records.append(_record(ALL_BROKERS, MIN_INSYNC_REPLICAS, str(self.static_min_insync_replicas)))
+        for resource, settings in sorted(self.settings.items()):
+            is_one_broker = resource.type == ConfigResourceType.BROKER and resource.name != ""
+            if is_one_broker and MIN_INSYNC_REPLICAS in settings:
+                records.append(_record(resource, MIN_INSYNC_REPLICAS, None))
+        return records
+
+    def _new_value(self, resource: ConfigResource, change: ConfigChange, current: str | None) -> str | None:
+        if change.op == ConfigOp.SET:
+            return change.value
+        if change.op == ConfigOp.DELETE:
+            return None
+        if change.op not in (ConfigOp.APPEND, ConfigOp.SUBTRACT):
+            raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operation type {change.op}")
+        definition = definitions(resource.type).get(change.name)
+        if definition is None or not definition.is_list:
+            op = ConfigOp(change.op).name
+            raise Refused(ErrorCode.INVALID_CONFIG, f"Can't {op} to key {change.name} because its type is not LIST.")
+        items = [item for item in (definition.default or "" if current is None else current).split(",") if item]
+        for item in (change.value or "").split(","):
+            if change.op == ConfigOp.APPEND and item not in items:
+                items.append(item)
+            elif change.op == ConfigOp.SUBTRACT and item in items:
+                items.remove(item)
+        return ",".join(items)
+
+    def _check_change(self, resource: ConfigResource, name: str, value: str | None, current: Mapping[str, str]) -> None:
+        if value is not None and len(value) > _VALUE_MAX:
+            raise _invalid_config(
+                "The configuration value cannot be added because it exceeds the maximum value size of "
+                f"{_VALUE_MAX} bytes."
+            )
+        if resource.type != ConfigResourceType.BROKER:
+            return
+        if name == MIN_INSYNC_REPLICAS and self._features.is_elr_enabled:
+            if resource.name:
+                raise _invalid_config(f"Broker-level {name} cannot be altered while ELR is enabled.")
+            if value is None:
+                raise _invalid_config(f"Cluster-level {name} cannot be removed while ELR is enabled.")
+        if name == CORDONED_LOG_DIRS and not self._features.metadata_version.is_cordoned_log_dirs_supported:
+            raise _invalid_config(
+                f"The {name} configuration value cannot be set because it requires metadata.version >= 4.3-IV0"
+            )
+
+    def _clear_elr_records(self, records: Sequence[MetadataRecord]) -> list[MetadataRecord]:
+        """Who is eligible was worked out with another min.insync.replicas: begin anew."""
+        if not self._features.is_elr_enabled:
+            return []
+        topics: dict[str, None] = {}
+        for message, _ in records:
+            if isinstance(message, ConfigRecord) and message.name == MIN_INSYNC_REPLICAS:
+                if message.resource_type == ConfigResourceType.TOPIC:
+                    topics[message.resource_name] = None
+                elif message.resource_type == ConfigResourceType.BROKER and not message.resource_name:
+                    return [MetadataRecord(ClearElrRecord(), 0)]
+        return [MetadataRecord(ClearElrRecord(topic_name=topic), 0) for topic in topics]
+
+    # Replay
+
+    def replay(self, record: ConfigRecord) -> None:
+        resource = ConfigResource(record.resource_type, record.resource_name)
+        settings = self.settings.setdefault(resource, {})
+        if record.value is None:
+            settings.pop(record.name, None)
+        else:
+            settings[record.name] = record.value
+        if not settings:
+            del self.settings[resource]
+
+    def remove_topic(self, name: str) -> None:
+        self.settings.pop(ConfigResource(ConfigResourceType.TOPIC, name), None)
+
+
+def validate(resource: ConfigResource, settings: Mapping[str, str]) -> None:
+    """All settings of a resource as they would be."""
+    if resource.type == ConfigResourceType.TOPIC:
+        if not resource.name:
+            raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+        check_topic_name(resource.name)
+        config_schema.validate_topic(settings)
+    elif resource.type == ConfigResourceType.BROKER:
+        check_broker_name(resource.name)
+    elif resource.type == ConfigResourceType.CLIENT_METRICS:
+        config_schema.validate_client_metrics(resource.name, settings)
+    elif resource.type == ConfigResourceType.GROUP:
+        if not resource.name:
+            raise Refused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+        config_schema.validate_group(settings)
+    else:
+        raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
+
+
+def check_broker_name(name: str) -> None:
+    if not name:
+        return
+    try:
+        broker_id = int(name)
+    except ValueError:
+        raise Refused(ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number.") from None
+    if broker_id < 0:
+        raise Refused(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
+
+
+def _check_once(names: list[str], resources: list[ConfigResource], resource: ConfigResource) -> None:
+    if resource in resources:
+        raise Refused(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+    for name in names:
+        if names.count(name) > 1:
+            raise Refused(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys: {name}")
+
+
+def _record(resource: ConfigResource, name: str, value: str | None) -> MetadataRecord:
+    record = ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value)
+    return MetadataRecord(record, 0)
+
+
+def _invalid_config(message: str) -> Refused:
+    return Refused(ErrorCode.INVALID_CONFIG, message)

@@ -1,0 +1,357 @@
+"""The controller's core: operations in, appends and answers out, one at a time.
+
+A driver calls it from one thread, in this order of things:
+
+* `handle` or `submit` when somebody asks for something. It is decided at once against the latest state, committed or
+  not; its records are replayed at once and come back as appends that the driver must hand to Raft before anything else.
+  The answer is parked until the records are committed.
+* `committed` with each batch that the quorum has committed. On the active controller it releases parked answers; on a
+  standby it replays.
+* `leader_changed` when Raft says who leads. Becoming active writes what a new cluster, or a transaction that was left
+  open, needs; losing it refuses all parked answers and reverts what was not committed.
+* `tick` at or after `deadline_ms`: stale brokers, idle records, leader balance.
+* `take_answers` after each of them.
+
+Every answer waits for everything that was decided before it, even if it has no records of its own: it may rest on them.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from odradek.common.failures import ApiError, check
+from odradek.common.ports import Clock
+from odradek.controller.activation import activation_records
+from odradek.controller.cluster_control import BrokerState
+from odradek.controller.controls import Controls, ControlSettings
+from odradek.controller.decision import MAX_RECORDS_PER_BATCH, Decision, Refused
+from odradek.controller.operations import OperationContext, decide
+from odradek.controller.performance import Performance, SlowEvent
+from odradek.controller.periodic_tasks import PeriodicTasks
+from odradek.controller.replica_placer import Randomness
+from odradek.metadata.image import MetadataProvenance
+from odradek.metadata.loader import MetadataBatch, MetadataLoader
+from odradek.metadata.publisher import LeaderAndEpoch
+from odradek.metadata.record_serde import MetadataRecord
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.message import Message
+from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from odradek.protocol.messages.no_op_record import NoOpRecord
+
+NOT_ACTIVE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    controls: ControlSettings
+    #: What the cluster was formatted with: features, perhaps credentials.
+    bootstrap: Sequence[MetadataRecord] = ()
+    #: `metadata.max.idle.interval.ms`: a no-op record shows followers that the log lives. None: never.
+    max_idle_interval_ms: int | None = 500
+    #: `leader.imbalance.check.interval.seconds`, None where `auto.leader.rebalance.enable` is false.
+    leader_imbalance_check_ms: int | None = 300_000
+    #: `unclean.leader.election.interval.ms`
+    unclean_election_check_ms: int | None = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """One batch for the metadata log; its first record must get `base_offset`."""
+
+    epoch: int
+    base_offset: int
+    records: Sequence[MetadataRecord]
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + len(self.records) - 1
+
+
+class Answer(NamedTuple):
+    """What became of a submission: `response`, or `error` where the whole of it was refused."""
+
+    id: int
+    response: Any
+    error: ApiError | None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    id: int
+    appends: Sequence[Append]
+
+
+class _Parked(NamedTuple):
+    offset: int
+    id: int
+    response: Any
+
+
+@dataclass(slots=True)
+class _Offsets:
+    next_write: int = 0
+    last_committed: int = -1
+    parked: deque[_Parked] = field(default_factory=deque)
+
+
+class QuorumController:
+    def __init__(
+        self, node_id: int, settings: ControllerSettings, random: Randomness, loader: MetadataLoader, clock: Clock
+    ) -> None:
+        """`loader` keeps the committed image, from which a deposed controller begins anew."""
+        self.node_id = node_id
+        self.loader = loader
+        self.controls = Controls(settings.controls, random)
+        self.performance = Performance()
+        #: What took too long since the driver last looked, for its log.
+        self.slow_events: list[SlowEvent] = []
+        self.leader_and_epoch = LeaderAndEpoch()
+        self._settings = settings
+        self._random = random
+        self._clock = clock
+        self._claim_epoch = NOT_ACTIVE
+        self._offsets = _Offsets()
+        self._answers: list[Answer] = []
+        self._next_id = 0
+        self._tasks = PeriodicTasks()
+        self._add_tasks()
+
+    @property
+    def is_active(self) -> bool:
+        return self._claim_epoch != NOT_ACTIVE
+
+    @property
+    def last_committed_offset(self) -> int:
+        return self._offsets.last_committed
+
+    @property
+    def next_write_offset(self) -> int:
+        return self._offsets.next_write
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """When to `tick` at the latest."""
+        if not self.is_active:
+            return None
+        cluster = self.controls.cluster
+        stale_ms = cluster.heartbeats.deadline_ms(cluster.unfenced_ids())
+        return min((ms for ms in (stale_ms, self._tasks.deadline_ms) if ms is not None), default=None)
+
+    # Operations
+
+    def handle(self, request: Message, *, created_ms: int | None = None, deadline_ms: int | None = None) -> Submission:
+        """A request of any kind in `operations`; the answer's response is the message to send back."""
+        if isinstance(request, BrokerHeartbeatRequest):
+            return self._heartbeat(request, created_ms, deadline_ms)
+        name = type(request).__name__.removesuffix("Request")
+        context = OperationContext(self._clock.monotonic_ms(), self._offsets.next_write)
+        return self.submit(
+            name,
+            lambda controls: decide(controls, request, context),
+            created_ms=created_ms,
+            deadline_ms=deadline_ms,
+        )
+
+    def connection_lost(self, broker_id: int, broker_epoch: int) -> None:
+        """The connection that a broker's heartbeats came on is gone; see `heartbeats`."""
+        self.controls.cluster.heartbeats.connection_lost(broker_id, broker_epoch, self._clock.monotonic_ms())
+
+    def submit(
+        self,
+        name: str,
+        operation: Callable[[Controls], Decision[Any]],
+        *,
+        created_ms: int | None = None,
+        deadline_ms: int | None = None,
+        on_appended: Callable[[int], None] | None = None,
+    ) -> Submission:
+        """Decide now. `created_ms` is when it was asked for; after `deadline_ms` nobody waits for it any more.
+
+        `on_appended` is told the last offset that the operation depends on; it may change soft state only.
+        """
+        self._next_id += 1
+        submission_id, started_ms = self._next_id, self._clock.monotonic_ms()
+        try:
+            decision = self._decide(operation, started_ms, deadline_ms)
+        except ApiError as error:
+            self._answers.append(Answer(submission_id, None, error))
+            return Submission(submission_id, ())
+        appends = self._append(decision)
+        if on_appended is not None:
+            on_appended(self._offsets.next_write - 1)
+        self._park(submission_id, decision.response)
+        self._measure(name, started_ms if created_ms is None else created_ms, started_ms)
+        return Submission(submission_id, appends)
+
+    def _heartbeat(
+        self, request: BrokerHeartbeatRequest, created_ms: int | None, deadline_ms: int | None
+    ) -> Submission:
+        """That it was heard counts whatever is decided, even when it comes too late to be answered."""
+        cluster = self.controls.cluster
+        broker = cluster.brokers.get(request.broker_id)
+        if broker is not None and broker.epoch == request.broker_epoch:
+            now_ms = self._clock.monotonic_ms()
+            cluster.heartbeats.heard(broker.id, broker.epoch, now_ms, request.current_metadata_offset)
+
+        def note_shutdown(offset: int) -> None:
+            state = cluster.state(request.broker_id)
+            if state is BrokerState.STOPPING:
+                cluster.heartbeats.shutdown_began(request.broker_id, offset)
+            elif state is BrokerState.FENCED and request.want_shut_down:
+                # It goes now, and its next process need not wait for a session that nobody is in.
+                cluster.heartbeats.forget(request.broker_id)
+
+        return self.submit(
+            "BrokerHeartbeat",
+            lambda controls: controls.election.heartbeat(request),
+            created_ms=created_ms,
+            deadline_ms=deadline_ms,
+            on_appended=note_shutdown,
+        )
+
+    def take_answers(self) -> list[Answer]:
+        answers, self._answers = self._answers, []
+        return answers
+
+    def _decide(
+        self, operation: Callable[[Controls], Decision[Any]], now_ms: int, deadline_ms: int | None
+    ) -> Decision[Any]:
+        if not self.is_active:
+            raise self._not_controller()
+        if deadline_ms is not None and now_ms > deadline_ms:
+            self.performance.timed_out += 1
+            raise Refused(ErrorCode.REQUEST_TIMED_OUT)
+        decision = operation(self.controls)
+        if decision.is_atomic and len(decision.records) > MAX_RECORDS_PER_BATCH:
+            raise Refused(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+        return decision
+
+    def _append(self, decision: Decision[Any]) -> list[Append]:
+        appends = []
+        for start in range(0, len(decision.records), MAX_RECORDS_PER_BATCH):
+            records = decision.records[start : start + MAX_RECORDS_PER_BATCH]
+            append = Append(self._claim_epoch, self._offsets.next_write, records)
+            for index, record in enumerate(records):
+                self.controls.replay(record.message, append.base_offset + index)
+            self._offsets.next_write += len(records)
+            appends.append(append)
+        return appends
+
+    def _park(self, submission_id: int, response: Any) -> None:
+        waits_for = self._offsets.next_write - 1
+        if waits_for <= self._offsets.last_committed:
+            self._answers.append(Answer(submission_id, response, None))
+        else:
+            self._offsets.parked.append(_Parked(waits_for, submission_id, response))
+
+    def _measure(self, name: str, created_ms: int, started_ms: int) -> None:
+        elapsed_ms = self._clock.monotonic_ms() - started_ms
+        slow = self.performance.record(name, started_ms - created_ms, elapsed_ms)
+        if slow is not None:
+            self.slow_events.append(slow)
+
+    # The log
+
+    def committed(self, batches: Iterable[MetadataBatch], high_watermark: int | None = None) -> None:
+        batches = list(batches)
+        self.loader.load_batches(batches, high_watermark)
+        for batch in batches:
+            self._offsets.last_committed = batch.last_offset
+            if not self.is_active:
+                for index, record in enumerate(batch.records):
+                    self.controls.replay(record.message, batch.base_offset + index)
+                self._offsets.next_write = batch.last_offset + 1
+        self._release()
+
+    def load_snapshot(
+        self, provenance: MetadataProvenance, records: Iterable[MetadataRecord], high_watermark: int | None = None
+    ) -> None:
+        check(not self.is_active, "the active controller has the whole log and loads no snapshot")
+        self.loader.load_snapshot(provenance, records, high_watermark)
+        self._revert()
+
+    def log_end_moved(self, log_end_offset: int) -> None:
+        """Raft wrote control records of its own (a leader's first, a change of voters): ours come after them."""
+        check(log_end_offset >= self._offsets.next_write, "the log ends before what this controller has written")
+        self._offsets.next_write = log_end_offset
+
+    def _release(self) -> None:
+        parked = self._offsets.parked
+        while parked and parked[0].offset <= self._offsets.last_committed:
+            _, submission_id, response = parked.popleft()
+            self._answers.append(Answer(submission_id, response, None))
+
+    # Leadership
+
+    def leader_changed(self, leader_and_epoch: LeaderAndEpoch, log_end_offset: int) -> Sequence[Append]:
+        """All commits from before a leadership of our own must have been delivered."""
+        self.leader_and_epoch = leader_and_epoch
+        self.loader.controller_changed(leader_and_epoch)
+        if leader_and_epoch.leader_id == self.node_id:
+            return self._claim(leader_and_epoch.epoch, log_end_offset)
+        if self.is_active:
+            self._renounce()
+        return ()
+
+    def _claim(self, epoch: int, log_end_offset: int) -> Sequence[Append]:
+        if self.is_active:
+            self._claim_epoch = epoch
+            return ()
+        now_ms = self._clock.monotonic_ms()
+        self._claim_epoch = epoch
+        self._offsets.next_write = log_end_offset
+        self.controls.cluster.activate(now_ms)
+        self._tasks.activate(now_ms)
+        return self._append(activation_records(self.controls, self._settings.bootstrap))
+
+    def _renounce(self) -> None:
+        error = self._not_controller()
+        self._claim_epoch = NOT_ACTIVE
+        self._answers += [Answer(parked.id, None, error) for parked in self._offsets.parked]
+        self._offsets.parked.clear()
+        self._revert()
+
+    def _revert(self) -> None:
+        """To what is committed. Soft state goes too: it belonged to a leadership that is over."""
+        image = self.loader.image
+        self.controls = Controls.from_image(self._settings.controls, self._random, image)
+        for record, offset in self.loader.open_transaction:
+            self.controls.replay(record, offset)
+        self._offsets.last_committed = max(self._offsets.last_committed, image.offset)
+        self._offsets.next_write = self._offsets.last_committed + 1
+
+    def _not_controller(self) -> Refused:
+        leader = self.leader_and_epoch.leader_id
+        if leader is None or leader == self.node_id:
+            return Refused(ErrorCode.NOT_CONTROLLER, "No controller appears to be active.")
+        return Refused(ErrorCode.NOT_CONTROLLER, f"The active controller appears to be node {leader}.")
+
+    # Time
+
+    def tick(self, now_ms: int) -> Sequence[Append]:
+        """Everything that is due. What it decides is nobody's request: no answer comes of it."""
+        appends: list[Append] = []
+        if not self.is_active:
+            return appends
+        while True:
+            fencing = self.controls.election.fence_stale_broker(now_ms)
+            if fencing.response is None:
+                break
+            appends += self._append(fencing)
+        for task in self._tasks.due(now_ms):
+            decision = task.run(now_ms)
+            appends += self._append(decision)
+            self._tasks.ran(task, now_ms, again=bool(decision.response))
+        return appends
+
+    def _add_tasks(self) -> None:
+        settings, add = self._settings, self._tasks.add
+        no_op = Decision([MetadataRecord(NoOpRecord(), 0)], False)
+        add("writeNoOpRecord", lambda _: no_op, settings.max_idle_interval_ms)
+        add("electPreferred", lambda _: self.controls.election.balance_leaders(), settings.leader_imbalance_check_ms)
+        add(
+            "electUnclean",
+            lambda _: self.controls.election.elect_unclean_leaders(),
+            settings.unclean_election_check_ms,
+        )

@@ -1,0 +1,352 @@
+"""Topics come, grow and go."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from odradek.common.failures import ApiError
+from odradek.common.ids import ZERO_UUID
+from odradek.controller.configuration_control import ConfigChange, ConfigOp
+from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcome_of
+from odradek.controller.replica_placer import Randomness, StripedReplicaPlacer
+from odradek.controller.replication_state import ReplicationState, TopicState
+from odradek.controller.topic_names import check_topic_name, collision_form
+from odradek.metadata.config_schema import is_sensitive
+from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
+from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.writer_options import WriterOptions
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from odradek.protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
+from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.messages.create_topics_response import (
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsResponse,
+)
+from odradek.protocol.messages.delete_topics_request import DeleteTopicsRequest
+from odradek.protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
+from odradek.protocol.messages.remove_topic_record import RemoveTopicRecord
+from odradek.protocol.messages.topic_record import TopicRecord
+
+#: Partitions that one request may create: they become visible in one batch.
+MAX_PARTITIONS_PER_REQUEST = 10_000
+
+_DEFAULT = -1
+
+T = TypeVar("T")
+
+#: Ids that no topic may have: "none" and the metadata topic's.
+_RESERVED_TOPIC_IDS = (ZERO_UUID, bytes(15) + b"\x01")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDefaults:
+    #: `num.partitions`
+    partitions: int = 1
+    #: `default.replication.factor`
+    replication_factor: int = 1
+
+
+class TopicControl:
+    def __init__(self, state: ReplicationState, random: Randomness, defaults: TopicDefaults) -> None:
+        self._state = state
+        self._random = random
+        self._placer = StripedReplicaPlacer(random)
+        self._defaults = defaults
+
+    # Creation
+
+    def create_topics(
+        self, request: CreateTopicsRequest, describable: Collection[str] | None = None
+    ) -> Decision[CreateTopicsResponse]:
+        """`describable` are the topics whose settings the asker may see; None for all."""
+        self._check_total(request)
+        records: list[MetadataRecord] = []
+        results: list[CreatableTopicResult] = []
+        repeated = _repeated([topic.name for topic in request.topics])
+        for topic in request.topics:
+            try:
+                if topic.name in repeated:
+                    raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+                shown = describable is None or topic.name in describable
+                topic_records, result = self._create_topic(topic, shown)
+                records += topic_records
+                results.append(result)
+            except ApiError as error:
+                results.append(
+                    CreatableTopicResult(name=topic.name, error_code=error.code, error_message=error.message)
+                )
+        return Decision([] if request.validate_only else records, CreateTopicsResponse(topics=results), is_atomic=True)
+
+    def _check_total(self, request: CreateTopicsRequest) -> None:
+        total = 0
+        for topic in request.topics:
+            count = self._defaults.partitions if topic.num_partitions == _DEFAULT else max(0, topic.num_partitions)
+            total += len(topic.assignments) or count
+        if total > MAX_PARTITIONS_PER_REQUEST:
+            raise Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+
+    def _create_topic(
+        self, topic: CreatableTopic, describable: bool
+    ) -> tuple[list[MetadataRecord], CreatableTopicResult]:
+        self._check_new_name(topic.name)
+        settings = _settings(topic)
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic.name)
+        changes = [ConfigChange(name, ConfigOp.SET, value) for name, value in settings.items()]
+        config_records = self._state.configuration.alter(resource, changes, exists=None) if changes else []
+        partitions = self._manual_partitions(topic) if topic.assignments else self._placed_partitions(topic)
+        topic_id = self._new_topic_id()
+        options = self._writer_options()
+        records = [
+            MetadataRecord(TopicRecord(name=topic.name, topic_id=topic_id), 0),
+            *config_records,
+            *(partition.to_record(topic_id, number, options) for number, partition in enumerate(partitions)),
+        ]
+        result = CreatableTopicResult(name=topic.name, topic_id=topic_id, error_message=None)
+        if describable:
+            self._describe(result, partitions, settings)
+        else:
+            result.topic_config_error_code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return records, result
+
+    def _check_new_name(self, name: str) -> None:
+        check_topic_name(name)
+        if name in self._state.ids_by_name:
+            raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        form = collision_form(name)
+        if form is not None and form in self._state.colliding:
+            other = next(iter(self._state.colliding[form]))
+            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+
+    def _manual_partitions(self, topic: CreatableTopic) -> list[PartitionRegistration]:
+        for value, name in ((topic.replication_factor, "replication factor"), (topic.num_partitions, "numPartitions")):
+            if value != _DEFAULT:
+                raise Refused(
+                    ErrorCode.INVALID_REQUEST,
+                    f"A manual partition assignment was specified, but {name} was not set to -1.",
+                )
+        partitions: dict[int, PartitionRegistration] = {}
+        factor = None
+        for assignment in topic.assignments:
+            number = assignment.partition_index
+            if number in partitions:
+                raise Refused(
+                    ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                    f"Found multiple manual partition assignments for partition {number}",
+                )
+            self._state.check_manual_assignment(assignment.broker_ids, factor)
+            factor = len(assignment.broker_ids)
+            partitions[number] = self._manual_partition(assignment.broker_ids, number)
+        if sorted(partitions) != list(range(len(partitions))):
+            raise Refused(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence"
+            )
+        return [partitions[number] for number in range(len(partitions))]
+
+    def _manual_partition(self, replicas: list[int], number: int) -> PartitionRegistration:
+        partition = self._new_partition(replicas)
+        if partition is None:
+            raise Refused(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"All brokers specified in the manual partition assignment for partition {number} are fenced or in "
+                "controlled shutdown.",
+            )
+        return partition
+
+    def _placed_partitions(self, topic: CreatableTopic) -> list[PartitionRegistration]:
+        factor, count = topic.replication_factor, topic.num_partitions
+        if factor < _DEFAULT or factor == 0:
+            raise Refused(
+                ErrorCode.INVALID_REPLICATION_FACTOR,
+                "Replication factor must be larger than 0, or -1 to use the default value.",
+            )
+        if count < _DEFAULT or count == 0:
+            raise Refused(
+                ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
+            )
+        factor = self._defaults.replication_factor if factor == _DEFAULT else factor
+        count = self._defaults.partitions if count == _DEFAULT else count
+        return self._place(count, factor)
+
+    def _place(self, count: int, factor: int) -> list[PartitionRegistration]:
+        why = f"Unable to replicate the partition {factor} time(s): "
+        try:
+            placed = self._placer.place(count, factor, self._state.cluster.usable_brokers())
+        except Refused as refused:
+            raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, why + refused.message) from None
+        partitions = [self._new_partition(replicas) for replicas in placed]
+        found = [partition for partition in partitions if partition is not None]
+        if len(found) < count:
+            why += "All brokers are currently fenced or in controlled shutdown."
+            raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, why)
+        return found
+
+    def _new_partition(self, replicas: list[int]) -> PartitionRegistration | None:
+        """Led by the first replica that is active; None if none is."""
+        cluster = self._state.cluster
+        isr = tuple(replica for replica in replicas if cluster.is_active(replica))
+        if not isr:
+            return None
+        return PartitionRegistration(
+            replicas=tuple(replicas),
+            directories=tuple(cluster.default_directory(replica) for replica in replicas),
+            isr=isr,
+            removing_replicas=(),
+            adding_replicas=(),
+            elr=(),
+            last_known_elr=(),
+            leader=isr[0],
+            leader_recovery_state=0,
+            leader_epoch=0,
+            partition_epoch=0,
+        )
+
+    def _new_topic_id(self) -> bytes:
+        while True:
+            topic_id = _random_uuid(self._random)
+            if topic_id not in self._state.topics and topic_id not in _RESERVED_TOPIC_IDS:
+                return topic_id
+
+    def _writer_options(self) -> WriterOptions:
+        return WriterOptions(self._state.features.metadata_version)
+
+    def _describe(
+        self, result: CreatableTopicResult, partitions: list[PartitionRegistration], settings: Mapping[str, str]
+    ) -> None:
+        result.num_partitions = len(partitions)
+        result.replication_factor = len(partitions[0].replicas)
+        result.configs = [
+            CreatableTopicConfigs(
+                name=name,
+                value=None if is_sensitive(ConfigResourceType.TOPIC, name) else config.value,
+                config_source=config.source,
+                is_sensitive=is_sensitive(ConfigResourceType.TOPIC, name),
+            )
+            for name, config in self._state.configuration.effective_topic_configs(settings).items()
+        ]
+
+    # Growth
+
+    def create_partitions(self, request: CreatePartitionsRequest) -> Decision[CreatePartitionsResponse]:
+        records: list[MetadataRecord] = []
+        results: list[CreatePartitionsTopicResult] = []
+        repeated = _repeated([topic.name for topic in request.topics])
+        for topic in request.topics:
+            outcome = DONE
+            try:
+                if topic.name in repeated:
+                    raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+                records += self._create_partitions(topic)
+            except Refused as refused:
+                outcome = outcome_of(refused)
+            results.append(
+                CreatePartitionsTopicResult(name=topic.name, error_code=outcome.code, error_message=outcome.message)
+            )
+        response = CreatePartitionsResponse(results=results)
+        return Decision([] if request.validate_only else records, response, is_atomic=True)
+
+    def _create_partitions(self, asked: CreatePartitionsTopic) -> list[MetadataRecord]:
+        topic = self._state.topic_named(asked.name)
+        if topic is None:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        have = len(topic.partitions)
+        if asked.count == have:
+            raise Refused(ErrorCode.INVALID_PARTITIONS, f"Topic already has {have} partition(s).")
+        if asked.count < have:
+            raise Refused(
+                ErrorCode.INVALID_PARTITIONS,
+                f"The topic {asked.name} currently has {have} partition(s); {asked.count} would not be an increase.",
+            )
+        if asked.count - have > MAX_PARTITIONS_PER_REQUEST:
+            raise Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+        options = self._writer_options()
+        partitions = self._additional_partitions(asked, topic)
+        return [p.to_record(topic.id, have + number, options) for number, p in enumerate(partitions)]
+
+    def _additional_partitions(self, asked: CreatePartitionsTopic, topic: TopicState) -> list[PartitionRegistration]:
+        have, additional = len(topic.partitions), asked.count - len(topic.partitions)
+        factor = len(topic.partitions[0].replicas)
+        if asked.assignments is None:
+            return self._place(additional, factor)
+        if len(asked.assignments) != additional:
+            raise Refused(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"Attempted to add {additional} additional partition(s), but only {len(asked.assignments)} "
+                "assignment(s) were specified.",
+            )
+        partitions = []
+        for number, assignment in enumerate(asked.assignments):
+            self._state.check_manual_assignment(assignment.broker_ids, factor)
+            partitions.append(self._manual_partition(assignment.broker_ids, have + number))
+        return partitions
+
+    # Deletion
+
+    def delete_topics(self, request: DeleteTopicsRequest) -> Decision[DeleteTopicsResponse]:
+        """By name or by id; a topic named twice in any way is refused."""
+        asked = [(topic.name, topic.topic_id) for topic in request.topics]
+        asked += [(name, ZERO_UUID) for name in request.topic_names]
+        ids = [self._asked_id(name, topic_id) for name, topic_id in asked]
+        repeated = _repeated([found for found in ids if found is not None])
+        records: list[MetadataRecord] = []
+        responses: list[DeletableTopicResult] = []
+        for (name, topic_id), found in zip(asked, ids, strict=True):
+            outcome = self._deletion_outcome(name, topic_id, found, repeated)
+            topic = self._state.topics.get(found) if found is not None else None
+            if outcome is DONE and found is not None:
+                records.append(MetadataRecord(RemoveTopicRecord(topic_id=found), 0))
+            responses.append(
+                DeletableTopicResult(
+                    name=topic.name if topic is not None and outcome is DONE else name,
+                    topic_id=topic_id if topic is None else topic.id,
+                    error_code=outcome.code,
+                    error_message=outcome.message,
+                )
+            )
+        return Decision(records, DeleteTopicsResponse(responses=responses), is_atomic=True)
+
+    def _asked_id(self, name: str | None, topic_id: bytes) -> bytes | None:
+        return self._state.ids_by_name.get(name) if name is not None else topic_id
+
+    def _deletion_outcome(
+        self, name: str | None, topic_id: bytes, found: bytes | None, repeated: Collection[bytes]
+    ) -> Outcome:
+        if name is not None and topic_id != ZERO_UUID:
+            return Outcome(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+        if name is None and topic_id == ZERO_UUID:
+            return Outcome(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+        if found is None:
+            return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.message)
+        if found in repeated:
+            what = "Duplicate topic name." if name is not None else "Duplicate topic id."
+            return Outcome(ErrorCode.INVALID_REQUEST, what)
+        if found not in self._state.topics:
+            return Outcome(ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_ID.message)
+        return DONE
+
+
+def _repeated(names: list[T]) -> Collection[T]:
+    """Those that are there more than once."""
+    seen: dict[T, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+    return frozenset(name for name, count in seen.items() if count > 1)
+
+
+def _settings(topic: CreatableTopic) -> dict[str, str]:
+    missing = [config.name for config in topic.configs if config.value is None]
+    if missing:
+        raise Refused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(missing)}")
+    return {config.name: config.value for config in topic.configs if config.value is not None}
+
+
+def _random_uuid(random: Randomness) -> bytes:
+    """Version 4; never one whose text begins with a dash, which commands would take for an option."""
+    while True:
+        raw = bytearray(random.randbytes(16))
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        if raw[0] >> 2 != 62:  # the 62nd character of the alphabet is the dash
+            return bytes(raw)

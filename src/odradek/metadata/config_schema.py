@@ -1,0 +1,318 @@
+"""What settings there are, what they may hold, and which value holds where several places set one.
+
+Values are text in records and requests; a definition says what the text must look like. Messages are Kafka's, since
+clients show them. A topic's setting that nobody set for the topic is the broker's setting of another name: the node's
+own first, then the one for all nodes, then the file's, then the default.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from odradek.common.failures import ApiError
+from odradek.metadata import config_table
+from odradek.metadata.configs_image import ConfigResourceType
+
+NULL = "null"
+REQUIRED = "<required>"
+
+_HOUR_MS = 3_600_000
+_MINUTE_MS = 60_000
+
+#: Widest range of each whole type.
+_WHOLE = {"short": 15, "int": 31, "long": 63}
+
+_CLIENT_METRICS_MATCHES = (
+    *("client_id", "client_instance_id", "client_software_name", "client_software_version"),
+    *("client_source_address", "client_source_port"),
+)
+
+
+class InvalidConfig(ApiError):
+    """Kafka calls it INVALID_CONFIG, whatever the reason."""
+
+    code = 40
+
+
+class InvalidRequest(ApiError):
+    code = 42
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDefinition:
+    name: str
+    type: str
+    default: str | None
+    valid: str
+    is_dynamic: bool
+
+    @property
+    def is_list(self) -> bool:
+        return self.type == "list"
+
+    @property
+    def is_sensitive(self) -> bool:
+        return self.type == "password"
+
+    def check(self, text: str) -> None:
+        """Raises InvalidConfig unless the text is a value of the type and within what is valid."""
+        trimmed = text.strip()
+        reason = self._reason(trimmed)
+        if reason is not None:
+            raise InvalidConfig(f"Invalid value {trimmed} for configuration {self.name}: {reason}")
+
+    def _reason(self, text: str) -> str | None:
+        if self.type in _WHOLE:
+            return self._number_reason(text, r"[+-]?[0-9]+", f"Not a number of type {self.type.upper()}")
+        if self.type == "double":
+            return self._number_reason(text, r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", "Not a number")
+        if self.type == "boolean":
+            return None if text.lower() in ("true", "false") else "Expected value to be either true or false"
+        if self.type == "list":
+            return self._list_reason([item.strip() for item in text.split(",")] if text else [])
+        return self._choice_reason(text)
+
+    def _number_reason(self, text: str, pattern: str, otherwise: str) -> str | None:
+        if not re.fullmatch(pattern, text, re.ASCII):
+            return otherwise
+        number = float(text) if self.type == "double" else int(text)
+        bits = _WHOLE.get(self.type)
+        if bits is not None and not -(1 << bits) <= number < 1 << bits:
+            return otherwise
+        limits = _limits(self.valid)
+        if limits.also is not None and number == limits.also:
+            return None
+        if limits.low is not None and number < limits.low:
+            return f"Value must be at least {_plain(limits.low)}"
+        if limits.high is not None and number > limits.high:
+            return f"Value must be no more than {_plain(limits.high)}"
+        return None
+
+    def _list_reason(self, items: list[str]) -> str | None:
+        if self.valid.startswith("[partitionId]"):
+            proper = items == ["*"] or all(re.fullmatch(r"[0-9]+:[0-9]+", item, re.ASCII) for item in items)
+            return None if proper else f"must be the literal '*' or a list of replicas in the form {self.valid}"
+        choices = _choices(self.valid)
+        for item in items:
+            if choices and item not in choices:
+                return f"String must be one of: {', '.join(choices)}"
+        if choices and len(dict.fromkeys(items)) != len(items):
+            return f"Configuration '{self.name}' must not contain duplicate values"
+        return "must not be empty" if self.valid == "non-empty list" and not items else None
+
+    def _choice_reason(self, text: str) -> str | None:
+        if self.valid == "non-empty string":
+            return None if text else "String must be non-empty"
+        choices = _choices(self.valid)
+        if not choices or ("PnDT" in self.valid and text.startswith("by_duration:")):
+            return None
+        any_case = self.valid.startswith("(case insensitive)")
+        found = text.upper() in [choice.upper() for choice in choices] if any_case else text in choices
+        return None if found else f"String must be one of: {', '.join(choices)}"
+
+
+class _Limits(NamedTuple):
+    low: float | None
+    high: float | None
+    also: float | None
+
+
+@cache
+def _limits(valid: str) -> _Limits:
+    """Of notations such as `[0,...]`, `[1,...,9] or -1`."""
+    found = re.fullmatch(r"\[(-?[0-9]+),\.\.\.(?:,(-?[0-9]+))?\](?: or (-?[0-9]+))?", valid)
+    if found is None:
+        return _Limits(None, None, None)
+    low, high, also = (None if text is None else float(text) for text in found.groups())
+    return _Limits(low, high, also)
+
+
+@cache
+def _choices(valid: str) -> tuple[str, ...]:
+    found = re.search(r"\[([^\]]+)\]$", valid)
+    return () if found is None else tuple(choice.strip() for choice in found[1].split(","))
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number == int(number) else str(number)
+
+
+def _read(table: str) -> dict[str, ConfigDefinition]:
+    definitions = {}
+    for line in table.splitlines():
+        name, type_, default, valid, dynamic = (line.split(" | ") + [""] * 4)[:5]
+        given = None if default.strip() in (NULL, REQUIRED) else default.strip()
+        definitions[name] = ConfigDefinition(name, type_, given, valid.strip(), dynamic == "dynamic")
+    return definitions
+
+
+@cache
+def definitions(resource_type: int) -> Mapping[str, ConfigDefinition]:
+    """All settings of a kind of resource; none for a kind without any."""
+    tables = {
+        ConfigResourceType.TOPIC: config_table.TOPIC,
+        ConfigResourceType.BROKER: config_table.BROKER,
+        ConfigResourceType.GROUP: config_table.GROUP,
+        ConfigResourceType.CLIENT_METRICS: config_table.CLIENT_METRICS,
+    }
+    table = tables.get(ConfigResourceType(resource_type)) if resource_type in tuple(ConfigResourceType) else None
+    return {} if table is None else _read(table)
+
+
+def is_list(resource_type: int, name: str) -> bool:
+    definition = definitions(resource_type).get(name)
+    return definition is not None and definition.is_list
+
+
+def is_sensitive(resource_type: int, name: str) -> bool:
+    """Unknown settings count as secret: nobody knows what they hold."""
+    definition = definitions(resource_type).get(name)
+    return definition is None or definition.is_sensitive
+
+
+class _Synonym(NamedTuple):
+    name: str
+    factor: int = 1
+
+
+#: Settings of a broker that a topic's setting falls back to, first one first; all others have the same name in front
+#: of which `log.` or `log.cleaner.` may stand.
+_SYNONYMS: Mapping[str, tuple[_Synonym, ...]] = {
+    "segment.ms": (_Synonym("log.roll.ms"), _Synonym("log.roll.hours", _HOUR_MS)),
+    "segment.jitter.ms": (_Synonym("log.roll.jitter.ms"), _Synonym("log.roll.jitter.hours", _HOUR_MS)),
+    "segment.index.bytes": (_Synonym("log.index.size.max.bytes"),),
+    "flush.messages": (_Synonym("log.flush.interval.messages"),),
+    "flush.ms": (_Synonym("log.flush.interval.ms"), _Synonym("log.flush.scheduler.interval.ms")),
+    "retention.ms": (
+        _Synonym("log.retention.ms"),
+        _Synonym("log.retention.minutes", _MINUTE_MS),
+        _Synonym("log.retention.hours", _HOUR_MS),
+    ),
+    "max.message.bytes": (_Synonym("message.max.bytes"),),
+    "delete.retention.ms": (_Synonym("log.cleaner.delete.retention.ms"),),
+    "min.compaction.lag.ms": (_Synonym("log.cleaner.min.compaction.lag.ms"),),
+    "max.compaction.lag.ms": (_Synonym("log.cleaner.max.compaction.lag.ms"),),
+    "file.delete.delay.ms": (_Synonym("log.segment.delete.delay.ms"),),
+    "min.cleanable.dirty.ratio": (_Synonym("log.cleaner.min.cleanable.ratio"),),
+    "unclean.leader.election.enable": (_Synonym("unclean.leader.election.enable"),),
+    "min.insync.replicas": (_Synonym("min.insync.replicas"),),
+    "compression.type": (_Synonym("compression.type"),),
+    "compression.gzip.level": (_Synonym("compression.gzip.level"),),
+    "compression.lz4.level": (_Synonym("compression.lz4.level"),),
+    "compression.zstd.level": (_Synonym("compression.zstd.level"),),
+    **{
+        name: (_Synonym(f"log.{name}"),)
+        for name in (
+            *("segment.bytes", "retention.bytes", "index.interval.bytes", "cleanup.policy", "preallocate"),
+            *("message.timestamp.type", "message.timestamp.before.max.ms", "message.timestamp.after.max.ms"),
+            *("local.retention.ms", "local.retention.bytes"),
+        )
+    },
+}
+
+
+class ConfigSource:
+    """Kafka's numbers for where a value comes from."""
+
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+
+
+class EffectiveConfig(NamedTuple):
+    value: str | None
+    source: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigLayers:
+    """What is set, from the nearest to the farthest. `static` is the node's file."""
+
+    topic: Mapping[str, str]
+    node: Mapping[str, str]
+    cluster: Mapping[str, str]
+    static: Mapping[str, str]
+
+
+def effective_topic_config(name: str, layers: ConfigLayers) -> EffectiveConfig:
+    if name in layers.topic:
+        return EffectiveConfig(layers.topic[name], ConfigSource.DYNAMIC_TOPIC)
+    synonyms = _SYNONYMS.get(name, ())
+    for layer, source in (
+        (layers.node, ConfigSource.DYNAMIC_BROKER),
+        (layers.cluster, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        (layers.static, ConfigSource.STATIC_BROKER),
+    ):
+        for synonym in synonyms:
+            if synonym.name in layer:
+                text = layer[synonym.name]
+                return EffectiveConfig(text if synonym.factor == 1 else str(int(text) * synonym.factor), source)
+    return EffectiveConfig(definitions(ConfigResourceType.TOPIC)[name].default, ConfigSource.DEFAULT)
+
+
+def validate_topic(values: Mapping[str, str]) -> None:
+    known = definitions(ConfigResourceType.TOPIC)
+    for name in values:
+        if name not in known:
+            raise InvalidConfig(f"Unknown topic config name: {name}")
+    for name, value in values.items():
+        known[name].check(value)
+    low = int(values.get("min.compaction.lag.ms") or known["min.compaction.lag.ms"].default or 0)
+    high = int(values.get("max.compaction.lag.ms") or known["max.compaction.lag.ms"].default or 0)
+    if low > high:
+        raise InvalidConfig(
+            f"conflict topic config setting min.compaction.lag.ms ({low}) > max.compaction.lag.ms ({high})"
+        )
+    if values.get("remote.storage.enable", "false").strip().lower() == "true":
+        raise InvalidConfig(
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+
+
+def validate_group(values: Mapping[str, str]) -> None:
+    known = definitions(ConfigResourceType.GROUP)
+    for name in values:
+        if name not in known:
+            raise InvalidConfig(f"Unknown group config name: {name}")
+    for name, value in values.items():
+        known[name].check(value)
+    for kind in ("consumer", "share", "streams"):
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        if int(values.get(session) or known[session].default or 0) <= int(
+            values.get(heartbeat) or known[heartbeat].default or 0
+        ):
+            raise InvalidConfig(f"{session} must be greater than {heartbeat}")
+
+
+def validate_client_metrics(subscription: str, values: Mapping[str, str]) -> None:
+    if not subscription:
+        raise InvalidRequest("Subscription name can't be empty")
+    known = definitions(ConfigResourceType.CLIENT_METRICS)
+    for name in values:
+        if name not in known:
+            raise InvalidRequest(f"Unknown client metrics configuration: {name}")
+    interval = values.get("interval.ms")
+    if interval is not None:
+        try:
+            known["interval.ms"].check(interval)
+        except InvalidConfig:
+            raise InvalidRequest(
+                f"Invalid value {interval} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
+            ) from None
+    for pattern in filter(None, values.get("match", "").split(",")):
+        name, equals, expression = pattern.partition("=")
+        if not equals or name.strip() not in _CLIENT_METRICS_MATCHES or not _is_expression(expression.strip()):
+            raise InvalidConfig(f"Illegal client matching pattern: {pattern}")
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True

@@ -1,0 +1,78 @@
+"""The cluster's metadata at one offset. Never changes; `MetadataDelta.apply` makes the next one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from odradek.common.failures import fail
+from odradek.metadata.acls_image import AclsImage
+from odradek.metadata.client_quotas_image import ClientQuotasImage
+from odradek.metadata.cluster_image import ClusterImage
+from odradek.metadata.configs_image import ConfigsImage
+from odradek.metadata.delegation_tokens_image import DelegationTokensImage
+from odradek.metadata.features_image import FeaturesImage
+from odradek.metadata.producer_ids_image import ProducerIdsImage
+from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.scram_image import ScramImage
+from odradek.metadata.topics_image import TopicsImage
+from odradek.metadata.writer_options import WriterOptions
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataProvenance:
+    """Up to where in the log an image goes. Offset -1: nothing has been read."""
+
+    last_contained_offset: int = -1
+    last_contained_epoch: int = -1
+    last_contained_log_time_ms: int = -1
+    #: Whether a batch ends here. A snapshot can only be taken where one does.
+    is_batch_aligned: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataImage:
+    provenance: MetadataProvenance = field(default_factory=MetadataProvenance)
+    features: FeaturesImage = field(default_factory=FeaturesImage)
+    cluster: ClusterImage = field(default_factory=ClusterImage)
+    topics: TopicsImage = field(default_factory=TopicsImage)
+    configs: ConfigsImage = field(default_factory=ConfigsImage)
+    client_quotas: ClientQuotasImage = field(default_factory=ClientQuotasImage)
+    producer_ids: ProducerIdsImage = field(default_factory=ProducerIdsImage)
+    acls: AclsImage = field(default_factory=AclsImage)
+    scram: ScramImage = field(default_factory=ScramImage)
+    delegation_tokens: DelegationTokensImage = field(default_factory=DelegationTokensImage)
+
+    @property
+    def offset(self) -> int:
+        return self.provenance.last_contained_offset
+
+    @property
+    def is_empty(self) -> bool:
+        parts = (self.features, self.cluster, self.topics, self.configs, self.client_quotas, self.producer_ids)
+        return all(part.is_empty for part in (*parts, self.acls, self.scram, self.delegation_tokens))
+
+    def same_content(self, other: "MetadataImage") -> bool:
+        """Equal but for where they were read from."""
+        return replace(self, provenance=other.provenance) == other
+
+    def writer_options(self) -> WriterOptions:
+        """For readers at the image's own level: nothing can be lost."""
+        version = self.features.metadata_version
+        if version is None:
+            fail("an image without a metadata.version cannot be written")
+        return WriterOptions(version)
+
+    def records(self, options: WriterOptions | None = None) -> Iterator[MetadataRecord]:
+        """The image said as the records of a snapshot, in Kafka's order: replayed from nothing they give it again."""
+        options = options or self.writer_options()
+        yield from self.features.records(options)
+        yield from self.cluster.records(options)
+        yield from self.topics.records(options)
+        yield from self.configs.records()
+        yield from self.client_quotas.records()
+        yield from self.producer_ids.records()
+        yield from self.acls.records()
+        yield from self.scram.records(options)
+        yield from self.delegation_tokens.records(options)
+
+
+EMPTY = MetadataImage()

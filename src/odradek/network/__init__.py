@@ -1,0 +1,1 @@
+"""Listeners and connections: bytes from sockets to handlers, and answers back, within limits."""

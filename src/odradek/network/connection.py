@@ -1,0 +1,337 @@
+"""One connection: frames come in, handlers are called, answers leave in the order of the requests.
+
+What has arrived waits in `_arrived`; what has begun and is not answered yet is in `_begun`, in order. `_advance` moves
+requests from the one to the other as far as the limits allow, and reading is paused for as long as something waits:
+so a peer can make a node hold no more than one read, the requests in flight, and the answers that it does not take.
+
+A request begins when (1) the answers before it are being taken, (2) nothing before it asked to be alone (see
+`Api.pipelined`), (3) there are not too many in flight here and (4) on the node. Answers that come at once, while
+nothing is in flight, are gathered and written together: that is the path of small requests.
+
+A request that has begun runs to its end even if its peer goes, except long polls. ProtocolError closes the
+connection with one line in the log. Nothing a peer does raises out of here.
+"""
+
+import asyncio
+import struct
+from collections import deque
+from collections.abc import Awaitable
+from typing import cast
+
+from odradek.api.context import Context, Session
+from odradek.api.errors import error_response
+from odradek.api.registry import Answer, Entry
+from odradek.common.failures import ApiError, Fault, ProtocolError
+from odradek.common.ports import Buffer
+from odradek.network.endpoint import Endpoint, logger
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.codec import encode_parts
+from odradek.protocol.errors import InvalidMessage
+from odradek.protocol.framing import LENGTH_BYTES, FrameReader
+from odradek.protocol.message import Message
+from odradek.protocol.requests import parse_request, response_header_version
+
+#: All that is answered before authentication.
+_BEFORE_AUTHENTICATION = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.API_VERSIONS, ApiKey.SASL_AUTHENTICATE})
+
+#: Of a response, by the version of its header: length, correlation id, and no tagged fields.
+_HEADS = (struct.Struct(">ii"), struct.Struct(">iix"))
+
+_RECEIVE_BYTES_BETWEEN = 64 * 1024
+
+
+class _Begun:
+    """A request whose answer has not left yet."""
+
+    __slots__ = ("answer", "context", "counted_bytes", "done", "entry", "task")
+
+    def __init__(self, context: Context, entry: Entry) -> None:
+        self.context = context
+        self.entry = entry
+        self.task: asyncio.Future[Answer] | None = None
+        self.counted_bytes = -1
+        self.answer: list[Buffer] = []
+        self.done = False
+
+
+class Connection(asyncio.BufferedProtocol):
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.last_active_ms = self.opened_ms = endpoint.now_ms
+        self.ip = ""
+        self._reader = FrameReader(endpoint.limits.request_bytes_max)
+        self._arrived: deque[bytearray] = deque()
+        self._begun: deque[_Begun] = deque()
+        self._output: list[Buffer] = []
+        self._output_bytes = 0
+        self._flaw: ProtocolError | None = None
+        #: Something in flight must be answered before the next request begins.
+        self._alone = False
+        self._in_line = False
+        self._writing_paused = False
+        self._reading_paused = False
+        self._stopping = False
+        self._closed: asyncio.Future[None] | None = None
+
+    # What the loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        self.ip = peer[0] if peer else ""
+        endpoint = self.endpoint
+        refusal = endpoint.quotas.refusal(self.ip)
+        if refusal:
+            endpoint.refusals.append(refusal)
+            self._transport.abort()
+            return
+        endpoint.quotas.opened(self.ip)
+        endpoint.connections[self] = endpoint.newcomers[self] = None
+        self._transport.set_write_buffer_limits(high=endpoint.limits.unsent_bytes_max)
+        self.session = self._new_session(peer, local)
+        if not self.session.authenticated:
+            self._reader.limit_bytes = endpoint.limits.unauthenticated_request_bytes_max
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        # A little at a time, so that few tiny requests can wait here; all there is room for, within a large one.
+        buffer = self.endpoint.receive_buffer
+        return buffer if self._reader.pending_bytes else buffer[:_RECEIVE_BYTES_BETWEEN]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.last_active_ms = self.endpoint.now_ms
+        if self._flaw is not None or self._stopping:
+            return
+        try:
+            self._arrived.extend(self._reader.feed(self.endpoint.receive_buffer[:nbytes]))
+        except ProtocolError as flaw:
+            self._flaw = flaw
+        self._advance()
+
+    def eof_received(self) -> bool:
+        """A peer that closes its side has no use for answers: Kafka's clients never half-close."""
+        return False
+
+    def pause_writing(self) -> None:
+        self._writing_paused = True
+
+    def resume_writing(self) -> None:
+        self._writing_paused = False
+        self.last_active_ms = self.endpoint.now_ms
+        self._advance()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        endpoint = self.endpoint
+        if self not in endpoint.connections:
+            return
+        del endpoint.connections[self]
+        endpoint.newcomers.pop(self, None)
+        endpoint.quotas.closed(self.ip)
+        self._stopping = True
+        self._arrived.clear()
+        self._output.clear()
+        self._drop_long_polls()
+        if self._closed is not None and not self._closed.done():
+            self._closed.set_result(None)
+
+    # What the listener calls.
+
+    @property
+    def busy(self) -> bool:
+        """It waits for us, and not we for it: no deadline runs."""
+        return self._in_line or bool(self._begun)
+
+    def close_after(self, reason: str) -> None:
+        """A deadline has passed."""
+        logger.info("connection %s: closed: %s", self.session.connection_id, reason)
+        self._transport.abort()
+
+    async def drain(self) -> None:
+        """Begin nothing more, answer what is in flight, close; ends when the connection has."""
+        if self not in self.endpoint.connections:
+            return
+        self._closed = asyncio.get_running_loop().create_future()
+        self._stopping = True
+        self._arrived.clear()
+        self._drop_long_polls()
+        self._flush()
+        await self._closed
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    # From arrived to begun.
+
+    def _advance(self) -> None:
+        """Begin what may begin, write what is ready, and read on only if nothing is left waiting."""
+        while self._arrived and self._may_begin():
+            request = self._arrived.popleft()
+            try:
+                self._begin(request)
+            except ProtocolError as flaw:
+                self._break(flaw)
+            if self._output_bytes >= self.endpoint.limits.unsent_bytes_max:
+                self._flush()
+        self._flush()
+        if self._flaw is not None and not self._arrived:
+            self._refuse(self._flaw)
+        self._read_on(not self._arrived and not self._writing_paused)
+
+    def _may_begin(self) -> bool:
+        if self._writing_paused or self._alone or len(self._begun) >= self.endpoint.limits.in_flight_max:
+            return False
+        if self._in_line:
+            return False
+        if self.endpoint.budget.spent:
+            api_key = int.from_bytes(self._arrived[0][:2], "big")
+            if not self.endpoint.registry.is_long_poll(api_key):
+                self._in_line = True
+                self.endpoint.budget.wait(self._turn)
+                return False
+        return True
+
+    def _turn(self) -> None:
+        """There is room on the node again."""
+        self._in_line = False
+        self._advance()
+
+    def _begin(self, request: bytearray) -> None:
+        endpoint, session = self.endpoint, self.session
+        header, body = parse_request(request, endpoint.registry.accepted)
+        api_key = header.request_api_key
+        if not session.authenticated and api_key not in _BEFORE_AUTHENTICATION:
+            raise ProtocolError(f"API key {api_key} before authentication")
+        endpoint.requests_total += 1
+        # An ApiVersions request of an unknown version has no body, and is answered as version 0.
+        version = 0 if body is None else header.request_api_version
+        context = Context(session, api_key, version, header.correlation_id, header.client_id or "", session.principal)
+        entry = endpoint.registry.entry(api_key)
+        try:
+            result = entry.handle(context, body)
+        except Exception as error:  # noqa: BLE001 - sorted out there, by kind
+            result = self._failed(context, error)
+        if result is None or isinstance(result, Message):
+            self._answer(context, entry, result)
+        else:
+            self._later(context, entry, result, len(request))
+        if session.authenticated:
+            self._reader.limit_bytes = endpoint.limits.request_bytes_max
+            endpoint.newcomers.pop(self, None)
+
+    def _answer(self, context: Context, entry: Entry, response: Answer) -> None:
+        """At once; behind those that are not ready yet."""
+        pieces = self._encoded(context, response)
+        if not self._begun:
+            self._put(pieces)
+            return
+        begun = _Begun(context, entry)
+        begun.answer, begun.done = pieces, True
+        self._begun.append(begun)
+
+    def _later(self, context: Context, entry: Entry, result: Awaitable[Answer], size: int) -> None:
+        begun = _Begun(context, entry)
+        self._begun.append(begun)
+        self._alone = not entry.pipelined
+        if not entry.long_poll:
+            begun.counted_bytes = size
+            self.endpoint.budget.take(size)
+        begun.task = asyncio.ensure_future(result)
+        begun.task.add_done_callback(lambda task: self._finished(begun, task))
+
+    def _finished(self, begun: _Begun, task: "asyncio.Future[Answer]") -> None:
+        begun.task = None
+        begun.done = True
+        if task.cancelled():
+            response: Answer = None
+            self._break(ProtocolError(f"API key {begun.context.api_key} was given up"))
+        else:
+            error = task.exception()
+            response = self._failed(begun.context, error) if isinstance(error, Exception) else task.result()
+        begun.answer = self._encoded(begun.context, response)
+        while self._begun and self._begun[0].done:
+            self._put(self._begun.popleft().answer)
+        if not begun.entry.pipelined:
+            self._alone = False
+        self._advance()
+        if begun.counted_bytes >= 0:
+            self.endpoint.budget.release(begun.counted_bytes)
+
+    def _failed(self, context: Context, error: Exception) -> Answer:
+        """What a handler raised, as an answer; the connection closes where there is none."""
+        if isinstance(error, Fault):
+            self.endpoint.on_fault(error)
+        elif not isinstance(error, ApiError):
+            logger.error("connection %s: API key %s failed", context.connection_id, context.api_key, exc_info=error)
+        response = error_response(context.api_key, context.api_version, error)
+        if response is None:
+            self._break(ProtocolError(f"API key {context.api_key} failed and has no answer for that: {error}"))
+        return response
+
+    def _encoded(self, context: Context, response: Answer) -> list[Buffer]:
+        if response is None or self._transport.is_closing():
+            return []
+        try:
+            pieces = encode_parts(response, context.api_version)
+        except (ApiError, InvalidMessage) as error:
+            logger.error("connection %s: an answer that cannot be written: %s", context.connection_id, error)
+            self._break(ProtocolError(f"no answer for API key {context.api_key}"))
+            return []
+        # Length and header in one go: `framing.frame` and `requests.response_parts` say the same at twice the cost.
+        head = _HEADS[response_header_version(context.api_key, context.api_version)]
+        pieces.insert(0, head.pack(head.size - LENGTH_BYTES + sum(map(len, pieces)), context.correlation_id))
+        return pieces
+
+    # Out, and the end.
+
+    def _put(self, pieces: list[Buffer]) -> None:
+        self._output += pieces
+        self._output_bytes += sum(map(len, pieces))
+
+    def _flush(self) -> None:
+        if self._output:
+            output, self._output, self._output_bytes = self._output, [], 0
+            if not self._transport.is_closing():
+                self._transport.write(b"".join(output))
+        if self._stopping and not self._begun and not self._transport.is_closing():
+            self._transport.close()
+
+    def _read_on(self, reading: bool) -> None:
+        if reading is not self._reading_paused or self._transport.is_closing():
+            return
+        self._reading_paused = not reading
+        if reading:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
+
+    def _break(self, flaw: ProtocolError) -> None:
+        """Nothing more begins; `_advance` closes the connection once it has written what is ready."""
+        self._flaw = flaw
+        self._arrived.clear()
+
+    def _refuse(self, flaw: ProtocolError) -> None:
+        """What was answered before the flaw still leaves; what is in flight is not waited for."""
+        if self._transport.is_closing():
+            return
+        logger.warning("connection %s: closed: %s", self.session.connection_id, flaw)
+        self._stopping = True
+        self._drop_long_polls()
+        self._transport.close()
+
+    def _drop_long_polls(self) -> None:
+        for begun in self._begun:
+            if begun.task is not None and begun.entry.long_poll:
+                begun.task.cancel()
+
+    def _new_session(self, peer: tuple[str, int] | None, local: tuple[str, int] | None) -> Session:
+        endpoint = self.endpoint
+        ends = "-".join(f"{end[0]}:{end[1]}" for end in (local, peer) if end)
+        return Session(
+            connection_id=f"{ends}-{next(endpoint.numbers)}",
+            listener_name=endpoint.name,
+            listener=endpoint.registry.listener,
+            security_protocol=endpoint.security_protocol,
+            client_address=self.ip,
+            registry=endpoint.registry,
+            services=endpoint.services,
+            authenticated=not endpoint.needs_authentication,
+        )

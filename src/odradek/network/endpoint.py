@@ -1,0 +1,55 @@
+"""What the connections of one listener have in common."""
+
+import itertools
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from odradek.api.context import Services
+from odradek.api.registry import Registry
+from odradek.common.failures import Fault
+from odradek.network.limits import ConnectionQuotas, Limits, RequestBudget
+
+if TYPE_CHECKING:
+    from odradek.network.connection import Connection
+
+logger = logging.getLogger("odradek.network")
+
+#: One read takes at most this much off a socket. All connections of a listener read into the same buffer: what is
+#: read is cut into frames before the next read, so that an idle connection holds no memory for reading.
+RECEIVE_BYTES = 256 * 1024
+
+
+def log_fault(fault: Fault) -> None:
+    logger.critical("fault: %s", fault)
+
+
+@dataclass(slots=True, eq=False)
+class Endpoint:
+    """A listener's name, what it serves, its limits, and its connections."""
+
+    name: str
+    registry: Registry
+    services: Services = field(default_factory=Services)
+    limits: Limits = field(default_factory=Limits)
+    quotas: ConnectionQuotas = field(default_factory=ConnectionQuotas)
+    budget: RequestBudget = field(default_factory=RequestBudget)
+    security_protocol: str = "PLAINTEXT"
+    #: Told of a broken invariant or disk that a handler met; the node decides what it takes down.
+    on_fault: Callable[[Fault], None] = log_fault
+    #: A clock that is right to a tick, and costs nothing to look at.
+    now_ms: int = 0
+    #: In the order of their opening.
+    connections: "dict[Connection, None]" = field(default_factory=dict)
+    #: Those that have not made a whole request yet.
+    newcomers: "dict[Connection, None]" = field(default_factory=dict)
+    numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+    receive_buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
+    requests_total: int = 0
+    #: Why connections were refused since the last tick: a flood of them is one line in the log.
+    refusals: list[str] = field(default_factory=list)
+
+    @property
+    def needs_authentication(self) -> bool:
+        return self.security_protocol.startswith("SASL")

@@ -1,0 +1,105 @@
+"""Addresses as people write them: listeners, voters, bootstrap servers."""
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple, TypeVar
+
+from odradek.common.ids import uuid_from_text
+
+#: All addresses of the machine; nobody can connect to it, so it is never told to others.
+NOT_ROUTABLE = "0.0.0.0"
+
+_Item = TypeVar("_Item", bound=Hashable)
+
+_MAX_PORT = 65_535
+_HOST = r"\[?([0-9a-zA-Z\-%._:]*)\]?"
+_LISTENER = re.compile(rf"(.*)://{_HOST}:(-?[0-9]+)", re.ASCII)
+_HOST_PORT = re.compile(rf"(?:[0-9a-zA-Z\-%._]*://)?{_HOST}:([0-9]+)", re.ASCII)
+
+
+class HostPort(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Listener(NamedTuple):
+    """An empty host is every address of the machine, and its own name where it is told to others. Port 0 is any free
+    one, known once it is bound."""
+
+    name: str
+    protocol: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.name}://{HostPort(self.host, self.port)}"
+
+
+class VoterAddress(NamedTuple):
+    """`directory_id` is None for static voters, who are known by their node alone."""
+
+    id: int
+    address: HostPort
+    directory_id: bytes | None = None
+
+
+class BadAddress(ValueError):
+    """The text says what is wrong with it; what would be right depends on where it stands."""
+
+
+def parse_host_port(text: str) -> HostPort:
+    found = _HOST_PORT.fullmatch(text)
+    if found is None:
+        has_port = re.search(r":[0-9]+$", text, re.ASCII) is not None
+        raise BadAddress(f'"{text}" is no address.' if has_port else f'"{text}" has no port.')
+    if not found[1] or found[1] == NOT_ROUTABLE:
+        raise BadAddress(f'"{text}" has no host.' if not found[1] else f'"{text}": nobody can connect to {found[1]}.')
+    return HostPort(found[1], _port(found[2], text))
+
+
+def parse_listener(text: str) -> tuple[str, HostPort]:
+    """Name, in capitals, and address."""
+    found = _LISTENER.fullmatch(text)
+    if found is None:
+        raise BadAddress(f'"{text}" is no listener.')
+    return found[1].upper(), HostPort(found[2], _port(found[3], text))
+
+
+def parse_voter(text: str) -> VoterAddress:
+    """`id@host:port`."""
+    voter_id, at, address = text.partition("@")
+    if not at or "@" in address:
+        raise BadAddress(f'"{text}" has no id.' if not at else f'"{text}" has more than one @.')
+    if not re.fullmatch(r"[0-9]+", voter_id, re.ASCII):
+        raise BadAddress(f'"{text}": "{voter_id}" is not the id of a node.')
+    try:
+        return VoterAddress(int(voter_id), parse_host_port(address))
+    except BadAddress as error:
+        raise BadAddress(str(error).replace(f'"{address}"', f'"{text}"')) from None
+
+
+def parse_initial_controller(text: str) -> VoterAddress:
+    """`id@host:port:directory`, the directory as a uuid."""
+    address, _, directory = text.strip().rpartition(":")
+    try:
+        directory_id = uuid_from_text(directory)
+    except ValueError:
+        raise BadAddress(f'"{text}" does not end in the id of a directory.') from None
+    voter = parse_voter(address)
+    return VoterAddress(voter.id, voter.address, directory_id)
+
+
+def repeated(items: Iterable[_Item]) -> list[_Item]:
+    """What is there more than once, in the order of its first place."""
+    return [item for item, count in Counter(items).items() if count > 1]
+
+
+def _port(text: str, whole: str) -> int:
+    port = int(text)
+    if not 0 <= port <= _MAX_PORT:
+        raise BadAddress(f'"{whole}": {port} is no port; ports end at {_MAX_PORT}.')
+    return port

@@ -1,0 +1,68 @@
+"""What the directories of a node say about themselves, and what is wrong with them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from odradek.common.failures import InputError
+from odradek.common.ids import uuid_to_text
+from odradek.common.ports import FileSystem
+from odradek.log.meta_properties import MetaProperties, read_meta_properties
+from odradek.server.addresses import repeated
+from odradek.server.bootstrap_file import feature_levels, read_bootstrap
+from odradek.server.config import ServerConfig
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryInfo:
+    path: str
+    meta: MetaProperties | None
+    #: That formatting asked for, by name; empty if nobody knows.
+    features: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StorageInfo:
+    directories: Sequence[DirectoryInfo]
+    problems: Sequence[str]
+
+
+def read_storage(files: FileSystem, config: ServerConfig) -> StorageInfo:
+    directories: list[DirectoryInfo] = []
+    problems: list[str] = []
+    for path in config.all_dirs:
+        try:
+            info = _read_directory(files, path)
+        except InputError as error:
+            problems.append(str(error))
+            continue
+        directories.append(info)
+        if info.meta is None:
+            problems.append(f"{path} is not formatted.")
+    problems += _disagreements(config, [info for info in directories if info.meta is not None])
+    return StorageInfo(directories, problems)
+
+
+def _read_directory(files: FileSystem, path: str) -> DirectoryInfo:
+    if not files.exists(path):
+        raise InputError(f"{path} does not exist.")
+    if not files.is_dir(path):
+        raise InputError(f"{path} is not a directory.")
+    meta = read_meta_properties(files, path)
+    records = read_bootstrap(files, path) or []
+    return DirectoryInfo(path, meta, feature_levels(records))
+
+
+def _disagreements(config: ServerConfig, formatted: Sequence[DirectoryInfo]) -> list[str]:
+    problems: list[str] = []
+    metas = {info.path: info.meta for info in formatted if info.meta is not None}
+    clusters = list(dict.fromkeys(meta.cluster_id for meta in metas.values() if meta.cluster_id is not None))
+    if len(clusters) > 1:
+        problems.append(f"The directories belong to different clusters: {', '.join(clusters)}.")
+    for path, meta in metas.items():
+        if meta.version == 0:
+            problems.append(f"{path} was formatted for a cluster with ZooKeeper, and process.roles says KRaft.")
+        if meta.node_id is not None and meta.node_id != config.node_id:
+            problems.append(f"{path} belongs to the node {meta.node_id}, and node.id is {config.node_id}.")
+    for directory_id in repeated(meta.directory_id for meta in metas.values() if meta.directory_id is not None):
+        problems.append(f"Two directories have the same directory.id, {uuid_to_text(directory_id)}.")
+    return problems

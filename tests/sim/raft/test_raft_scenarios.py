@@ -1,0 +1,22 @@
+"""Kafka's scenarios for its quorum, and a change of voters, with many seeds; safety is checked after every event."""
+
+import pytest
+
+from helpers.raft_sim import run_seeds, scaled
+from odradek.sim.raft_scenarios import SCENARIOS
+
+CHUNKS = 4
+SEEDS = 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenario(name: str, chunk: int) -> None:
+    count = scaled(SEEDS // CHUNKS)
+    run_seeds(name, chunk * count, count)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenario_once(name: str) -> None:
+    run_seeds(name, 12_345, 1)

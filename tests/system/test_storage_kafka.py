@@ -1,0 +1,84 @@
+"""Directories that we format and directories that Apache Kafka formats are the same."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import peers
+from helpers.kafka_node import kafka_node
+from helpers.storage import CLUSTER_ID, read_checkpoint, tree, write_config
+from odradek.cli.app import run
+
+pytestmark = [pytest.mark.peer, pytest.mark.slow]
+
+STORAGE_TOOL = "kafka.tools.StorageTool"
+DIRECTORIES = ("JEXY6aqzQY-32P5TStzaFg", "MvDxzVmcRsaTz33bUuRU6A")
+SCRAM = "SCRAM-SHA-512=[name=alice,password=secret,salt=MXp2b2swb2Fnd2N5NnRkMHV5,iterations=5000]"
+
+
+def neutral(value: Any) -> Any:
+    """Without what differs between any two runs: the time in a header."""
+    if isinstance(value, dict):
+        return {
+            key: 0 if key == "lastContainedLogTimestamp" and inner else neutral(inner) for key, inner in value.items()
+        }
+    return [neutral(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "options"),
+    [
+        (False, ["--release-version", "4.1", "--feature", "transaction.version=1", "--add-scram", SCRAM]),
+        (True, ["--initial-controllers", f"1@localhost:9093:{DIRECTORIES[0]},2@127.0.0.1:9094:{DIRECTORIES[1]}"]),
+    ],
+    ids=["static", "dynamic"],
+)
+def test_both_write_the_same_files(dynamic: bool, options: list[str], tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    our_config = write_config(tmp_path / "a", ours, dynamic=dynamic)
+    their_config = write_config(tmp_path / "b", theirs, dynamic=dynamic)
+    assert run(["storage", "format", "-t", CLUSTER_ID, "-c", str(our_config), *options]) == 0
+    peers.run_kafka_tool(STORAGE_TOOL, "format", "-t", CLUSTER_ID, "-c", str(their_config), *options)
+    our_files, their_files = tree(ours), tree(theirs)
+    assert list(our_files) == list(their_files)
+    for name, content in our_files.items():
+        if name.endswith(".checkpoint"):
+            assert neutral(read_checkpoint(ours / name)) == neutral(read_checkpoint(theirs / name))
+            assert len(content) == len(their_files[name])
+        else:
+            assert meta_lines(content) == meta_lines(their_files[name])
+
+
+def meta_lines(content: bytes) -> list[str]:
+    """Without the date; an id of a directory that was made up is as good as another."""
+    lines = content.decode().splitlines()
+    known = [line for line in lines if not line.startswith("#")]
+    made_up = re.compile(rf"directory\.id=(?!{DIRECTORIES[0]})[A-Za-z0-9_-]{{22}}")
+    return [made_up.sub("directory.id=?", line) for line in known]
+
+
+def test_each_shows_what_the_other_formatted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ours = write_config(tmp_path / "a", tmp_path / "ours", dynamic=True)
+    theirs = write_config(tmp_path / "b", tmp_path / "theirs", dynamic=True)
+    assert run(["storage", "format", "-t", CLUSTER_ID, "-c", str(ours), "--standalone"]) == 0
+    said = peers.run_kafka_tool(STORAGE_TOOL, "info", "-c", str(ours)).stdout
+    assert "Found log directories:" in said and f"cluster.id={CLUSTER_ID}" in said and "problem" not in said
+    peers.run_kafka_tool(STORAGE_TOOL, "format", "-t", CLUSTER_ID, "-c", str(theirs), "--standalone")
+    assert run(["storage", "info", "-c", str(theirs)]) == 0
+    assert capsys.readouterr().out.count(CLUSTER_ID) == 2
+
+
+def test_apache_kafka_starts_on_a_directory_that_we_formatted(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    config = write_config(tmp_path / "ours", data)
+    config.write_text(config.read_text().replace(f"{data}/one,{data}/two", str(data)))
+    assert run(["storage", "format", "-t", CLUSTER_ID, "-c", str(config)]) == 0
+    with kafka_node(data, tmp_path / "node") as node:
+        said = peers.run_kafka_tool(
+            "org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", node.bootstrap, "describe"
+        ).stdout
+        node.stop()
+    assert re.search(r"metadata\.version\s.*FinalizedVersionLevel: 4\.3-IV0", said)
+    assert re.search(r"transaction\.version\s.*FinalizedVersionLevel: 2", said)

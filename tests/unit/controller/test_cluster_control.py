@@ -1,0 +1,171 @@
+"""Brokers: registration, epochs, heartbeats, fencing, stopping."""
+
+from typing import Any
+
+import pytest
+
+from helpers.controller import Bench, directory_of, registration
+from odradek.controller.cluster_control import BrokerState
+from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from odradek.protocol.messages.broker_registration_request import Feature
+from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def state(bench: Bench, broker_id: int) -> BrokerState:
+    return bench.controller.controls.cluster.state(broker_id)
+
+
+def only_partition(bench: Bench) -> PartitionRegistration:
+    (topic,) = bench.controller.controls.replication.topics.values()
+    return topic.partitions[0]
+
+
+def test_the_life_of_a_broker(bench: Bench) -> None:
+    assert state(bench, 1) is BrokerState.OFFLINE
+    bench.add_broker(1, unfence=False)
+    bench.add_broker(2)
+    assert state(bench, 1) is BrokerState.FENCED
+    reply = bench.ask(bench.beat(1, current_metadata_offset=0))
+    assert reply.is_fenced and not reply.is_caught_up, "it has not read its own registration"
+    reply = bench.ask(bench.beat(1))
+    assert not reply.is_fenced and reply.is_caught_up
+    assert state(bench, 1) is BrokerState.ONLINE
+    bench.create("a", [[1, 2]])
+    reply = bench.ask(bench.beat(1, want_shut_down=True))
+    assert state(bench, 1) is BrokerState.STOPPING and not reply.should_shut_down
+    assert only_partition(bench).leader == 2 and only_partition(bench).isr == (2,)
+    assert not bench.ask(bench.beat(1, want_shut_down=True)).should_shut_down, "broker 2 has not read the change"
+    bench.ask(bench.beat(2))
+    assert bench.ask(bench.beat(1, want_shut_down=True)).should_shut_down
+    assert state(bench, 1) is BrokerState.FENCED
+
+
+def test_a_broker_without_leaderships_may_go_at_once(bench: Bench) -> None:
+    bench.add_broker(1)
+    assert bench.ask(bench.beat(1, want_shut_down=True)).should_shut_down
+
+
+def test_a_broker_that_stopped_cleanly_registers_again_at_once(bench: Bench) -> None:
+    epoch = bench.add_broker(1)
+    bench.ask(bench.beat(1, want_shut_down=True))
+    assert bench.ask(registration(1, incarnation=2, previous_broker_epoch=epoch)).broker_epoch > epoch
+
+
+def test_a_stale_epoch_is_refused(bench: Bench) -> None:
+    epoch = bench.add_broker(1)
+    for request in (
+        BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch - 1),
+        BrokerHeartbeatRequest(broker_id=7, broker_epoch=epoch),
+    ):
+        assert bench.refusal(request).code == ErrorCode.STALE_BROKER_EPOCH
+
+
+def test_the_epoch_is_kept_by_the_same_incarnation_and_grows_with_a_new_one(bench: Bench) -> None:
+    epoch = bench.add_broker(1)
+    assert bench.ask(registration(1)).broker_epoch == epoch
+    assert state(bench, 1) is BrokerState.ONLINE
+    refused = bench.refusal(registration(1, incarnation=2))
+    assert refused.code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    bench.tick(9_001)
+    assert state(bench, 1) is BrokerState.FENCED
+    assert bench.ask(registration(1, incarnation=2)).broker_epoch > epoch
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"cluster_id": "another"}, ErrorCode.INCONSISTENT_CLUSTER_ID),
+        ({"log_dirs": []}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [bytes(16)]}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [directory_of(1), directory_of(1)]}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [directory_of(2)]}, ErrorCode.INVALID_REGISTRATION),
+        ({"features": []}, ErrorCode.INVALID_REGISTRATION),
+        ({"is_migrating_zk_broker": True}, ErrorCode.BROKER_ID_NOT_REGISTERED),
+        (
+            {"features": [Feature(name="metadata.version", min_supported_version=7, max_supported_version=9)]},
+            ErrorCode.UNSUPPORTED_VERSION,
+        ),
+        (
+            {"features": [Feature(name="metadata.version", min_supported_version=7, max_supported_version=30)]},
+            ErrorCode.UNSUPPORTED_VERSION,
+        ),
+    ],
+)
+def test_registrations_that_are_refused(bench: Bench, fields: dict[str, Any], code: ErrorCode) -> None:
+    bench.add_broker(2)
+    assert ErrorCode(bench.refusal(registration(1, **fields)).code) is code
+
+
+def test_a_silent_broker_is_fenced_after_its_session(bench: Bench) -> None:
+    bench.add_broker(1)
+    bench.add_broker(2)
+    bench.create("a", [[1, 2]])
+    bench.clock.now_ms += 8_000
+    bench.ask(bench.beat(2))
+    records = bench.tick(1_000)
+    assert [type(r.message).__name__ for r in records[:2]] == [
+        "PartitionChangeRecord",
+        "BrokerRegistrationChangeRecord",
+    ]
+    assert state(bench, 1) is BrokerState.FENCED and state(bench, 2) is BrokerState.ONLINE
+    assert only_partition(bench).leader == 2
+
+
+def test_a_broken_connection_fences_after_a_short_grace(bench: Bench) -> None:
+    epoch = bench.add_broker(1)
+    bench.controller.connection_lost(1, epoch)
+    assert bench.controller.deadline_ms == bench.clock.now_ms + 300
+    bench.tick(299)
+    assert state(bench, 1) is BrokerState.ONLINE
+    bench.tick(1)
+    assert state(bench, 1) is BrokerState.FENCED
+
+
+def test_a_broker_that_connects_again_within_the_grace_stays(bench: Bench) -> None:
+    epoch = bench.add_broker(1)
+    bench.controller.connection_lost(1, epoch)
+    bench.clock.now_ms += 200
+    bench.ask(bench.beat(1))
+    bench.tick(8_000)
+    assert state(bench, 1) is BrokerState.ONLINE
+
+
+def test_a_dead_brokers_leaderships_are_one_batch_with_the_fencing_last(bench: Bench) -> None:
+    for broker_id in (1, 2, 3):
+        bench.add_broker(broker_id)
+    bench.create("a", [[1, 2, 3]] * 50)
+    bench.hold = True
+    bench.clock.now_ms += 5_000
+    for broker_id in (2, 3):
+        bench.controller.handle(bench.beat(broker_id))
+    bench.tick(4_000)
+    fencing = next(batch for batch in bench.held if len(batch.records) > 1)
+    names = [type(record.message).__name__ for record in fencing.records]
+    assert names == ["PartitionChangeRecord"] * 50 + ["BrokerRegistrationChangeRecord"]
+
+
+def test_an_offline_directory_takes_its_replicas_out(bench: Bench) -> None:
+    bench.add_broker(1, log_dirs=[directory_of(1, 0), directory_of(1, 1)])
+    bench.add_broker(2)
+    bench.create("a", [[1, 2]])
+    assert only_partition(bench).directories[0] == bytes(15) + b"\x01", "with two directories the broker chooses"
+    bench.ask(bench.beat(1, offline_log_dirs=[directory_of(1, 1)]))
+    assert only_partition(bench).leader == 1, "nothing lived there"
+    assert bench.controller.controls.cluster.brokers[1].directories == (directory_of(1, 0),)
+
+
+def test_unregistering(bench: Bench) -> None:
+    bench.add_broker(1)
+    bench.add_broker(2)
+    bench.create("a", [[1, 2]])
+    bench.ask(UnregisterBrokerRequest(broker_id=1))
+    assert state(bench, 1) is BrokerState.OFFLINE
+    assert only_partition(bench).leader == 2
+    assert bench.refusal(UnregisterBrokerRequest(broker_id=1)).code == ErrorCode.BROKER_ID_NOT_REGISTERED

@@ -1,0 +1,367 @@
+"""One connection: order, limits, failures."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from helpers.network import (
+    Gate,
+    Peer,
+    api_versions_bytes,
+    hasty,
+    listening,
+    peer,
+    request_bytes,
+    run,
+    unknown_api_versions_bytes,
+    until,
+)
+from odradek.api.registry import Api
+from odradek.common.failures import ApiError, Fault
+from odradek.network.limits import Limits, RequestBudget
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
+from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
+from odradek.protocol.messages.fetch_request import FetchRequest
+from odradek.protocol.messages.fetch_response import FetchResponse
+from odradek.protocol.messages.metadata_request import MetadataRequest
+from odradek.protocol.messages.metadata_response import MetadataResponse
+from odradek.protocol.messages.produce_request import ProduceRequest
+from odradek.protocol.messages.produce_response import ProduceResponse
+
+API_VERSIONS, METADATA, FETCH, PRODUCE = ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.FETCH, ApiKey.PRODUCE
+DESCRIBE_CLUSTER = ApiKey.DESCRIBE_CLUSTER
+
+
+def metadata_bytes(correlation_id: int = 1) -> bytes:
+    return request_bytes(MetadataRequest(), 12, correlation_id)
+
+
+def fetch_bytes(correlation_id: int = 1) -> bytes:
+    return request_bytes(FetchRequest(), 12, correlation_id)
+
+
+def produce_bytes(correlation_id: int = 1, acks: int = 1) -> bytes:
+    return request_bytes(ProduceRequest(acks=acks), 9, correlation_id)
+
+
+def metadata_gate() -> Gate:
+    return Gate(lambda request: MetadataResponse())
+
+
+async def answered(asking: Peer, correlation_id: int = 77) -> None:
+    asking.send(api_versions_bytes(correlation_id))
+    assert (await asking.response(API_VERSIONS, 4))[0] == correlation_id
+
+
+def test_requests_in_any_pieces_are_answered() -> None:
+    async def test() -> None:
+        async with listening() as listener, peer(listener.port) as asking:
+            sent = b"".join(api_versions_bytes(number) for number in range(3))
+            for position in range(0, len(sent), 7):
+                asking.send(sent[position : position + 7])
+                await asyncio.sleep(0)
+            assert [(await asking.response(API_VERSIONS, 4))[0] for _ in range(3)] == [0, 1, 2]
+
+    run(test())
+
+
+def test_an_unknown_version_of_api_versions_is_answered_in_version_0_and_the_connection_stays() -> None:
+    async def test() -> None:
+        async with listening() as listener, peer(listener.port) as asking:
+            asking.send(unknown_api_versions_bytes(5))
+            correlation_id, response = await asking.response(API_VERSIONS, 0)
+            assert (correlation_id, response.error_code) == (5, 35)  # type: ignore[attr-defined]
+            await answered(asking)
+
+    run(test())
+
+
+def test_a_connection_handles_one_request_after_the_other() -> None:
+    async def test() -> None:
+        gate = metadata_gate()
+        async with listening([Api(METADATA, gate)]) as listener, peer(listener.port) as asking:
+            asking.send(metadata_bytes(1) + metadata_bytes(2) + api_versions_bytes(3))
+            await until(lambda: bool(gate.waiting), "the first has begun")
+            async with peer(listener.port) as other:
+                await answered(other)
+            assert len(gate.waiting) == 1
+            gate.waiting[0].set_result(None)
+            assert (await asking.response(METADATA, 12))[0] == 1
+            await until(lambda: len(gate.waiting) == 2, "the second has begun")
+            gate.waiting[1].set_result(None)
+            assert (await asking.response(METADATA, 12))[0] == 2
+            assert (await asking.response(API_VERSIONS, 4))[0] == 3
+
+    run(test())
+
+
+def test_pipelined_requests_run_together_and_are_answered_in_order() -> None:
+    async def test() -> None:
+        gate = metadata_gate()
+        async with listening([Api(METADATA, gate, pipelined=True)]) as listener, peer(listener.port) as asking:
+            asking.send(b"".join(map(metadata_bytes, range(5))) + api_versions_bytes(5))
+            await until(lambda: len(gate.waiting) == 5, "all have begun")
+            for opened in reversed(gate.waiting):
+                opened.set_result(None)
+            assert [(await asking.response(METADATA, 12))[0] for _ in range(5)] == [0, 1, 2, 3, 4]
+            assert (await asking.response(API_VERSIONS, 4))[0] == 5
+
+    run(test())
+
+
+def test_in_flight_requests_are_bounded_and_the_rest_is_not_lost() -> None:
+    async def test() -> None:
+        gate = metadata_gate()
+        limits = Limits(in_flight_max=3)
+        apis = [Api(METADATA, gate, pipelined=True)]
+        async with listening(apis, limits=limits) as listener, peer(listener.port) as asking:
+            asking.send(b"".join(map(metadata_bytes, range(10))))
+            for done in range(10):
+                await until(lambda done=done: len(gate.waiting) > done, "it has begun")  # type: ignore[misc]
+                assert len(gate.waiting) <= done + 3
+                gate.waiting[done].set_result(None)
+                assert (await asking.response(METADATA, 12))[0] == done
+
+    run(test())
+
+
+def test_the_node_bounds_its_requests_but_not_those_that_wait_for_data() -> None:
+    async def test() -> None:
+        gate, poll = metadata_gate(), Gate(lambda request: FetchResponse())
+        budget = RequestBudget(requests_max=1)
+        apis = [Api(METADATA, gate), Api(FETCH, poll, long_poll=True)]
+        async with listening(apis, budget=budget) as listener:
+            async with peer(listener.port) as first, peer(listener.port) as second, peer(listener.port) as third:
+                third.send(fetch_bytes(1))
+                await until(lambda: bool(poll.waiting), "a long poll takes no place")
+                first.send(metadata_bytes(1))
+                await until(lambda: bool(gate.waiting), "the first has begun")
+                second.send(metadata_bytes(2))
+                await until(lambda: budget.waiting == 1, "the second waits for its turn")
+                poll.waiting[0].set_result(None)
+                await third.response(FETCH, 12)
+                third.send(fetch_bytes(2))
+                await until(lambda: len(poll.waiting) == 2, "a long poll begins although the budget is spent")
+                assert (len(gate.waiting), budget.requests) == (1, 1)
+                gate.waiting[0].set_result(None)
+                await until(lambda: len(gate.waiting) == 2, "it is the second one's turn")
+                gate.waiting[1].set_result(None)
+                assert (await second.response(METADATA, 12))[0] == 2
+            assert (budget.requests, budget.bytes) == (0, 0)
+
+    run(test())
+
+
+def test_the_node_bounds_the_bytes_of_its_requests() -> None:
+    async def test() -> None:
+        gate = metadata_gate()
+        budget = RequestBudget(bytes_max=1)
+        async with (
+            listening([Api(METADATA, gate)], budget=budget) as listener,
+            peer(listener.port) as first,
+            peer(listener.port) as second,
+        ):
+            first.send(metadata_bytes(1))
+            await until(lambda: bool(gate.waiting), "the first has begun")
+            second.send(metadata_bytes(2))
+            await until(lambda: budget.waiting == 1, "the second waits for its turn")
+            assert len(gate.waiting) == 1
+            gate.waiting[0].set_result(None)
+            await until(lambda: len(gate.waiting) == 2, "the second has begun")
+            gate.waiting[1].set_result(None)
+            await second.response(METADATA, 12)
+
+    run(test())
+
+
+def test_a_request_without_a_response_leaves_no_gap() -> None:
+    def produce(ctx: Any, request: ProduceRequest) -> ProduceResponse | None:
+        return ProduceResponse() if request.acks else None
+
+    async def test() -> None:
+        async with listening([Api(PRODUCE, produce)]) as listener, peer(listener.port) as asking:
+            asking.send(produce_bytes(1, acks=0) + produce_bytes(2, acks=1) + produce_bytes(3, acks=0))
+            assert (await asking.response(PRODUCE, 9))[0] == 2
+            await answered(asking)
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\xff\xff\xff\xff",
+        b"\x00\x00\x00\x00",
+        b"\x06\x40\x00\x01",
+        b"\x7f\xff\xff\xff",
+        b"\x00\x00\x00\x02\x00\x12",
+        request_bytes(MetadataRequest(), 12),
+        request_bytes(FetchRequest(), 12),
+        b"\x00\x00\x00\x0a\x00\x12\x00\x03\x00\x00\x00\x00\xff\xff",
+    ],
+    ids=["length -1", "length 0", "100 MiB and 1", "2 GiB", "short", "not served", "not served either", "cut off"],
+)
+def test_what_is_no_request_closes_the_connection_with_one_line(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        async with listening() as listener, peer(listener.port) as good:
+            async with peer(listener.port) as asking:
+                asking.send(api_versions_bytes(9) + sent)
+                assert (await asking.response(API_VERSIONS, 4))[0] == 9
+                assert await asking.closed() == b""
+            await answered(good)
+
+    with caplog.at_level(logging.WARNING, "odradek.network"):
+        run(test())
+    assert len(caplog.records) == 1 and "closed" in caplog.text
+
+
+def test_before_authentication_little_is_allowed(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        apis = [Api(METADATA, lambda ctx, request: MetadataResponse())]
+        async with listening(apis, security_protocol="SASL_PLAINTEXT") as listener:
+            async with peer(listener.port) as asking:
+                await answered(asking)
+                asking.send((512 * 1024 + 1).to_bytes(4, "big"))
+                await asking.closed()
+            async with peer(listener.port) as asking:
+                asking.send(metadata_bytes())
+                await asking.closed()
+
+    run(test())
+    assert "at most 524288" in caplog.text
+    assert "before authentication" in caplog.text
+
+
+def test_authentication_lifts_the_limits() -> None:
+    async def test() -> None:
+        async with listening() as listener, peer(listener.port) as asking:
+            await answered(asking)
+            (connection,) = listener.endpoint.connections
+            connection.session.authenticated = False
+            connection._reader.limit_bytes = 100
+            await answered(asking)
+            assert connection._reader.limit_bytes == 100
+            connection.session.authenticated = True
+            await answered(asking)
+            assert connection._reader.limit_bytes == Limits().request_bytes_max
+
+    run(test())
+
+
+def raising(error: Exception) -> Any:
+    def handle(ctx: Any, request: Any) -> None:
+        raise error
+
+    return handle
+
+
+def raising_later(error: Exception) -> Any:
+    async def handle(ctx: Any, request: Any) -> None:
+        await asyncio.sleep(0)
+        raise error
+
+    return handle
+
+
+@pytest.mark.parametrize("how", [raising, raising_later])
+@pytest.mark.parametrize(
+    ("error", "code"), [(ApiError("no", code=41), 41), (KeyError("bug"), -1), (Fault("the disk is gone"), -1)]
+)
+def test_what_a_handler_raises_is_answered(how: Any, error: Exception, code: int) -> None:
+    faults: list[Fault] = []
+
+    async def test() -> None:
+        async with (
+            listening([Api(DESCRIBE_CLUSTER, how(error))], on_fault=faults.append) as listener,
+            peer(listener.port) as asking,
+        ):
+            asking.send(request_bytes(DescribeClusterRequest(), 1))
+            _, response = await asking.response(DESCRIBE_CLUSTER, 1)
+            assert response.error_code == code  # type: ignore[attr-defined]
+            await answered(asking)
+
+    run(test())
+    assert faults == ([error] if isinstance(error, Fault) else [])
+
+
+@pytest.mark.parametrize("how", [raising, raising_later])
+def test_a_failure_that_the_response_cannot_say_closes_the_connection(how: Any) -> None:
+    async def test() -> None:
+        async with (
+            listening([Api(METADATA, how(ValueError("bug")))]) as listener,
+            peer(listener.port) as asking,
+        ):
+            asking.send(metadata_bytes())
+            assert await asking.closed() == b""
+
+    run(test())
+
+
+def test_an_answer_that_cannot_be_written_closes_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        wrong = DescribeClusterResponse(controller_id=2**40)
+        async with (
+            listening([Api(DESCRIBE_CLUSTER, lambda ctx, request: wrong)]) as listener,
+            peer(listener.port) as asking,
+        ):
+            asking.send(request_bytes(DescribeClusterRequest(), 1) * 100)
+            assert await asking.closed() == b""
+
+    run(test())
+    assert caplog.text.count("cannot be written") == 1
+
+
+def test_a_begun_request_ends_even_if_its_peer_goes_but_a_long_poll_is_dropped() -> None:
+    async def test() -> None:
+        gate, poll = metadata_gate(), Gate(lambda request: FetchResponse())
+        budget = RequestBudget()
+        apis = [Api(METADATA, gate), Api(FETCH, poll, long_poll=True)]
+        async with listening(apis, budget=budget) as listener:
+            async with peer(listener.port) as first, peer(listener.port) as second:
+                first.send(metadata_bytes())
+                second.send(fetch_bytes())
+                await until(lambda: bool(gate.waiting and poll.waiting), "both have begun")
+            await until(lambda: poll.cancelled == 1, "the long poll is dropped")
+            assert not listener.endpoint.connections
+            assert budget.requests == 1
+            gate.waiting[0].set_result(None)
+            await until(lambda: budget.requests == 0, "the other has ended")
+            assert gate.cancelled == 0
+
+    run(test())
+
+
+def test_who_does_not_read_is_not_read_from() -> None:
+    """A megabyte an answer: what is held for a peer that takes none is bounded, and others do not notice."""
+
+    async def test() -> None:
+        begun = 0
+        brokers = [DescribeClusterBroker(broker_id=number, host="x" * 10_000) for number in range(100)]
+        megabyte = DescribeClusterResponse(brokers=brokers)
+
+        def handle(ctx: Any, request: Any) -> DescribeClusterResponse:
+            nonlocal begun
+            begun += 1
+            return megabyte
+
+        limits = hasty(unsent_bytes_max=100_000, send_buffer_bytes=200_000)
+        async with (
+            listening([Api(DESCRIBE_CLUSTER, handle)], limits=limits) as listener,
+            peer(listener.port) as lazy,
+            peer(listener.port) as good,
+        ):
+            lazy.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            lazy.send(b"".join(request_bytes(DescribeClusterRequest(), 1, number) for number in range(1_000)))
+            await until(lambda: begun > 0, "the first has begun")
+            for _ in range(20):
+                await answered(good)
+            assert begun <= 10
+            lazy.writer.transport.resume_reading()  # type: ignore[attr-defined]
+            for number in range(begun + 2):
+                assert (await lazy.response(DESCRIBE_CLUSTER, 1))[0] == number
+            lazy.writer.transport.abort()
+
+    run(test())
