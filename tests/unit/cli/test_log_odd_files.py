@@ -174,9 +174,9 @@ def test_numbers_and_brackets_without_end_are_damage(
     (partition / name).write_text(content)
     assert run(["log", "verify", str(partition)]) == 1
     (line,) = wrong(capsys)
-    assert line.startswith(f"wrong: {partition}/{name}: ")
+    assert line.startswith(f"wrong: {partition}/{name}:")
     assert run(["log", "dump", str(partition)]) == 1
-    assert capsys.readouterr().err.startswith(f"odradek: {partition}/{name}: ")
+    assert capsys.readouterr().err.startswith(f"odradek: {partition}/{name}:")
 
 
 def test_an_unreadable_partition_does_not_spoil_the_others(
