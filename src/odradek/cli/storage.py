@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from odradek.cli.options import Settings, local_options
 from odradek.cli.errors import warn
+from odradek.cli.options import Settings, local_options
 from odradek.cli.output import print_json, print_table
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_to_text
