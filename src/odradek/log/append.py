@@ -196,9 +196,8 @@ def _write(
         segment = log.segments.active
         rolls_at = _rolls_at(log, segment, info, now_ms)
         base_offset, position = (segment.base_offset, segment.size) if rolls_at < 0 else (rolls_at, 0)
-        place = OffsetMetadata(info.first_offset, base_offset, position)
         producers = log.producers
-        appends, completed, duplicate = _decide(log, batches, place, origin, guard, transaction_version)
+        appends, completed, duplicate = _decide(log, batches, base_offset, position, origin, guard, transaction_version)
         if duplicate is not None:
             return info._replace(
                 first_offset=duplicate.first_offset,
@@ -258,17 +257,17 @@ _Decision = tuple[Sequence[ProducerAppend], Sequence[CompletedTxn], BatchMetadat
 def _decide(
     log: UnifiedLog,
     batches: Sequence[Batch],
-    start: OffsetMetadata,
+    segment_base_offset: int,
+    position: int,
     origin: AppendOrigin,
     guard: VerificationGuard,
     transaction_version: int,
 ) -> _Decision:
-    """What the batches, written from `start` on, will change about their producers; raises if one of them may not
-    write so."""
+    """What the batches, written from `position` of a segment on, will change about their producers; raises if one of
+    them may not write so."""
     producers = log.producers
     appends: dict[int, ProducerAppend] = {}
     completed: list[CompletedTxn] = []
-    position = start.position
     for batch in batches:
         producer_id = batch.producer_id
         if producer_id >= 0:
@@ -280,7 +279,7 @@ def _decide(
             if batch.attributes & TRANSACTIONAL_BIT:
                 if origin is not AppendOrigin.REPLICATION:
                     _check_transaction(log, batch, guard)
-                place = OffsetMetadata(batch.base_offset, start.segment_base_offset, position)
+                place = OffsetMetadata(batch.base_offset, segment_base_offset, position)
             append = appends.get(producer_id)
             if append is None:
                 append = appends[producer_id] = producers.prepare_update(producer_id, origin)
