@@ -99,7 +99,9 @@ def walk_chain(
         if epoch != span_epoch and epoch != UNDEFINED_EPOCH:
             if (is_known or epoch < span_epoch) and not contradicts(data, after, span_epoch, span_end):
                 return Chain(position, next_offset, f"leader epoch {epoch} at offset {base}, where it is {span_epoch}")
-            span_epoch, span_end, is_known = epoch, END_OF_OFFSETS, False  # the batches are believed from here on
+            if is_known:
+                span_end, is_known = END_OF_OFFSETS, False  # the batches are believed from here on
+            span_epoch = epoch
         position, next_offset = after, last + 1
     return Chain(position, next_offset, "")
 

@@ -5,10 +5,9 @@ depends on the reader: a follower sees the log end, a consumer the high watermar
 stable offset, along with the aborted transactions that touch the range.
 
 `fetch` reads the bytes. Damage on disk must not reach a reader, who would have to take it for what was written, and a
-follower would even copy it: so every whole batch is checked on the way out, its chain (lengths, offsets that ascend
-and stay within the log, epochs that never fall) and its CRC. The check costs about as much again as the read itself
-(see `bench/log_ops.py`); `check_on_read` turns it off. What it finds takes the replica offline, since the same bytes
-would be found again.
+follower would even copy it: so every whole batch is checked on the way out (`chain`): its CRC, its length, its offsets
+and epoch beside its neighbours'. The check costs two to three times the read itself (see `bench/log_ops.py`);
+`check_on_read` turns it off. What it finds takes the replica offline, since the same bytes would be found again.
 """
 
 from __future__ import annotations

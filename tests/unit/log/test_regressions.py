@@ -13,7 +13,7 @@ from odradek.log.cleaner import CleanerConfig, run_steps
 from odradek.log.cleaner_manager import CleanerManager
 from odradek.log.errors import OutOfOrderSequence, StaleRead
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import Isolation
+from odradek.log.views import CorruptLog, Isolation
 from odradek.records.errors import InvalidRecord, InvalidTimestamp
 from odradek.sim.disk import SimulatedDisk
 
@@ -50,6 +50,24 @@ def test_epochs_below_the_log_start_are_no_damage(recovery_point: int) -> None:
     again = restarted(rig, disk_of(rig).crash("none"), log_start_offset=2, recovery_point=recovery_point)
     assert (again.log_start_offset, again.log_end_offset) == (2, 10)
     assert again.latest_epoch == 9
+
+
+def test_epochs_below_the_log_start_do_not_hide_damage_above_it() -> None:
+    """The cache knows nothing of the first batches, but all about those from the log start on."""
+    rig = new_rig()
+    log = rig.load()
+    for epoch in range(10):
+        log.append_as_leader(batch(f"v{epoch}"), epoch)
+    log.update_high_watermark(10)
+    log.maybe_increment_log_start_offset(2)
+    log.flush(include_active=True)
+    place = log.read(6, 1).records
+    assert place is not None
+    file = rig.files.open(place.file.path)
+    file.write(place.position + 14, b"\x01")  # the leader epoch 6 becomes 262
+    file.sync()
+    with pytest.raises(CorruptLog, match="leader epoch 262 at offset 6"):
+        restarted(rig, disk_of(rig).crash("none"), log_start_offset=2, recovery_point=10)
 
 
 def test_what_recovery_cuts_does_not_come_back() -> None:
