@@ -29,7 +29,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "coordinator": ("records", "metadata", "protocol", "common"),
     "security": ("metadata", "protocol", "common"),
     "client": ("protocol", "records", "security", "common"),
-    "api": ("protocol", "security", "replica", "coordinator", "controller", "common"),
+    "api": ("protocol", "security", "replica", "coordinator", "controller", "metadata", "common"),
     "network": ("api", "security", "protocol", "common"),
     "server": _BELOW_SERVER,
     "testing": ("server", "client", "common"),

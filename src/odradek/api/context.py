@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from odradek.api.facades import Controller, Forwarder, Image, Quorum
+from odradek.metadata.image import EMPTY
 from odradek.protocol.api_keys import Listener
 from odradek.protocol.facts import Versions
 
@@ -36,6 +38,13 @@ class Services:
     """What the node offers to handlers. Facades are functions or objects of the domain; a handler adds no rules."""
 
     features: Callable[[], Features] = Features
+    #: None on a node that has no such part; see `facades`.
+    quorum: Quorum | None = None
+    controller: Controller | None = None
+    forwarder: Forwarder | None = None
+    image: Image = lambda: EMPTY
+    cluster_id: str = ""
+    node_id: int = -1
 
 
 @dataclass(slots=True)
@@ -56,6 +65,8 @@ class Session:
     #: What the client said of itself in ApiVersions; Kafka's word for silence.
     client_software_name: str = "unknown"
     client_software_version: str = "unknown"
+    #: Called once when the connection is gone, in order. A handler that ties something to the connection adds to it.
+    on_close: list[Callable[[], None]] = field(default_factory=list)
 
 
 class Context:

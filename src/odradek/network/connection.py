@@ -130,6 +130,8 @@ class Connection(asyncio.BufferedProtocol):
         self._arrived.clear()
         self._output.clear()
         self._drop_long_polls()
+        for tell in self.session.on_close:
+            tell()
         if self._closed is not None and not self._closed.done():
             self._closed.set_result(None)
 

@@ -1,0 +1,68 @@
+"""What handlers may ask of the node: one small interface per part of it.
+
+The parts themselves live above and below this room; the composition root hands them to handlers in `Services`. A
+handler that needs a part which this node does not have (a broker has no controller of its own) is not registered on
+its listeners.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from odradek.metadata.image import MetadataImage
+from odradek.protocol.message import Message
+
+
+class Node(NamedTuple):
+    """A node and where it can be reached."""
+
+    id: int
+    host: str
+    port: int
+
+
+class Quorum(Protocol):
+    """This node's replica of the metadata log."""
+
+    async def handle(self, request: Message, version: int, listener_name: str) -> Any:
+        """The response to a request of Raft's: Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch and FetchSnapshot of the
+        metadata log, DescribeQuorum, and the changes of voters."""
+        ...
+
+    @property
+    def leader_epoch(self) -> int: ...
+
+    def leader(self) -> Node | None:
+        """The active controller, as this node knows it."""
+        ...
+
+    def voters(self) -> list[Node]: ...
+
+
+class Controller(Protocol):
+    """The controller of this node, active or not."""
+
+    async def handle(self, request: Message, *, deadline_ms: int | None = None) -> Any:
+        """The response, once what was decided is durable. Raises ApiError: NOT_CONTROLLER where another one is active.
+
+        After `deadline_ms` of the monotonic clock nobody waits for it any more.
+        """
+        ...
+
+    def heartbeat_connection_lost(self, broker_id: int, broker_epoch: int) -> None: ...
+
+
+class Forwarder(Protocol):
+    """A broker's way to the active controller."""
+
+    async def forward(self, request: bytes, principal: str, client_address: str, timeout_ms: int) -> bytes:
+        """A whole request with its header goes in an Envelope; the response with its header comes back. Tried again
+        until there is an active controller that takes it. Raises ApiError."""
+        ...
+
+    async def send(self, request: Message, timeout_ms: int) -> Any:
+        """A request of this node's own, tried again likewise."""
+        ...
+
+
+#: The image of what is committed, as far as this node has read.
+Image = Callable[[], MetadataImage]
