@@ -1,0 +1,296 @@
+"""The metadata log on disk: Raft's `RaftLog` on a `UnifiedLog` (`__cluster_metadata-0`) and snapshot files beside it.
+
+What is durable when: appends and truncations after `flush`; a snapshot, and the log that starts at one, when the call
+returns. A snapshot is frozen, and a segment is begun, only after everything before it is flushed; segments are cut
+off one by one from the end. So what lies below the latest snapshot or in a sealed segment was synced once: opening
+the log treats damage there as the disk's fault, not as the end of an append that a crash cut off, and a gap between
+segments says which of them a crash has left over.
+
+The epoch that a leader begins is kept in memory until its first batch is appended: `last_epoch` is that of the last
+record.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from odradek.common.failures import check
+from odradek.common.ports import Buffer, FileSystem
+from odradek.log.offsets import AppendOrigin
+from odradek.log.unified_log import UnifiedLog
+from odradek.log.views import Isolation
+from odradek.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
+from odradek.raft.control_records import read_control_records
+from odradek.raft.log import RawSnapshot
+from odradek.raft.snapshots import snapshot_file_name
+from odradek.raft.values import OffsetAndEpoch
+from odradek.records.batch import Batch, read_batch, read_batches
+from odradek.records.errors import CorruptRecord, InvalidRecord
+from odradek.server.snapshot_file import SnapshotFile
+
+#: Nothing expires by itself: the log goes behind snapshots only.
+FOREVER = -1
+
+_MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataLogConfig:
+    """`metadata.log.segment.*` and `metadata.max.retention.*`, with Kafka's defaults."""
+
+    segment_bytes: int = 1024 * _MEGABYTE
+    segment_ms: int = 7 * 24 * 3_600_000
+    retention_bytes: int = 100 * _MEGABYTE
+    retention_ms: int = 7 * 24 * 3_600_000
+
+
+class MetadataLog:
+    """`open_metadata_log` makes one. Errors of the disk are `StorageFault`; nothing is answered after the first."""
+
+    def __init__(
+        self, files: FileSystem, log: UnifiedLog, snapshots: dict[OffsetAndEpoch, int], config: MetadataLogConfig
+    ) -> None:
+        self._files = files
+        self._log = log
+        #: With their sizes.
+        self._snapshots = snapshots
+        self._config = config
+        #: Begun by `initialize_leader_epoch`, and nothing of it is written yet.
+        self._leader_epoch = 0
+
+    def __repr__(self) -> str:
+        return f"MetadataLog({self.start_offset} <= {self.high_watermark} <= {self.end_offset} of {self.last_epoch})"
+
+    @property
+    def directory(self) -> str:
+        return self._log.directory
+
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """What opening had to put right, in words."""
+        return self._log.repairs
+
+    # -- offsets and epochs
+
+    @property
+    def start_offset(self) -> int:
+        return self._log.log_start_offset
+
+    @property
+    def end_offset(self) -> int:
+        return self._log.log_end_offset
+
+    @property
+    def last_epoch(self) -> int:
+        latest = self._log.latest_epoch
+        if latest is not None:
+            return latest
+        return max((found.epoch for found in self._snapshots if found.offset <= self.end_offset), default=0)
+
+    @property
+    def high_watermark(self) -> int:
+        return self._log.high_watermark
+
+    def update_high_watermark(self, offset: int) -> None:
+        check(offset <= self.end_offset, f"the high watermark {offset} is beyond the end {self.end_offset}")
+        self._log.update_high_watermark(offset)
+
+    def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
+        last_epoch = self.last_epoch
+        if epoch >= last_epoch:
+            known = self._leader_epoch if last_epoch < self._leader_epoch <= epoch else last_epoch
+            return OffsetAndEpoch(known, self.end_offset)
+        found = self._log.end_offset_for_epoch(epoch)
+        end = OffsetAndEpoch(epoch, self.start_offset) if found is None else OffsetAndEpoch(*found)
+        earliest = self.earliest_snapshot_id
+        if earliest is not None and end == OffsetAndEpoch(epoch, earliest.offset):
+            return earliest
+        return end
+
+    def initialize_leader_epoch(self, epoch: int) -> None:
+        self._leader_epoch = epoch
+
+    # -- records
+
+    def append_as_leader(self, batches: Buffer, epoch: int) -> None:
+        for batch in read_batches(batches):
+            self._roll_if_full(batch)
+            self._log.append_as_leader(batch.buffer, epoch, AppendOrigin.RAFT_LEADER)
+
+    def append_as_follower(self, batches: Buffer, epoch: int) -> None:
+        for batch in read_batches(batches):
+            batch.check()
+            if batch.leader_epoch > epoch:
+                return
+            if batch.base_offset != self.end_offset or batch.leader_epoch < self.last_epoch:
+                raise InvalidRecord(
+                    f"a batch at {batch.base_offset} of epoch {batch.leader_epoch} does not continue {self}"
+                )
+            self._roll_if_full(batch)
+            self._log.append_as_follower(batch.buffer, epoch)
+
+    def _roll_if_full(self, batch: Batch) -> None:
+        """Here and not in the log, which would begin a segment before the one before it is durable."""
+        config = self._log.config
+        with self._log.guard():
+            is_full = self._log.segments.active.should_roll(
+                batch.size_bytes,
+                batch.last_offset,
+                batch.max_timestamp,
+                now_ms=self._log.clock.wall_ms(),
+                segment_bytes=config.segment_bytes,
+                segment_ms=config.max_segment_ms,
+            )
+        if is_full:
+            self.flush()
+            self._log.roll()
+
+    def read(self, offset: int, max_bytes: int, *, committed: bool) -> Buffer:
+        isolation = Isolation.HIGH_WATERMARK if committed else Isolation.LOG_END
+        data = memoryview(self._log.fetch(self._log.read(offset, max_bytes, isolation)))
+        return data[: sum(batch.size_bytes for batch in read_batches(data))]
+
+    def truncate_to(self, offset: int) -> None:
+        check(offset >= self.high_watermark, f"{offset} is below the high watermark {self.high_watermark}")
+        for base_offset in reversed(self._log.segments.base_offsets):
+            if base_offset <= offset or base_offset == self.start_offset:
+                break
+            # Emptied for good before its name goes and the segment before it is cut: a crash in between leaves an empty
+            # segment behind a gap, never records.
+            self._log.truncate_to(base_offset)
+            self.flush()
+            self._log.truncate_to(base_offset - 1)
+            self._run_removals()
+            with self._log.guard():
+                self._files.sync_dir(self.directory)
+        self._log.truncate_to(offset)
+
+    def flush(self) -> None:
+        # The active segment in any case: a truncation leaves nothing below the end to sync, and must be durable too.
+        self._log.flush(include_active=True)
+
+    # -- snapshots
+
+    @property
+    def latest_snapshot_id(self) -> OffsetAndEpoch | None:
+        return max(self._snapshots, default=None)
+
+    @property
+    def earliest_snapshot_id(self) -> OffsetAndEpoch | None:
+        return min(self._snapshots, default=None)
+
+    def snapshot_size_bytes(self, snapshot_id: OffsetAndEpoch) -> int | None:
+        return self._snapshots.get(snapshot_id)
+
+    def read_snapshot(self, snapshot_id: OffsetAndEpoch, position: int, max_bytes: int) -> Buffer:
+        check(snapshot_id in self._snapshots, f"there is no snapshot {snapshot_id}")
+        with self._log.guard():
+            return self._files.map_file(self._snapshot_path(snapshot_id))[position : position + max_bytes]
+
+    def create_snapshot(self, snapshot_id: OffsetAndEpoch) -> RawSnapshot | None:
+        if snapshot_id in self._snapshots:
+            return None
+        self._log.check_online()
+        with self._log.guard():
+            return _GuardedSnapshot(self, SnapshotFile(self._files, self.directory, snapshot_id))
+
+    def on_snapshot_frozen(self, snapshot_id: OffsetAndEpoch, size_bytes: int) -> None:
+        self._snapshots[snapshot_id] = size_bytes
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Errors of the disk around a snapshot take the whole log offline."""
+        self._log.check_online()
+        with self._log.guard():
+            yield
+
+    def truncate_to_latest_snapshot(self) -> bool:
+        latest = self.latest_snapshot_id
+        if latest is None or latest <= OffsetAndEpoch(self.last_epoch, self.end_offset):
+            return False
+        self._log.truncate_fully_and_start_at(latest.offset)
+        self.flush()
+        self._run_removals()
+        self._remove_snapshots_before(latest)
+        self._leader_epoch = 0
+        return True
+
+    def delete_before_snapshot(self, snapshot_id: OffsetAndEpoch) -> bool:
+        if snapshot_id not in self._snapshots or snapshot_id.offset <= self.start_offset:
+            return False
+        self._log.maybe_increment_log_start_offset(snapshot_id.offset)
+        self._log.delete_old_segments()
+        self._run_removals()
+        self._remove_snapshots_before(snapshot_id)
+        return True
+
+    def clean(self, wall_ms: int) -> bool:
+        went = False
+        while len(self._snapshots) > 1 and self._is_over(wall_ms):
+            if not self.delete_before_snapshot(sorted(self._snapshots)[1]):
+                break
+            went = True
+        return went
+
+    def close(self) -> None:
+        self._log.close()
+
+    def _is_over(self, wall_ms: int) -> bool:
+        """Whether the earliest snapshot is too old, or all files together are too large."""
+        size_bytes = self._log.size_bytes + sum(self._snapshots.values())
+        if 0 <= self._config.retention_bytes < size_bytes:
+            return True
+        return 0 <= self._config.retention_ms < wall_ms - self._timestamp(min(self._snapshots))
+
+    def _timestamp(self, snapshot_id: OffsetAndEpoch) -> int:
+        """Of the last record that a snapshot covers, out of its header."""
+        header = read_batch(self.read_snapshot(snapshot_id, 0, self._snapshots[snapshot_id]), 0)
+        for record in read_control_records(header):
+            if isinstance(record.message, SnapshotHeaderRecord):
+                return record.message.last_contained_log_timestamp
+        raise CorruptRecord(f"the snapshot {snapshot_id} has no header")
+
+    def _run_removals(self) -> None:
+        """At once: nobody else holds ranges of this log's files."""
+        for removal in self._log.take_removals():
+            removal.run()
+
+    def _remove_snapshots_before(self, snapshot_id: OffsetAndEpoch) -> None:
+        with self._log.guard():
+            for old in [known for known in self._snapshots if known < snapshot_id]:
+                del self._snapshots[old]
+                self._files.remove(self._snapshot_path(old))
+            self._files.sync_dir(self.directory)
+
+    def _snapshot_path(self, snapshot_id: OffsetAndEpoch) -> str:
+        return f"{self.directory}/{snapshot_file_name(snapshot_id)}"
+
+
+class _GuardedSnapshot:
+    """A snapshot of this log that is being written; the log knows of it once it is frozen."""
+
+    def __init__(self, log: MetadataLog, file: SnapshotFile) -> None:
+        self._log = log
+        self._file = file
+
+    @property
+    def id(self) -> OffsetAndEpoch:
+        return self._file.id
+
+    @property
+    def size_bytes(self) -> int:
+        return self._file.size_bytes
+
+    def append(self, data: Buffer) -> None:
+        with self._log.guard():
+            self._file.append(data)
+
+    def freeze(self) -> None:
+        self._log.flush()
+        with self._log.guard():
+            self._file.freeze()
+        self._log.on_snapshot_frozen(self._file.id, self._file.size_bytes)
+
+    def close(self) -> None:
+        with self._log.guard():
+            self._file.close()

@@ -1,0 +1,124 @@
+"""Opening the metadata log: the log is loaded, the snapshots are found, and both are made to fit each other.
+
+A crash may have left: partial and deleted snapshots, which go; a snapshot beyond the end of the log, which a follower
+had received when it stopped, and from which the log starts then; segments before a gap, from a start at a snapshot
+that was half done, which go as well; an empty segment behind a gap, from a truncation. What may not be: a log that
+starts beyond 0, or behind a gap, without a snapshot for what came before. Its records are nowhere, so the node must
+not vote.
+"""
+
+from odradek.common.failures import Fault
+from odradek.common.ports import Clock, FileSystem
+from odradek.log.config import LogConfig
+from odradek.log.errors import storage_guard
+from odradek.log.loader import LogOptions, load_log
+from odradek.log.names import LOG_SUFFIX, parse_segment_file
+from odradek.log.unified_log import UnifiedLog
+from odradek.raft.config import MAX_BATCH_BYTES
+from odradek.raft.snapshots import (
+    DELETED_SUFFIX,
+    PARTIAL_SUFFIX,
+    parse_snapshot_file_name,
+    snapshot_file_name,
+)
+from odradek.raft.values import METADATA_PARTITION, METADATA_TOPIC, METADATA_TOPIC_ID, OffsetAndEpoch
+from odradek.server.raft_log import FOREVER, MetadataLog, MetadataLogConfig
+
+
+def open_metadata_log(
+    files: FileSystem, clock: Clock, log_dir: str, config: MetadataLogConfig | None = None
+) -> MetadataLog:
+    """The log of `log_dir`, made if it is not there. Raises `StorageFault`, `CorruptLog`, and `Fault` where log and
+    snapshots cannot belong together."""
+    config = config or MetadataLogConfig()
+    directory = f"{log_dir}/{METADATA_TOPIC}-{METADATA_PARTITION}"
+    with storage_guard(log_dir, directory):
+        snapshots = _find_snapshots(files, directory)
+        recovery_point = _recovery_point(files, directory, snapshots)
+    log = load_log(
+        files,
+        clock,
+        directory,
+        _log_config(config),
+        recovery_point=recovery_point,
+        topic_id=METADATA_TOPIC_ID,
+        options=LogOptions(verification_enabled=False),
+    )
+    opened = MetadataLog(files, log, snapshots, config)
+    if not opened.truncate_to_latest_snapshot():
+        _fit_start(log, snapshots)
+    with storage_guard(log_dir, directory):
+        _remove_old_snapshots(files, directory, snapshots, log.log_start_offset)
+    return opened
+
+
+def _log_config(config: MetadataLogConfig) -> LogConfig:
+    return LogConfig(
+        max_message_bytes=MAX_BATCH_BYTES,
+        segment_bytes=config.segment_bytes,
+        segment_ms=config.segment_ms,
+        retention_bytes=FOREVER,
+        retention_ms=FOREVER,
+    )
+
+
+def _find_snapshots(files: FileSystem, directory: str) -> dict[OffsetAndEpoch, int]:
+    """Whole ones, with their sizes; the others are removed."""
+    snapshots: dict[OffsetAndEpoch, int] = {}
+    for name in files.list_dir(directory) if files.is_dir(directory) else ():
+        path = f"{directory}/{name}"
+        snapshot_id = parse_snapshot_file_name(name)
+        if snapshot_id is not None:
+            snapshots[snapshot_id] = files.size(path)
+        elif name.endswith((PARTIAL_SUFFIX, DELETED_SUFFIX)):
+            files.remove(path)
+    return snapshots
+
+
+def _recovery_point(files: FileSystem, directory: str, snapshots: dict[OffsetAndEpoch, int]) -> int:
+    """Up to here everything was synced: to the latest snapshot, and to the last segment."""
+    names = files.list_dir(directory) if files.is_dir(directory) else ()
+    parsed = [parse_segment_file(name) for name in names]
+    segments = [
+        file.base_offset for file in parsed if file is not None and (file.kind, file.suffix) == (LOG_SUFFIX, "")
+    ]
+    return max([known.offset for known in snapshots] + segments, default=0)
+
+
+def _fit_start(log: UnifiedLog, snapshots: dict[OffsetAndEpoch, int]) -> None:
+    """Let the log start at 0, or at the first snapshot behind which nothing is missing."""
+    base_offset, end_before = _last_gap(log)
+    if base_offset == 0:
+        return
+    start = min((known.offset for known in snapshots if known.offset >= base_offset), default=None)
+    if start is not None:
+        log.update_high_watermark(start)
+        log.maybe_increment_log_start_offset(start)
+        log.delete_old_segments()
+    elif end_before is not None and base_offset == log.log_end_offset:
+        log.truncate_to(end_before)  # the end of a truncation that a crash has cut off
+        _fit_start(log, snapshots)
+    else:
+        raise Fault(f"{log.directory}: the records before {base_offset} are gone, and no snapshot has them")
+    for removal in log.take_removals():
+        removal.run()
+
+
+def _last_gap(log: UnifiedLog) -> tuple[int, int | None]:
+    """Where the last segments begin that lie end to end, and where the one before them ends, if there is one. Offsets
+    of this log have no gaps of their own."""
+    segments = list(log.segments)
+    with log.guard():
+        for before, segment in zip(reversed(segments[:-1]), reversed(segments), strict=False):
+            end_before = before.read_next_offset()
+            if end_before != segment.base_offset:
+                return segment.base_offset, end_before
+    return segments[0].base_offset, None
+
+
+def _remove_old_snapshots(
+    files: FileSystem, directory: str, snapshots: dict[OffsetAndEpoch, int], start_offset: int
+) -> None:
+    for old in [known for known in snapshots if known.offset < start_offset]:
+        del snapshots[old]
+        files.remove(f"{directory}/{snapshot_file_name(old)}")
