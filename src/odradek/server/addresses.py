@@ -1,29 +1,16 @@
-"""Addresses as people write them: listeners, voters, bootstrap servers."""
+"""Addresses with names or ids, as a node's file has them: listeners and voters."""
 
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple, TypeVar
 
+from odradek.common.addresses import HOST, BadAddress, HostPort, parse_host_port, parse_port
 from odradek.common.ids import uuid_from_text
-
-#: All addresses of the machine; nobody can connect to it, so it is never told to others.
-NOT_ROUTABLE = "0.0.0.0"
 
 _Item = TypeVar("_Item", bound=Hashable)
 
-_MAX_PORT = 65_535
-_HOST = r"\[?([0-9a-zA-Z\-%._:]*)\]?"
-_LISTENER = re.compile(rf"(.*)://{_HOST}:(-?[0-9]+)", re.ASCII)
-_HOST_PORT = re.compile(rf"(?:[0-9a-zA-Z\-%._]*://)?{_HOST}:([0-9]+)", re.ASCII)
-
-
-class HostPort(NamedTuple):
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+_LISTENER = re.compile(rf"(.*)://{HOST}:(-?[0-9]+)", re.ASCII)
 
 
 class Listener(NamedTuple):
@@ -47,26 +34,12 @@ class VoterAddress(NamedTuple):
     directory_id: bytes | None = None
 
 
-class BadAddress(ValueError):
-    """The text says what is wrong with it; what would be right depends on where it stands."""
-
-
-def parse_host_port(text: str) -> HostPort:
-    found = _HOST_PORT.fullmatch(text)
-    if found is None:
-        has_port = re.search(r":[0-9]+$", text, re.ASCII) is not None
-        raise BadAddress(f'"{text}" is no address.' if has_port else f'"{text}" has no port.')
-    if not found[1] or found[1] == NOT_ROUTABLE:
-        raise BadAddress(f'"{text}" has no host.' if not found[1] else f'"{text}": nobody can connect to {found[1]}.')
-    return HostPort(found[1], _port(found[2], text))
-
-
 def parse_listener(text: str) -> tuple[str, HostPort]:
     """Name, in capitals, and address."""
     found = _LISTENER.fullmatch(text)
     if found is None:
         raise BadAddress(f'"{text}" is no listener.')
-    return found[1].upper(), HostPort(found[2], _port(found[3], text))
+    return found[1].upper(), HostPort(found[2], parse_port(found[3], text))
 
 
 def parse_voter(text: str) -> VoterAddress:
@@ -96,10 +69,3 @@ def parse_initial_controller(text: str) -> VoterAddress:
 def repeated(items: Iterable[_Item]) -> list[_Item]:
     """What is there more than once, in the order of its first place."""
     return [item for item, count in Counter(items).items() if count > 1]
-
-
-def _port(text: str, whole: str) -> int:
-    port = int(text)
-    if not 0 <= port <= _MAX_PORT:
-        raise BadAddress(f'"{whole}": {port} is no port; ports end at {_MAX_PORT}.')
-    return port

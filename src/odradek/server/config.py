@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from odradek.common.addresses import BadAddress, HostPort, parse_host_port
 from odradek.common.ports import FileSystem
 from odradek.common.properties import read_properties
 from odradek.raft.config import QuorumConfig
-from odradek.server.addresses import BadAddress, HostPort, VoterAddress, parse_host_port, parse_voter, repeated
+from odradek.server.addresses import VoterAddress, parse_voter, repeated
 from odradek.server.listeners import Listeners, read_listeners
 from odradek.server.problems import Problems
 from odradek.server.relations import check_relations

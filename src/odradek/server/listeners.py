@@ -9,7 +9,8 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from odradek.server.addresses import NOT_ROUTABLE, BadAddress, HostPort, Listener, parse_listener, repeated
+from odradek.common.addresses import NOT_ROUTABLE, BadAddress, HostPort
+from odradek.server.addresses import Listener, parse_listener, repeated
 from odradek.server.problems import Problems
 from odradek.server.settings import Settings
 

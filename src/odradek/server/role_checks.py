@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from odradek.server.addresses import NOT_ROUTABLE, Listener, VoterAddress
+from odradek.common.addresses import NOT_ROUTABLE
+from odradek.server.addresses import Listener, VoterAddress
 from odradek.server.listeners import Listeners
 from odradek.server.problems import Problems
 from odradek.server.settings import Settings

@@ -10,6 +10,7 @@ Everything is checked before anything is written.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from odradek.common.addresses import BadAddress, HostPort
 from odradek.common.failures import InputError
 from odradek.common.ids import uuid_from_text, uuid_to_text
 from odradek.common.ports import FileSystem
@@ -28,7 +29,7 @@ from odradek.raft.values import (
     ReplicaKey,
 )
 from odradek.raft.voters import Voter, VoterSet
-from odradek.server.addresses import BadAddress, HostPort, VoterAddress, parse_initial_controller, repeated
+from odradek.server.addresses import VoterAddress, parse_initial_controller, repeated
 from odradek.server.bootstrap_file import write_bootstrap
 from odradek.server.config import ServerConfig
 from odradek.server.scram_credentials import parse_scram_argument

@@ -1,0 +1,56 @@
+"""Addresses as people write them: `host:port`, and several of them separated by commas."""
+
+import re
+from typing import NamedTuple
+
+from odradek.common.failures import InputError
+
+#: All addresses of the machine; nobody can connect to it, so it is never told to others.
+NOT_ROUTABLE = "0.0.0.0"
+
+#: With or without brackets, which only an address with colons needs.
+HOST = r"\[?([0-9a-zA-Z\-%._:]*)\]?"
+
+_MAX_PORT = 65_535
+_HOST_PORT = re.compile(rf"(?:[0-9a-zA-Z\-%._]*://)?{HOST}:([0-9]+)", re.ASCII)
+
+
+class HostPort(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class BadAddress(ValueError):
+    """The text says what is wrong with it; what would be right depends on where it stands."""
+
+
+def parse_host_port(text: str) -> HostPort:
+    found = _HOST_PORT.fullmatch(text)
+    if found is None:
+        has_port = re.search(r":[0-9]+$", text, re.ASCII) is not None
+        raise BadAddress(f'"{text}" is no address.' if has_port else f'"{text}" has no port.')
+    if not found[1] or found[1] == NOT_ROUTABLE:
+        raise BadAddress(f'"{text}" has no host.' if not found[1] else f'"{text}": nobody can connect to {found[1]}.')
+    return HostPort(found[1], parse_port(found[2], text))
+
+
+def parse_port(text: str, whole: str) -> int:
+    """`whole` is what the port stands in, for the message."""
+    port = int(text)
+    if not 0 <= port <= _MAX_PORT:
+        raise BadAddress(f'"{whole}": {port} is no port; ports end at {_MAX_PORT}.')
+    return port
+
+
+def parse_bootstrap(text: str, where: str) -> tuple[HostPort, ...]:
+    """`host:port[,host:port…]`. Raises InputError, which begins with `where` it stood."""
+    try:
+        addresses = [parse_host_port(part.strip()) for part in text.split(",") if part.strip()]
+    except BadAddress as error:
+        raise InputError(f"{where}: {error} Right would be host:port, or several separated by commas.") from None
+    if not addresses:
+        raise InputError(f"{where}: there is no address. Right would be host:port, or several separated by commas.")
+    return tuple(dict.fromkeys(addresses))
