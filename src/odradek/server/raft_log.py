@@ -8,14 +8,19 @@ segments says which of them a crash has left over.
 
 The epoch that a leader begins is kept in memory until its first batch is appended: `last_epoch` is that of the last
 record.
+
+When the disk fails, the call that met it raises a `Fault`, and so does every later one that would answer from the disk
+or write to it: after a failed write nobody knows what is there, so the node has to stop.
 """
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from odradek.common.failures import check
 from odradek.common.ports import Buffer, FileSystem
+from odradek.log.flush import FlushPlan
 from odradek.log.offsets import AppendOrigin
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.views import Isolation
@@ -24,9 +29,12 @@ from odradek.raft.control_records import read_control_records
 from odradek.raft.log import RawSnapshot
 from odradek.raft.snapshots import snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
-from odradek.records.batch import Batch, read_batch, read_batches
+from odradek.records.batch import OVERHEAD_BYTES, Batch, read_batch, read_batches, size_at
 from odradek.records.errors import CorruptRecord, InvalidRecord
+from odradek.server.settings import Settings
 from odradek.server.snapshot_file import SnapshotFile
+
+logger = logging.getLogger("odradek.metadata_log")
 
 #: Nothing expires by itself: the log goes behind snapshots only.
 FOREVER = -1
@@ -43,9 +51,18 @@ class MetadataLogConfig:
     retention_bytes: int = 100 * _MEGABYTE
     retention_ms: int = 7 * 24 * 3_600_000
 
+    @classmethod
+    def of(cls, settings: Settings) -> "MetadataLogConfig":
+        return cls(
+            segment_bytes=settings.whole("metadata.log.segment.bytes"),
+            segment_ms=settings.whole("metadata.log.segment.ms"),
+            retention_bytes=settings.whole("metadata.max.retention.bytes"),
+            retention_ms=settings.whole("metadata.max.retention.ms"),
+        )
+
 
 class MetadataLog:
-    """`open_metadata_log` makes one. Errors of the disk are `StorageFault`; nothing is answered after the first."""
+    """A `RaftLog`; `open_metadata_log` makes one. For one thread at a time, but for `FlushPlan.run`."""
 
     def __init__(
         self, files: FileSystem, log: UnifiedLog, snapshots: dict[OffsetAndEpoch, int], config: MetadataLogConfig
@@ -113,45 +130,76 @@ class MetadataLog:
     # -- records
 
     def append_as_leader(self, batches: Buffer, epoch: int) -> None:
-        for batch in read_batches(batches):
-            self._roll_if_full(batch)
-            self._log.append_as_leader(batch.buffer, epoch, AppendOrigin.RAFT_LEADER)
+        found = list(read_batches(batches))
+        expected = self.end_offset
+        for batch in found:
+            check(batch.base_offset == expected, f"a batch at {batch.base_offset} does not continue {self}")
+            expected = batch.next_offset
+        self._append(batches, found, lambda data: self._log.append_as_leader(data, epoch, AppendOrigin.RAFT_LEADER))
 
     def append_as_follower(self, batches: Buffer, epoch: int) -> None:
-        for batch in read_batches(batches):
-            batch.check()
-            if batch.leader_epoch > epoch:
-                return
-            if batch.base_offset != self.end_offset or batch.leader_epoch < self.last_epoch:
-                raise InvalidRecord(
-                    f"a batch at {batch.base_offset} of epoch {batch.leader_epoch} does not continue {self}"
-                )
-            self._roll_if_full(batch)
-            self._log.append_as_follower(batch.buffer, epoch)
+        sound: list[Batch] = []
+        try:
+            for batch in read_batches(batches):
+                batch.check()
+                if batch.leader_epoch > epoch:
+                    return
+                self._check_continues(batch, sound[-1] if sound else None)
+                sound.append(batch)
+        finally:
+            self._append(batches, sound, lambda data: self._log.append_as_follower(data, epoch))
 
-    def _roll_if_full(self, batch: Batch) -> None:
-        """Here and not in the log, which would begin a segment before the one before it is durable."""
-        config = self._log.config
-        with self._log.guard():
-            is_full = self._log.segments.active.should_roll(
-                batch.size_bytes,
-                batch.last_offset,
-                batch.max_timestamp,
-                now_ms=self._log.clock.wall_ms(),
-                segment_bytes=config.segment_bytes,
-                segment_ms=config.max_segment_ms,
+    def _check_continues(self, batch: Batch, before: Batch | None) -> None:
+        end_offset = self.end_offset if before is None else before.next_offset
+        last_epoch = self.last_epoch if before is None else before.leader_epoch
+        if batch.base_offset != end_offset or batch.leader_epoch < last_epoch:
+            raise InvalidRecord(
+                f"a batch at {batch.base_offset} of epoch {batch.leader_epoch} does not continue a log that ends at "
+                f"{end_offset} in epoch {last_epoch}"
             )
-        if is_full:
-            self.flush()
-            self._log.roll()
+        if batch.size_bytes > self._config.segment_bytes:
+            raise InvalidRecord(
+                f"a batch of {batch.size_bytes} bytes does not fit into a segment of {self._config.segment_bytes}"
+            )
+
+    def _append(self, data: Buffer, batches: Sequence[Batch], write: Callable[[Buffer], object]) -> None:
+        """In one write, unless a segment ends on the way. The log itself would begin the next one before the one before
+        it is durable."""
+        self.check_online()
+        if not batches:
+            return
+        size_bytes = sum(batch.size_bytes for batch in batches)
+        if self._has_room(size_bytes, batches[-1].last_offset, max(batch.max_timestamp for batch in batches)):
+            write(memoryview(data)[:size_bytes])
+            return
+        for batch in batches:
+            if not self._has_room(batch.size_bytes, batch.last_offset, batch.max_timestamp):
+                self.flush()
+                self._log.roll()
+            write(batch.buffer)
+
+    def _has_room(self, size_bytes: int, last_offset: int, max_timestamp: int) -> bool:
+        with self._log.guard():
+            return not self._log.segments.active.should_roll(
+                size_bytes,
+                last_offset,
+                max_timestamp,
+                now_ms=self._log.clock.wall_ms(),
+                segment_bytes=self._log.config.segment_bytes,
+                segment_ms=self._log.config.max_segment_ms,
+            )
 
     def read(self, offset: int, max_bytes: int, *, committed: bool) -> Buffer:
+        self.check_online()
         isolation = Isolation.HIGH_WATERMARK if committed else Isolation.LOG_END
         data = memoryview(self._log.fetch(self._log.read(offset, max_bytes, isolation)))
         return data[: sum(batch.size_bytes for batch in read_batches(data))]
 
     def truncate_to(self, offset: int) -> None:
+        self.check_online()
         check(offset >= self.high_watermark, f"{offset} is below the high watermark {self.high_watermark}")
+        if offset < self.end_offset:
+            logger.info("truncating %s to offset %d", self, offset)
         for base_offset in reversed(self._log.segments.base_offsets):
             if base_offset <= offset or base_offset == self.start_offset:
                 break
@@ -166,8 +214,22 @@ class MetadataLog:
         self._log.truncate_to(offset)
 
     def flush(self) -> None:
-        # The active segment in any case: a truncation leaves nothing below the end to sync, and must be durable too.
-        self._log.flush(include_active=True)
+        plan = self.plan_flush()
+        if plan is not None:
+            plan.run()
+            self.finish_flush(plan)
+
+    def plan_flush(self) -> FlushPlan | None:
+        """`flush` in steps: `plan.run()` may be in a worker thread, while the log is used. None: nothing to do.
+
+        The active segment is part of it in any case: a truncation leaves nothing below the end to sync, and must be
+        durable too."""
+        self.check_online()
+        return self._log.plan_flush(include_active=True)
+
+    def finish_flush(self, plan: FlushPlan) -> None:
+        self.check_online()
+        self._log.finish_flush(plan)
 
     # -- snapshots
 
@@ -184,30 +246,46 @@ class MetadataLog:
 
     def read_snapshot(self, snapshot_id: OffsetAndEpoch, position: int, max_bytes: int) -> Buffer:
         check(snapshot_id in self._snapshots, f"there is no snapshot {snapshot_id}")
-        with self._log.guard():
-            return self._files.map_file(self._snapshot_path(snapshot_id))[position : position + max_bytes]
+        with self.guard():
+            file = self._files.open(self._snapshot_path(snapshot_id), writable=False)
+            try:
+                return file.read(position, max_bytes)
+            finally:
+                file.close()
 
     def create_snapshot(self, snapshot_id: OffsetAndEpoch) -> RawSnapshot | None:
         if snapshot_id in self._snapshots:
             return None
-        self._log.check_online()
-        with self._log.guard():
+        with self.guard():
             return _GuardedSnapshot(self, SnapshotFile(self._files, self.directory, snapshot_id))
 
     def on_snapshot_frozen(self, snapshot_id: OffsetAndEpoch, size_bytes: int) -> None:
         self._snapshots[snapshot_id] = size_bytes
+        logger.info(
+            "wrote the snapshot that ends at offset %d of epoch %d (%d bytes)",
+            snapshot_id.offset,
+            snapshot_id.epoch,
+            size_bytes,
+        )
+
+    def check_online(self) -> None:
+        if self._log.fault is not None:
+            raise self._log.fault
+        self._log.check_online()
 
     @contextmanager
     def guard(self) -> Iterator[None]:
         """Errors of the disk around a snapshot take the whole log offline."""
-        self._log.check_online()
+        self.check_online()
         with self._log.guard():
             yield
 
     def truncate_to_latest_snapshot(self) -> bool:
+        self.check_online()
         latest = self.latest_snapshot_id
         if latest is None or latest <= OffsetAndEpoch(self.last_epoch, self.end_offset):
             return False
+        logger.info("%s is left behind: it starts anew at offset %d of epoch %d", self, latest.offset, latest.epoch)
         self._log.truncate_fully_and_start_at(latest.offset)
         self.flush()
         self._run_removals()
@@ -216,8 +294,11 @@ class MetadataLog:
         return True
 
     def delete_before_snapshot(self, snapshot_id: OffsetAndEpoch) -> bool:
-        if snapshot_id not in self._snapshots or snapshot_id.offset <= self.start_offset:
+        """Not beyond the high watermark: whether all before it is committed is not known again after a start."""
+        self.check_online()
+        if snapshot_id not in self._snapshots or not self.start_offset < snapshot_id.offset <= self.high_watermark:
             return False
+        logger.info("%s goes before its snapshot at offset %d", self, snapshot_id.offset)
         self._log.maybe_increment_log_start_offset(snapshot_id.offset)
         self._log.delete_old_segments()
         self._run_removals()
@@ -233,6 +314,9 @@ class MetadataLog:
         return went
 
     def close(self) -> None:
+        """Durable as a whole, unless the disk has failed."""
+        if self._log.fault is None and not self._log.is_closed:
+            self.flush()
         self._log.close()
 
     def _is_over(self, wall_ms: int) -> bool:
@@ -244,11 +328,15 @@ class MetadataLog:
 
     def _timestamp(self, snapshot_id: OffsetAndEpoch) -> int:
         """Of the last record that a snapshot covers, out of its header."""
-        header = read_batch(self.read_snapshot(snapshot_id, 0, self._snapshots[snapshot_id]), 0)
-        for record in read_control_records(header):
-            if isinstance(record.message, SnapshotHeaderRecord):
-                return record.message.last_contained_log_timestamp
-        raise CorruptRecord(f"the snapshot {snapshot_id} has no header")
+        with self._log.guard():
+            start = self.read_snapshot(snapshot_id, 0, OVERHEAD_BYTES)
+            if len(start) == OVERHEAD_BYTES:
+                header = read_batch(self.read_snapshot(snapshot_id, 0, size_at(start, 0)))
+                header.check()
+                for record in read_control_records(header):
+                    if isinstance(record.message, SnapshotHeaderRecord):
+                        return record.message.last_contained_log_timestamp
+            raise CorruptRecord(f"{self._snapshot_path(snapshot_id)} has no header")
 
     def _run_removals(self) -> None:
         """At once: nobody else holds ranges of this log's files."""

@@ -7,10 +7,12 @@ starts beyond 0, or behind a gap, without a snapshot for what came before. Its r
 not vote.
 """
 
+import logging
+
 from odradek.common.failures import Fault
 from odradek.common.ports import Clock, FileSystem
 from odradek.log.config import LogConfig
-from odradek.log.errors import storage_guard
+from odradek.log.errors import InconsistentTopicId, storage_guard
 from odradek.log.loader import LogOptions, load_log
 from odradek.log.names import LOG_SUFFIX, parse_segment_file
 from odradek.log.unified_log import UnifiedLog
@@ -24,6 +26,8 @@ from odradek.raft.snapshots import (
 from odradek.raft.values import METADATA_PARTITION, METADATA_TOPIC, METADATA_TOPIC_ID, OffsetAndEpoch
 from odradek.server.raft_log import FOREVER, MetadataLog, MetadataLogConfig
 
+logger = logging.getLogger("odradek.metadata_log")
+
 
 def open_metadata_log(
     files: FileSystem, clock: Clock, log_dir: str, config: MetadataLogConfig | None = None
@@ -35,21 +39,34 @@ def open_metadata_log(
     with storage_guard(log_dir, directory):
         snapshots = _find_snapshots(files, directory)
         recovery_point = _recovery_point(files, directory, snapshots)
-    log = load_log(
-        files,
-        clock,
-        directory,
-        _log_config(config),
-        recovery_point=recovery_point,
-        topic_id=METADATA_TOPIC_ID,
-        options=LogOptions(verification_enabled=False),
-    )
+    log = _load(files, clock, directory, config, recovery_point)
     opened = MetadataLog(files, log, snapshots, config)
     if not opened.truncate_to_latest_snapshot():
         _fit_start(log, snapshots)
     with storage_guard(log_dir, directory):
         _remove_old_snapshots(files, directory, snapshots, log.log_start_offset)
+    logger.info("opened %s: %s, snapshots at %s", directory, opened, [known.offset for known in sorted(snapshots)])
     return opened
+
+
+def _load(
+    files: FileSystem, clock: Clock, directory: str, config: MetadataLogConfig, recovery_point: int
+) -> UnifiedLog:
+    try:
+        log = load_log(
+            files,
+            clock,
+            directory,
+            _log_config(config),
+            recovery_point=recovery_point,
+            topic_id=METADATA_TOPIC_ID,
+            options=LogOptions(verification_enabled=False),
+        )
+    except InconsistentTopicId as error:
+        raise Fault(f"{directory} holds another topic: {error}") from error
+    for repair in log.repairs:
+        logger.warning("repaired %s: %s", directory, repair)
+    return log
 
 
 def _log_config(config: MetadataLogConfig) -> LogConfig:
