@@ -1,0 +1,125 @@
+"""What the controllers of a cluster say about their quorum, over the wire: who leads, in which epoch, how far each is.
+
+`Quorum` keeps one channel to each controller. Only a leader describes the quorum, so the one that answers is it; of
+two that do, one was paused or cut off, and the higher epoch counts.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, TypeVar
+
+from helpers.nodes import HOST, Cluster, Node
+from odradek.client.channel import Channel, ChannelConfig
+from odradek.common.failures import ApiError
+from odradek.protocol.message import Message
+from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
+from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse
+
+#: A JVM starts in 3 s and an election takes 2; a machine that is busy gets many times that.
+WAIT_TIMEOUT_S = 90
+
+_ANSWER_TIMEOUT_MS = 2_000
+_PAUSE_S = 0.02
+
+#: Tests look for a node that comes back as soon as it is there.
+CHANNEL_CONFIG = ChannelConfig(client_id="test", reconnect_backoff_ms=20, reconnect_backoff_max_ms=40)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumView:
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int
+    #: Log end offset by node, -1 while the leader does not know it.
+    voters: Mapping[int, int]
+    observers: Mapping[int, int]
+
+
+class Quorum:
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._channels: dict[int, Channel] = {}
+
+    async def __aenter__(self) -> "Quorum":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for channel in self._channels.values():
+            await channel.close()
+
+    async def ask(self, node: Node, request: Message) -> Any:
+        """The node's answer, None if there is none."""
+        channel = self._channels.get(node.id)
+        if channel is None:
+            channel = self._channels[node.id] = Channel(HOST, node.controller_port, CHANNEL_CONFIG)
+        try:
+            return await channel.send(request, _ANSWER_TIMEOUT_MS)
+        except ApiError:
+            return None
+
+    async def view(self) -> QuorumView | None:
+        """As the leader sees it, if there is one now."""
+        answers = [await self.ask(node, _describe_request()) for node in self.cluster.running_controllers()]
+        views = [view for answer in answers if (view := _read(answer)) is not None]
+        return max(views, key=lambda view: view.leader_epoch, default=None)
+
+    async def leader(self, *, above_epoch: int = -1) -> QuorumView:
+        """Waits for a leader of an epoch above this one."""
+
+        async def elected() -> QuorumView | None:
+            view = await self.view()
+            return view if view is not None and view.leader_epoch > above_epoch else None
+
+        return await self.wait(elected, f"there is a leader of an epoch above {above_epoch}")
+
+    async def caught_up(self, *node_ids: int) -> QuorumView:
+        """Waits until these, or all running controllers, have everything that is committed when they are asked."""
+        wanted = node_ids or tuple(node.id for node in self.cluster.running_controllers())
+        begin = (await self.leader()).high_watermark
+
+        async def all_there() -> QuorumView | None:
+            view = await self.view()
+            if view is None or view.high_watermark < begin:
+                return None
+            ends = {**view.voters, **view.observers}
+            return view if all(ends.get(node_id, -1) >= begin for node_id in wanted) else None
+
+        return await self.wait(all_there, f"nodes {wanted} have everything up to offset {begin}")
+
+    async def wait(self, probe: Callable[[], Awaitable[T | None]], what: str, timeout_s: float = WAIT_TIMEOUT_S) -> T:
+        """The first answer of `probe` that is not None."""
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + timeout_s
+        while True:
+            self.cluster.check_alive()
+            found = await probe()
+            if found is not None:
+                return found
+            assert loop.time() < deadline_s, f"waited {timeout_s} s in vain until {what}; last: {await self.view()}"
+            await asyncio.sleep(_PAUSE_S)
+
+
+def _describe_request() -> DescribeQuorumRequest:
+    partition = PartitionData(partition_index=0)
+    return DescribeQuorumRequest(topics=[TopicData(topic_name="__cluster_metadata", partitions=[partition])])
+
+
+def _read(answer: DescribeQuorumResponse | None) -> QuorumView | None:
+    if answer is None or answer.error_code or not answer.topics:
+        return None
+    partition = answer.topics[0].partitions[0]
+    if partition.error_code:
+        return None
+    return QuorumView(
+        partition.leader_id,
+        partition.leader_epoch,
+        partition.high_watermark,
+        {voter.replica_id: voter.log_end_offset for voter in partition.current_voters},
+        {observer.replica_id: observer.log_end_offset for observer in partition.observers},
+    )
