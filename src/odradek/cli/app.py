@@ -23,6 +23,7 @@ from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
 SUBCOMMANDS = (
     Subcommand("log", "odradek.cli.log", "Show and check the files of a data directory."),
     Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, all their names, decode, encode."),
+    Subcommand("server", "odradek.cli.server", "Run a node."),
     Subcommand("storage", "odradek.cli.storage", "Format the directories of a node, and look at them."),
 )
 

@@ -9,7 +9,7 @@ import errno
 import socket
 import ssl
 
-from odradek.common.failures import InputError
+from odradek.common.failures import InputError, check
 from odradek.network.connection import Connection
 from odradek.network.endpoint import Endpoint, logger
 
@@ -41,7 +41,12 @@ class Listener:
         self._idle_look_ms = 0
 
     async def start(self) -> None:
-        """Bind and accept. InputError says what is wrong with the address."""
+        """Bind and accept."""
+        await self.bind()
+        await self.serve()
+
+    async def bind(self) -> None:
+        """Take the port; who connects is refused until `serve`. InputError says what is wrong with the address."""
         loop = asyncio.get_running_loop()
         endpoint = self.endpoint
         endpoint.now_ms = int(loop.time() * 1000)
@@ -57,10 +62,18 @@ class Listener:
             )
             for bound in self._server.sockets:
                 self._size_buffers(bound)
-            await self._server.start_serving()
         except OSError as error:
             raise InputError(self._explained(error)) from None
         self.port = int(self._server.sockets[0].getsockname()[1])
+
+    async def serve(self) -> None:
+        check(self._server is not None, "a listener is bound before it serves")
+        assert self._server is not None
+        loop = asyncio.get_running_loop()
+        try:
+            await self._server.start_serving()
+        except OSError as error:
+            raise InputError(self._explained(error)) from None
         self._tick(loop)
 
     async def stop(self, timeout_ms: int = 10_000) -> None:

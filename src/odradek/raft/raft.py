@@ -146,6 +146,12 @@ class Raft:
         return self._core.log.end_offset
 
     @property
+    def next_append_offset(self) -> int:
+        """What the next record that this replica appends will have, behind all that waits to be written."""
+        state = self.state
+        return state.accumulator.next_offset if isinstance(state, Leader) else self._core.log.end_offset
+
+    @property
     def latest_snapshot_id(self) -> OffsetAndEpoch | None:
         return self._core.log.latest_snapshot_id
 

@@ -1,0 +1,61 @@
+"""`odradek server start FILE`: one node in the foreground.
+
+SIGTERM and Ctrl-C stop it in a controlled way: a broker's leaderships move away, a leader of the quorum hands over. A
+second one stops it at once. Log lines go to standard error.
+"""
+
+import asyncio
+import signal
+
+import click
+
+from odradek.cli.errors import warn
+from odradek.cli.options import Settings, local_options
+from odradek.cli.server_log import log_to_stderr
+from odradek.common.files import OsFileSystem
+from odradek.network.loop import run
+from odradek.server.config import ServerConfig, load_server_config
+from odradek.server.node import Node
+
+
+@click.group()
+@local_options
+def server() -> None:
+    """Run a node."""
+
+
+@server.command("start")
+@click.argument("path", metavar="FILE")
+@click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Counts more than the file.")
+@local_options
+@click.pass_obj
+def start_command(settings: Settings, path: str, overrides: tuple[str, ...]) -> None:
+    """Run the node that FILE (Kafka's server.properties) describes, until it is told to stop."""
+    config = load_server_config(OsFileSystem(), path, overrides)
+    for warning in config.warnings:
+        warn(warning)
+    log_to_stderr(config.node_id, verbose=settings.verbose)
+    run(_serve(config))
+
+
+async def _serve(config: ServerConfig) -> None:
+    node = Node(config)
+    loop = asyncio.get_running_loop()
+    starting = asyncio.ensure_future(node.start())
+
+    def stop() -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)  # the next one ends the process
+        starting.cancel()
+        node.request_stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    try:
+        await starting
+    except asyncio.CancelledError:
+        return  # stopped before it was up; it has cleaned up after itself
+    try:
+        await node.wait()
+    finally:
+        await node.stop()

@@ -1,0 +1,62 @@
+"""From the committed log to the node's image, on a node that decides nothing: a broker.
+
+Records are decoded here. One that this node cannot read was written by a newer cluster, and what it means is not
+known: the node must not go on as if it had understood, so that is a Fault.
+"""
+
+from collections.abc import Iterator
+
+from odradek.common.failures import Fault, ProtocolError
+from odradek.metadata.image import MetadataProvenance
+from odradek.metadata.loader import MetadataBatch, MetadataLoader
+from odradek.metadata.publisher import LeaderAndEpoch
+from odradek.metadata.record_serde import MetadataRecord, decode_record
+from odradek.raft import values
+from odradek.raft.effects import CommittedBatch, LoadSnapshot
+from odradek.raft.raft import Raft
+
+
+class MetadataFollower:
+    """A `raft_driver.StateMachine`."""
+
+    def __init__(self, raft: Raft, loader: MetadataLoader) -> None:
+        self._raft = raft
+        self._loader = loader
+
+    def committed(self, batches: tuple[CommittedBatch, ...]) -> None:
+        self._loader.load_batches(metadata_batches(batches), self._raft.high_watermark)
+
+    def load_snapshot(self, load: LoadSnapshot) -> None:
+        if not load.is_bootstrap:
+            self._loader.load_snapshot(*snapshot_of(self._raft, load.id), self._raft.high_watermark)
+
+    def leader_changed(self, leader: values.LeaderAndEpoch) -> None:
+        self._loader.controller_changed(LeaderAndEpoch(*leader))
+
+
+def metadata_batches(batches: tuple[CommittedBatch, ...]) -> list[MetadataBatch]:
+    return [
+        MetadataBatch(
+            batch.base_offset, batch.last_offset, batch.epoch, batch.append_time_ms, batch.size_bytes, _records(batch)
+        )
+        for batch in batches
+    ]
+
+
+def snapshot_of(raft: Raft, snapshot_id: values.OffsetAndEpoch) -> tuple[MetadataProvenance, Iterator[MetadataRecord]]:
+    """Where it ends, and its records in turn."""
+    batches = list(raft.read_snapshot(snapshot_id))
+    # When it was written: near enough to when its last record was, and nothing but the age of snapshots rests on it.
+    time_ms = batches[0].append_time_ms if batches else -1
+    provenance = MetadataProvenance(snapshot_id.offset - 1, snapshot_id.epoch, time_ms)
+    return provenance, (record for batch in batches for record in _records(batch))
+
+
+def _records(batch: CommittedBatch) -> list[MetadataRecord]:
+    """A leader gets back what it gave; everybody else decodes."""
+    if batch.objects is not None:
+        return list(batch.objects)  # type: ignore[arg-type]
+    try:
+        return [decode_record(value) for value in batch.values]
+    except ProtocolError as error:
+        raise Fault(f"the metadata log at offset {batch.base_offset} cannot be understood: {error}") from error

@@ -1,0 +1,97 @@
+"""The listeners of a node: those of its controller and those of its broker, with limits from its configuration."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from odradek.api.context import Services
+from odradek.api.registry import Registry
+from odradek.common.failures import Fault, InputError
+from odradek.network.endpoint import Endpoint
+from odradek.network.limits import ConnectionQuotas, Limits, RequestBudget
+from odradek.network.listener import Listener
+from odradek.protocol import api_keys
+from odradek.server import addresses
+from odradek.server.config import ServerConfig
+
+_SERVED_PROTOCOLS = ("PLAINTEXT",)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeListeners:
+    for_controllers: tuple[Listener, ...]
+    for_clients: tuple[Listener, ...]
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """By name, once they are bound."""
+        return {listener.endpoint.name: listener.port for listener in (*self.for_controllers, *self.for_clients)}
+
+    async def bind(self) -> None:
+        for listener in (*self.for_controllers, *self.for_clients):
+            await listener.bind()
+
+
+def build_listeners(config: ServerConfig, services: Services, on_fault: Callable[[Fault], None]) -> NodeListeners:
+    """Each role has a registry and a budget of requests of its own; connections are counted over all of them."""
+    quotas = _quotas(config)
+
+    def build(listeners: Iterable[addresses.Listener], kind: api_keys.Listener) -> tuple[Listener, ...]:
+        registry, budget = Registry(kind), _budget(config)
+        return tuple(
+            Listener(
+                Endpoint(
+                    listener.name,
+                    registry,
+                    services,
+                    _limits(config),
+                    quotas,
+                    budget,
+                    _served_protocol(listener),
+                    on_fault=on_fault,
+                ),
+                listener.host,
+                listener.port,
+                backlog=config.settings.whole("socket.listen.backlog.size"),
+            )
+            for listener in listeners
+        )
+
+    return NodeListeners(
+        build(config.listeners.for_controllers, api_keys.Listener.CONTROLLER),
+        build(config.listeners.for_clients, api_keys.Listener.BROKER) if config.is_broker else (),
+    )
+
+
+def _served_protocol(listener: addresses.Listener) -> str:
+    if listener.protocol not in _SERVED_PROTOCOLS:
+        raise InputError(
+            f"listeners: {listener}: {listener.protocol} is not served yet. "
+            f"Map {listener.name} to {' or '.join(_SERVED_PROTOCOLS)} in listener.security.protocol.map."
+        )
+    return listener.protocol
+
+
+def _limits(config: ServerConfig) -> Limits:
+    whole = config.settings.whole
+    return Limits(
+        request_bytes_max=whole("socket.request.max.bytes"),
+        unauthenticated_request_bytes_max=whole("sasl.server.max.receive.size"),
+        idle_ms_max=whole("connections.max.idle.ms"),
+        receive_buffer_bytes=whole("socket.receive.buffer.bytes"),
+        send_buffer_bytes=whole("socket.send.buffer.bytes"),
+    )
+
+
+def _quotas(config: ServerConfig) -> ConnectionQuotas:
+    overrides = [entry.rpartition(":") for entry in config.settings.items("max.connections.per.ip.overrides") if entry]
+    return ConnectionQuotas(
+        config.settings.whole("max.connections"),
+        config.settings.whole("max.connections.per.ip"),
+        {host: int(limit) for host, _, limit in overrides},
+    )
+
+
+def _budget(config: ServerConfig) -> RequestBudget:
+    return RequestBudget(
+        config.settings.whole("queued.max.requests"), config.settings.whole("queued.max.request.bytes")
+    )
