@@ -9,7 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from odradek.api.facades import Controller, Forwarder, Image, Quorum
+from odradek.api.facades import Controller, Forwarder, Image, Quorum, TopicCreator
+from odradek.common.failures import check
+from odradek.common.ports import Clock
+from odradek.common.system import SystemClock
 from odradek.metadata.image import EMPTY
 from odradek.protocol.api_keys import Listener
 from odradek.protocol.facts import Versions
@@ -42,9 +45,16 @@ class Services:
     quorum: Quorum | None = None
     controller: Controller | None = None
     forwarder: Forwarder | None = None
+    #: None also where `auto.create.topics.enable` is false.
+    topic_creator: TopicCreator | None = None
     image: Image = lambda: EMPTY
     cluster_id: str = ""
     node_id: int = -1
+    #: The node's file, as text.
+    static_configs: Mapping[str, str] = field(default_factory=dict)
+    clock: Clock = field(default_factory=SystemClock)
+    #: By broker: the connection that its latest heartbeat came on.
+    heartbeat_connections: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -87,6 +97,24 @@ class Context:
     @property
     def services(self) -> Services:
         return self.session.services
+
+    @property
+    def quorum(self) -> Quorum:
+        found = self.session.services.quorum
+        check(found is not None, "a request for the quorum on a node that has no part in it")
+        assert found is not None
+        return found
+
+    @property
+    def controller(self) -> Controller:
+        found = self.session.services.controller
+        check(found is not None, "a request for the controller on a node that has none")
+        assert found is not None
+        return found
+
+    def deadline_ms(self, timeout_ms: int) -> int:
+        """When the asker of this request has waited for so long, by the monotonic clock."""
+        return self.session.services.clock.monotonic_ms() + timeout_ms
 
     @property
     def registry(self) -> "Registry":

@@ -5,10 +5,11 @@ handler that needs a part which this node does not have (a broker has no control
 its listeners.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from odradek.metadata.image import MetadataImage
+from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
 
 
@@ -61,6 +62,19 @@ class Forwarder(Protocol):
 
     async def send(self, request: Message, timeout_ms: int) -> Any:
         """A request of this node's own, tried again likewise."""
+        ...
+
+    @property
+    def controller_versions(self) -> Mapping[int, Versions] | None:
+        """What the active controller serves, by API key; None while that is not known."""
+        ...
+
+
+class TopicCreator(Protocol):
+    """Makes topics that clients asked for and that are not there."""
+
+    def create(self, names: Iterable[str], principal: str, client_address: str) -> None:
+        """Begins, and does not wait: those who asked see the topic when they ask again. Nothing is begun twice."""
         ...
 
 
