@@ -1,0 +1,115 @@
+"""DescribeTopicPartitions (key 75): partitions page by page, with their eligible leaders (KIP-966).
+
+v0 KIP-966
+
+Topics come in the order of their names. An answer holds no more partitions than the client and
+`max.request.partition.size.limit` allow, and a cursor to go on from.
+
+Authorised by DESCRIBE on each topic.
+"""
+
+from odradek.api.authorized_operations import ALL_ON_TOPIC
+from odradek.api.context import Context
+from odradek.api.listener_view import INTERNAL_TOPICS, ListenerView
+from odradek.common.failures import ApiError
+from odradek.controller.topic_names import check_topic_name
+from odradek.metadata.config_schema import definitions
+from odradek.metadata.configs_image import ConfigResourceType
+from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
+from odradek.protocol.messages.describe_topic_partitions_response import (
+    Cursor,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+
+_LIMIT_CONFIG = "max.request.partition.size.limit"
+
+
+def handle(ctx: Context, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    view = ListenerView(ctx)
+    wants_all = not request.topics
+    names = list(view.image.topics.by_name) if wants_all else [topic.name for topic in request.topics]
+    _check_cursor(request, names, wants_all=wants_all)
+    first_name, first_partition = "", 0
+    if request.cursor is not None:
+        first_name, first_partition = request.cursor.topic_name, request.cursor.partition_index
+    response = DescribeTopicPartitionsResponse()
+    left = max(min(_limit(ctx), request.response_partition_limit), 1)
+    for name in sorted(dict.fromkeys(name for name in names if name >= first_name)):
+        if left == 0:
+            response.next_cursor = Cursor(topic_name=name, partition_index=0)
+            break
+        topic = view.image.topics.by_name.get(name)
+        if topic is None:
+            if not wants_all:
+                response.topics.append(_missing(name))
+            continue
+        first = first_partition if name == first_name else 0
+        end = min(len(topic.partitions), first + left)
+        response.topics.append(
+            DescribeTopicPartitionsResponseTopic(
+                name=name,
+                topic_id=topic.id,
+                is_internal=name in INTERNAL_TOPICS,
+                partitions=[_partition(view, number, topic.partitions[number]) for number in range(first, end)],
+                topic_authorized_operations=ALL_ON_TOPIC,
+            )
+        )
+        if end < len(topic.partitions):
+            response.next_cursor = Cursor(topic_name=name, partition_index=end)
+            break
+        left -= max(0, end - first)
+    return response
+
+
+def _check_cursor(request: DescribeTopicPartitionsRequest, names: list[str], *, wants_all: bool) -> None:
+    cursor = request.cursor
+    if cursor is None:
+        return
+    if not wants_all and cursor.topic_name not in names:
+        raise ApiError(
+            f"DescribeTopicPartitionsRequest topic list should contain the cursor topic: {cursor.topic_name}",
+            ErrorCode.INVALID_REQUEST,
+        )
+    if cursor.partition_index < 0:
+        raise ApiError(
+            f"DescribeTopicPartitionsRequest cursor partition must be valid: {cursor.partition_index}",
+            ErrorCode.INVALID_REQUEST,
+        )
+
+
+def _limit(ctx: Context) -> int:
+    given = ctx.services.static_configs.get(_LIMIT_CONFIG)
+    return int(given or definitions(ConfigResourceType.BROKER)[_LIMIT_CONFIG].default or 0)
+
+
+def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
+    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    try:
+        check_topic_name(name)
+    except ApiError:
+        error = ErrorCode.INVALID_TOPIC_EXCEPTION
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=error,
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=ALL_ON_TOPIC,
+    )
+
+
+def _partition(
+    view: ListenerView, number: int, partition: PartitionRegistration
+) -> DescribeTopicPartitionsResponsePartition:
+    return DescribeTopicPartitionsResponsePartition(
+        partition_index=number,
+        leader_id=view.leader(partition),
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.isr),
+        eligible_leader_replicas=list(partition.elr),
+        last_known_elr=list(partition.last_known_elr),
+        offline_replicas=view.offline_replicas(partition),
+    )

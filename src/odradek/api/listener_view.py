@@ -1,0 +1,60 @@
+"""The cluster as the clients of one listener see it: brokers at their addresses on that listener, partitions by who of
+them can be reached.
+
+One is made per request, from one image, so that an answer is of one moment. What follows from a partition's replicas is
+worked out once for all partitions that have the same: thousands do.
+"""
+
+from odradek.api.context import Context
+from odradek.metadata.node_registration import BrokerRegistration, Endpoint
+from odradek.metadata.partition_registration import Ids, PartitionRegistration
+
+NO_NODE = -1
+
+#: Topics that the cluster keeps its own state in.
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+
+
+class ListenerView:
+    def __init__(self, ctx: Context) -> None:
+        self.image = ctx.services.image()
+        self._own_id = ctx.services.node_id
+        #: Brokers that have the listener, by id, fenced or not.
+        self.endpoints: dict[int, Endpoint] = {}
+        self._reachable: dict[int, BrokerRegistration] = {}
+        for broker_id, broker in sorted(self.image.cluster.brokers.items()):
+            endpoint = broker.listeners.get(ctx.listener_name)
+            if endpoint is not None:
+                self.endpoints[broker_id] = endpoint
+                if not broker.fenced:
+                    self._reachable[broker_id] = broker
+        self._offline: dict[tuple[Ids, tuple[bytes, ...]], list[int]] = {}
+
+    def brokers(self, *, with_fenced: bool = False) -> list[tuple[BrokerRegistration, Endpoint]]:
+        """In the order of their ids."""
+        ids = self.endpoints if with_fenced else self._reachable
+        return [(self.image.cluster.brokers[broker_id], self.endpoints[broker_id]) for broker_id in ids]
+
+    def controller_id(self) -> int:
+        """Whom clients are to send changes to. Any broker passes them on, so this one is as good as any; Kafka names
+        one at random."""
+        alive = [broker.id for broker in self.image.cluster.brokers.values() if not broker.fenced]
+        return self._own_id if self._own_id in alive else min(alive, default=NO_NODE)
+
+    def reachable(self, ids: Ids) -> list[int]:
+        return [broker_id for broker_id in ids if broker_id in self._reachable]
+
+    def leader(self, partition: PartitionRegistration) -> int:
+        """NO_NODE where clients could not find it."""
+        return partition.leader if partition.leader in self.endpoints else NO_NODE
+
+    def offline_replicas(self, partition: PartitionRegistration) -> list[int]:
+        key = (partition.replicas, partition.directories)
+        found = self._offline.get(key)
+        if found is None:
+            found = self._offline[key] = [
+                replica
+                for replica, directory in zip(partition.replicas, partition.directories, strict=True)
+                if replica not in self._reachable or not self._reachable[replica].has_online_directory(directory)
+            ]
+        return found

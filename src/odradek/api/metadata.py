@@ -1,0 +1,152 @@
+"""Metadata (key 3): which brokers there are, and where the partitions of topics are. What every client asks first.
+
+v1 rack, controller, internal topics; null for all topics · v2 cluster id · v3 throttle time · v4 the client says
+whether a missing topic may be made · v5 offline replicas · v6 LISTENER_NOT_FOUND where the leader does not have the
+listener · v7 leader epochs (KIP-320) · v8 authorised operations (KIP-430) · v9 flexible · v10 topic ids in the answer
+(KIP-516) · v11 no cluster operations · v12 topics by id · v13 an error for the whole answer (KIP-1102)
+
+A topic that is not there is made, where the client and `auto.create.topics.enable` want it; the answer does not wait
+for that and says UNKNOWN_TOPIC_OR_PARTITION, so that the client asks again.
+
+Authorised by DESCRIBE on each topic, and CREATE for one that is to be made.
+"""
+
+from collections.abc import Iterable
+
+from odradek.api.authorized_operations import ALL_ON_CLUSTER, ALL_ON_TOPIC
+from odradek.api.context import Context
+from odradek.api.listener_view import INTERNAL_TOPICS, NO_NODE, ListenerView
+from odradek.common.failures import ApiError
+from odradek.common.ids import ZERO_UUID
+from odradek.controller.topic_names import check_topic_name
+from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.topics_image import TopicImage
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.messages.metadata_response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+_FIRST_VERSION_WITH_LISTENER_ERROR = 6
+_FIRST_VERSION_BY_ID = 12
+#: The cluster's operations were asked for here from 8 on, and moved to DescribeCluster.
+_LAST_VERSION_WITH_CLUSTER_OPERATIONS = 10
+
+
+def handle(ctx: Context, request: MetadataRequest) -> MetadataResponse:
+    view = ListenerView(ctx)
+    response = MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(node_id=broker.id, host=endpoint.host, port=endpoint.port, rack=broker.rack)
+            for broker, endpoint in view.brokers()
+        ],
+        cluster_id=ctx.services.cluster_id,
+        controller_id=view.controller_id(),
+        topics=_topics(ctx, view, request),
+    )
+    if request.include_topic_authorized_operations:
+        for topic in response.topics:
+            topic.topic_authorized_operations = ALL_ON_TOPIC
+    if request.include_cluster_authorized_operations and ctx.api_version <= _LAST_VERSION_WITH_CLUSTER_OPERATIONS:
+        response.cluster_authorized_operations = ALL_ON_CLUSTER
+    return response
+
+
+def _topics(ctx: Context, view: ListenerView, request: MetadataRequest) -> list[MetadataResponseTopic]:
+    if request.topics is None or (ctx.api_version == 0 and not request.topics):
+        return [_topic(view, topic, ctx.api_version) for _, topic in sorted(view.image.topics.by_name.items())]
+    _check(request.topics, ctx.api_version)
+    ids = dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID)
+    if ids:
+        return _by_id(ctx, view, ids)
+    names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
+    return _by_name(ctx, view, names, may_create=request.allow_auto_topic_creation)
+
+
+def _check(topics: Iterable[MetadataRequestTopic], version: int) -> None:
+    if version >= _FIRST_VERSION_BY_ID:
+        return
+    for topic in topics:
+        if topic.name is None:
+            raise ApiError(f"Topic name can not be null for version {version}", ErrorCode.INVALID_REQUEST)
+        if topic.topic_id != ZERO_UUID:
+            raise ApiError(f"Topic IDs are not supported in requests for version {version}", ErrorCode.INVALID_REQUEST)
+
+
+def _by_id(ctx: Context, view: ListenerView, ids: Iterable[bytes]) -> list[MetadataResponseTopic]:
+    """Where a request has ids, its names do not count."""
+    found = []
+    for topic_id in ids:
+        topic = view.image.topics.by_id.get(topic_id)
+        if topic is None:
+            found.append(MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
+        else:
+            found.append(_topic(view, topic, ctx.api_version))
+    return found
+
+
+def _by_name(
+    ctx: Context, view: ListenerView, names: Iterable[str], *, may_create: bool
+) -> list[MetadataResponseTopic]:
+    found, missing = [], []
+    for name in names:
+        topic = view.image.topics.by_name.get(name)
+        if topic is not None:
+            found.append(_topic(view, topic, ctx.api_version))
+            continue
+        error = _error_of_missing(name)
+        found.append(MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS))
+        if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            missing.append(name)
+    if missing and may_create and ctx.services.topic_creator is not None:
+        ctx.services.topic_creator.create(missing, ctx.principal, ctx.session.client_address)
+    return found
+
+
+def _error_of_missing(name: str) -> ErrorCode:
+    try:
+        check_topic_name(name)
+    except ApiError:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _topic(view: ListenerView, topic: TopicImage, version: int) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=[
+            _partition(view, number, partition, version) for number, partition in sorted(topic.partitions.items())
+        ],
+    )
+
+
+def _partition(
+    view: ListenerView, number: int, partition: PartitionRegistration, version: int
+) -> MetadataResponsePartition:
+    leader = view.leader(partition)
+    error = ErrorCode.NONE
+    if leader == NO_NODE:
+        error = ErrorCode.LEADER_NOT_AVAILABLE
+        if version >= _FIRST_VERSION_WITH_LISTENER_ERROR and partition.leader in view.image.cluster.brokers:
+            error = ErrorCode.LISTENER_NOT_FOUND
+    replicas, isr = list(partition.replicas), list(partition.isr)
+    if version == 0:
+        # Its clients look every replica up among the brokers, and fail on one that is not there.
+        replicas, isr = view.reachable(partition.replicas), view.reachable(partition.isr)
+        is_complete = len(replicas) == len(partition.replicas) and len(isr) == len(partition.isr)
+        if leader != NO_NODE and not is_complete:
+            error = ErrorCode.REPLICA_NOT_AVAILABLE
+    return MetadataResponsePartition(
+        error_code=error,
+        partition_index=number,
+        leader_id=leader,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=replicas,
+        isr_nodes=isr,
+        offline_replicas=view.offline_replicas(partition),
+    )
