@@ -29,6 +29,7 @@ from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRe
 from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from odradek.protocol.messages.broker_registration_response import BrokerRegistrationResponse
+from odradek.server.error_names import error_name
 
 NO_EPOCH = -1
 
@@ -223,7 +224,7 @@ class BrokerLifecycle:
         if error_code in _UNKNOWN_TO_CONTROLLER and self._registered:
             self._registered = False
             self._stand(Standing.OFFLINE, f"the controllers do not know it under epoch {self.epoch}")
-        self._back_off(_error_name(error_code), now_ms)
+        self._back_off(f"the controller answered {error_name(error_code)}", now_ms)
 
     def _was_registered(self, epoch: int, now_ms: int) -> None:
         self._registration_deadline_ms = None
@@ -333,10 +334,3 @@ class BrokerLifecycle:
         if standing is not self.standing:
             self.standing = standing
             self._changes.append(Change(self.state, standing, self.epoch, reason))
-
-
-def _error_name(error_code: int) -> str:
-    try:
-        return f"the controller answered {ErrorCode(error_code).name}"
-    except ValueError:
-        return f"the controller answered error {error_code}"

@@ -17,12 +17,12 @@ from odradek.metadata.feature_versions import VersionRange, supported_features
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.node_registration import Endpoint
 from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
-from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.controller_registration_request import (
     ControllerRegistrationRequest,
     Feature,
     Listener,
 )
+from odradek.server.error_names import error_name
 
 logger = logging.getLogger("odradek.controller_registration")
 
@@ -113,7 +113,7 @@ class ControllerRegistrar:
         except ApiError as error:
             return str(error) or type(error).__name__
         if response.error_code:
-            return f"{ErrorCode(response.error_code).name} {response.error_message or ''}".rstrip()
+            return f"{error_name(response.error_code)} {response.error_message or ''}".rstrip()
         return ""
 
     def _request(self) -> ControllerRegistrationRequest:
