@@ -22,7 +22,9 @@ from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
 #: Only what exists is listed. The text is here so that `--help` imports none of them.
 SUBCOMMANDS = (
     Subcommand("log", "odradek.cli.log", "Show and check the files of a data directory."),
+    Subcommand("metadata", "odradek.cli.metadata", "Look into a cluster's metadata as a tree."),
     Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, all their names, decode, encode."),
+    Subcommand("quorum", "odradek.cli.quorum", "Show the quorum of controllers, and change who votes in it."),
     Subcommand("server", "odradek.cli.server", "Run a node."),
     Subcommand("storage", "odradek.cli.storage", "Format the directories of a node, and look at them."),
 )

@@ -57,7 +57,7 @@ def connection_options(*, hidden: bool) -> Callable[[_Command], _Command]:
     def add(command: _Command) -> _Command:
         command = _shared("--command-config", metavar="FILE", hidden=hidden, help="Kafka's client properties.")(command)
         controller = "A controller to talk to instead of a broker."
-        command = _shared("--bootstrap-controller", metavar="HOST:PORT", hidden=hidden, help=controller)(command)
+        command = _shared("--bootstrap-controller", metavar="HOST:PORT[,…]", hidden=hidden, help=controller)(command)
         where = f"Brokers to start from [default: $ODRADEK_BOOTSTRAP or {DEFAULT_BOOTSTRAP}]."
         return _shared("-b", "--bootstrap", metavar="HOST:PORT[,…]", hidden=hidden, help=where)(command)
 
@@ -74,3 +74,8 @@ def output_options(command: _Command) -> _Command:
 def local_options(command: _Command) -> _Command:
     """For verbs that work on files or on stdin, and for the levels above them."""
     return connection_options(hidden=True)(output_options(command))
+
+
+def network_options(command: _Command) -> _Command:
+    """For verbs that talk to a cluster."""
+    return connection_options(hidden=False)(output_options(command))
