@@ -17,6 +17,7 @@ from collections.abc import Coroutine
 from random import Random
 
 from odradek.api.context import Features, Services
+from odradek.client.channel import ChannelConfig
 from odradek.common.addresses import HostPort
 from odradek.common.failures import Fault
 from odradek.common.files import OsFileSystem
@@ -27,15 +28,20 @@ from odradek.metadata.feature_versions import KRAFT_VERSION, supported_features
 from odradek.metadata.snapshot_generator import SnapshotGenerator, SnapshotLimits
 from odradek.network.listener import Listener
 from odradek.protocol.facts import Versions
+from odradek.server.advertised import advertised_endpoints
+from odradek.server.broker_part import BrokerPart, build_broker
 from odradek.server.config import ServerConfig
+from odradek.server.controller_channel import ControllerChannel
 from odradek.server.controller_driver import ControllerDriver
 from odradek.server.controller_part import build_controller
+from odradek.server.controller_registration import ControllerRegistrar
 from odradek.server.metadata_follower import MetadataFollower
 from odradek.server.node_dirs import NodeDirs, take_dirs
 from odradek.server.node_listeners import NodeListeners, build_listeners
 from odradek.server.quorum_part import QuorumPart, build_quorum
 from odradek.server.raft_driver import fault_of
 from odradek.server.snapshot_task import SnapshotTask
+from odradek.server.uuids import random_uuid
 
 logger = logging.getLogger("odradek.node")
 
@@ -64,6 +70,8 @@ class Node:
         self.listeners: NodeListeners
         self.quorum: QuorumPart
         self.controller: ControllerDriver | None = None
+        self.broker: BrokerPart | None = None
+        self.registrar: ControllerRegistrar | None = None
         self.fault: Fault | None = None
         self._services = Services(node_id=config.node_id)
         self._ended = asyncio.Event()
@@ -89,8 +97,12 @@ class Node:
         self._ended.set()
 
     async def stop(self) -> None:
+        if self.broker is not None and self.fault is None:
+            await self.broker.leave(_HAND_OVER_MS)
         if hasattr(self, "listeners"):
             await asyncio.gather(*(listener.stop() for listener in self.listeners.for_clients))
+        if self.broker is not None:
+            await self.broker.close()
         await self._stop_tasks()
         await self._stop_quorum()
         if hasattr(self, "listeners"):
@@ -114,6 +126,14 @@ class Node:
         for listener in self.listeners.for_controllers:
             await listener.serve()
             logger.info("controllers are answered on %s", _address(listener))
+        if self.broker is not None:
+            await self.broker.start(self._serve_clients)
+        logger.info("ready")
+
+    async def _serve_clients(self) -> None:
+        for listener in self.listeners.for_clients:
+            await listener.serve()
+            logger.info("clients are answered on %s", _address(listener))
 
     def _build_parts(self) -> None:
         quorum, services = self.quorum, self._services
@@ -125,6 +145,22 @@ class Node:
         if self.config.is_controller:
             made = build_controller(self.files, self.clock, self.random, self.config, self.dirs, quorum)
             self.controller = services.controller = quorum.driver.machine = made
+            self._register_controller()
+        if self.config.is_broker:
+            made_broker = build_broker(
+                *(self.files, self.clock, self.config, self.dirs, quorum, self.listeners.ports), self._gave_up
+            )
+            self.broker, services.forwarder = made_broker, made_broker.forwarder
+
+    def _register_controller(self) -> None:
+        told = advertised_endpoints(self.config.listeners.advertised_to_controllers, self.listeners.ports)
+        channel_config = ChannelConfig(client_id=str(self.config.node_id))
+        self._registration_channel = ControllerChannel(self.quorum.driver, "registration", channel_config)
+        self.registrar = ControllerRegistrar(self.config.node_id, random_uuid(), told, self._registration_channel)
+        self.quorum.loader.add_publisher(self.registrar)
+
+    def _gave_up(self, reason: str) -> None:
+        self._broke(Fault(f"the broker gave up: {reason}"))
 
     def _snapshots(self) -> SnapshotTask:
         settings = self.config.settings
@@ -171,6 +207,9 @@ class Node:
     # Stop
 
     async def _stop_tasks(self) -> None:
+        if self.registrar is not None:
+            await self.registrar.close()
+            await self._registration_channel.close()
         others = [task for task in self._tasks if task is not self._raft_task]
         for task in others:
             task.cancel()

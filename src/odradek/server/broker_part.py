@@ -1,0 +1,80 @@
+"""The broker of a node, put together from its configuration: its lifecycle, and its way to the controllers."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from odradek.client.channel import ChannelConfig
+from odradek.common.ports import Clock, FileSystem
+from odradek.log.checkpoints import delete_clean_shutdown, read_clean_shutdown, write_clean_shutdown
+from odradek.server.advertised import advertised_endpoints
+from odradek.server.broker_driver import BrokerDriver
+from odradek.server.config import ServerConfig
+from odradek.server.controller_channel import ControllerChannel
+from odradek.server.node_dirs import NodeDirs
+from odradek.server.quorum_part import QuorumPart
+
+logger = logging.getLogger("odradek.broker")
+
+_UNKNOWN_EPOCH = -1
+
+
+@dataclass(slots=True)
+class BrokerPart:
+    driver: BrokerDriver
+    forwarder: ControllerChannel
+    _files: FileSystem
+    _log_dirs: tuple[str, ...]
+    _is_started: bool = False
+
+    async def start(self, ready: Callable[[], Awaitable[None]]) -> None:
+        for log_dir in self._log_dirs:
+            delete_clean_shutdown(self._files, log_dir)
+        self._is_started = True
+        await self.driver.start(ready)
+
+    async def leave(self, timeout_ms: int) -> None:
+        """So that the next process may say that it lost nothing, each directory gets the epoch of this one."""
+        if not self._is_started:
+            return
+        let_go = await self.driver.controlled_shutdown(timeout_ms)
+        if let_go and self.driver.epoch != _UNKNOWN_EPOCH:
+            for log_dir in self._log_dirs:
+                write_clean_shutdown(self._files, log_dir, self.driver.epoch)
+
+    async def close(self) -> None:
+        await self.driver.close()
+        await self.forwarder.close()
+
+
+def build_broker(
+    files: FileSystem,
+    clock: Clock,
+    config: ServerConfig,
+    dirs: NodeDirs,
+    quorum: QuorumPart,
+    ports: dict[str, int],
+    on_over: Callable[[str], None],
+) -> BrokerPart:
+    driver = BrokerDriver(
+        config,
+        cluster_id=dirs.cluster_id,
+        listeners=advertised_endpoints(config.listeners.advertised_to_clients, ports),
+        directories={path: dirs.directory_ids[path] for path in config.log_dirs},
+        quorum=quorum.driver,
+        image=quorum.image,
+        previous_broker_epoch=_previous_epoch(files, config.log_dirs),
+        clock=clock,
+        on_over=on_over,
+    )
+    quorum.loader.add_publisher(driver)
+    forwarder = ControllerChannel(quorum.driver, "forwarding", ChannelConfig(client_id=str(config.node_id)))
+    return BrokerPart(driver, forwarder, files, config.log_dirs)
+
+
+def _previous_epoch(files: FileSystem, log_dirs: tuple[str, ...]) -> int:
+    """Only if all directories were left by the same process, in order."""
+    found = [read_clean_shutdown(files, log_dir) for log_dir in log_dirs]
+    epochs = {None if one is None else one.broker_epoch for one in found}
+    epoch = epochs.pop() if len(epochs) == 1 else None
+    return _UNKNOWN_EPOCH if epoch is None else epoch
