@@ -1,23 +1,138 @@
 """An error that stands for a whole answer.
 
-Where a response has an error code of its own at the top, an ApiError that a handler lets through becomes that code
-here and nowhere else. Responses that carry errors only per topic or partition are filled in by their handlers; for
-these there is no such answer, and the connection closes.
+An ApiError that a handler lets through becomes an answer here and nowhere else. Some responses have an error code of
+their own at the top; others have one for each topic, partition or resource that was asked for, and their clients look
+nowhere else: for these the request's list comes back with the error in each element. `ECHOES` says how the one becomes
+the other. A response that has neither has no such answer, and the connection closes.
 """
 
+import sys
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
 from odradek.common.failures import ApiError
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import schema_of
-from odradek.protocol.message import Message
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.facts import Field, Schema
+from odradek.protocol.message import LAST_VERSION, Message
 from odradek.protocol.registry import response_class
 
 
-def error_response(api_key: int, version: int, error: Exception) -> Message | None:
+class Echo(NamedTuple):
+    """Every element of the request's list `asked` becomes one of the response's list `answered`."""
+
+    asked: str
+    answered: str
+    #: Fields that say which element it is: the response's name for each, and the request's. An empty name stands for
+    #: the element itself, where the request has a list of plain values.
+    keys: Mapping[str, str]
+    #: Lists within the elements.
+    within: tuple["Echo", ...] = ()
+    #: What else an element in error says.
+    constants: Mapping[str, Any] = {}
+    last_version: int = LAST_VERSION
+
+
+_RESOURCE = {"resource_type": "resource_type", "resource_name": "resource_name"}
+_NAME = {"name": "name"}
+
+ECHOES: Mapping[int, tuple[Echo, ...]] = {
+    ApiKey.FETCH: (
+        Echo(
+            "topics",
+            "responses",
+            {"topic": "topic"},
+            (Echo("partitions", "partitions", {"partition_index": "partition"}, constants={"high_watermark": -1}),),
+            last_version=12,  # since then the code at the top is all that there is
+        ),
+    ),
+    ApiKey.METADATA: (Echo("topics", "topics", {"name": "name", "topic_id": "topic_id"}),),
+    ApiKey.CREATE_TOPICS: (Echo("topics", "topics", _NAME),),
+    ApiKey.DELETE_TOPICS: (
+        Echo("topic_names", "responses", {"name": ""}),
+        Echo("topics", "responses", {"name": "name", "topic_id": "topic_id"}),
+    ),
+    ApiKey.DESCRIBE_CONFIGS: (Echo("resources", "results", _RESOURCE),),
+    ApiKey.ALTER_CONFIGS: (Echo("resources", "responses", _RESOURCE),),
+    ApiKey.CREATE_PARTITIONS: (Echo("topics", "results", _NAME),),
+    ApiKey.ELECT_LEADERS: (
+        Echo(
+            "topic_partitions",
+            "replica_election_results",
+            {"topic": "topic"},
+            (Echo("partitions", "partition_result", {"partition_id": ""}),),
+        ),
+    ),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (Echo("resources", "responses", _RESOURCE),),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: (
+        Echo("topics", "responses", _NAME, (Echo("partitions", "partitions", {"partition_index": "partition_index"}),)),
+    ),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: (
+        Echo("topics", "topics", _NAME, (Echo("partition_indexes", "partitions", {"partition_index": ""}),)),
+    ),
+    ApiKey.ALTER_CLIENT_QUOTAS: (
+        Echo(
+            "entries",
+            "entries",
+            {},
+            (Echo("entity", "entity", {"entity_type": "entity_type", "entity_name": "entity_name"}),),
+        ),
+    ),
+}
+
+
+def error_response(api_key: int, version: int, error: Exception, request: Message | None = None) -> Message | None:
     """None where this version cannot say it. What is no ApiError tells nothing of our insides: code -1."""
-    made = response_class(api_key)()
-    fields = {field.name for field in schema_of(type(made)).fields if version in field.versions}
-    if "error_code" not in fields:
-        return None
-    made.error_code = error.code if isinstance(error, ApiError) else -1  # type: ignore[attr-defined]
-    if "error_message" in fields and isinstance(error, ApiError):
-        made.error_message = str(error) or None  # type: ignore[attr-defined]
-    return made
+    response = response_class(api_key)()
+    writer = _Writer(response, version, error)
+    fields = writer.schema.fields
+    is_said = writer.put_error(response, fields)
+    for echo in ECHOES.get(api_key, ()):
+        if request is not None and version <= echo.last_version:
+            writer.echo(echo, request, response, fields)
+            is_said = True
+    return response if is_said else None
+
+
+class _Writer:
+    def __init__(self, response: Message, version: int, error: Exception) -> None:
+        self.schema: Schema = schema_of(type(response))
+        self._module = sys.modules[type(response).__module__]
+        self._version = version
+        self._code: int = ErrorCode.UNKNOWN_SERVER_ERROR
+        self._message: str | None = None
+        if isinstance(error, ApiError):
+            self._code, self._message = error.code, str(error) or None
+
+    def put_error(self, target: Message, fields: tuple[Field, ...]) -> bool:
+        """Whether this part of the response has a place for the code."""
+        names = [field.name for field in fields if self._version in field.versions]
+        for field in fields:
+            if field.name == "error_message" and field.name in names:
+                self._put(target, field, self._message)
+        if "error_code" not in names:
+            return False
+        target.error_code = self._code  # type: ignore[attr-defined]
+        return True
+
+    def echo(self, echo: Echo, asked: Any, target: Message, fields: tuple[Field, ...]) -> None:
+        """Add to the response's list what the request's list names."""
+        array = next(field for field in fields if field.name == echo.answered)
+        struct_class, members = getattr(self._module, array.element), self.schema.structs[array.element]
+        for element in getattr(asked, echo.asked) or ():
+            made = struct_class()
+            self.put_error(made, members)
+            for field in members:
+                if field.name in echo.keys:
+                    name = echo.keys[field.name]
+                    self._put(made, field, getattr(element, name) if name else element)
+                elif field.name in echo.constants:
+                    setattr(made, field.name, echo.constants[field.name])
+            for inner in echo.within:
+                self.echo(inner, element, made, members)
+            getattr(target, echo.answered).append(made)
+
+    def _put(self, target: Message, field: Field, value: Any) -> None:
+        """A name that the response must have, and that was not given, is empty."""
+        setattr(target, field.name, "" if value is None and self._version not in field.nullable else value)

@@ -59,8 +59,74 @@ class Api:
         return Versions(max(known.first, wanted.first), min(known.last, wanted.last))
 
 
+_ON_BROKER = (Listener.BROKER,)
+_ON_CONTROLLER = (Listener.CONTROLLER,)
+
+
+def _of_quorum(key: ApiKey, module: str) -> Api:
+    """Raft's own, one after the other as Kafka handles them: an answer may rest on what is being written."""
+    return Api(key, module, listeners=_ON_CONTROLLER)
+
+
+def _of_controller(key: ApiKey, module: str) -> Api:
+    """The controller decides in the order in which it is asked, and all that is left then is to wait for the log."""
+    return Api(key, module, listeners=_ON_CONTROLLER, pipelined=True)
+
+
+def _forwarded(key: ApiKey) -> Api:
+    """What a broker passes on to the active controller."""
+    return Api(key, "forwarding", listeners=_ON_BROKER)
+
+
 #: Every API that is served, in the order of their keys.
-SERVED: tuple[Api, ...] = (Api(ApiKey.API_VERSIONS, "api_versions"),)
+SERVED: tuple[Api, ...] = (
+    Api(ApiKey.FETCH, "fetch_metadata_log", listeners=_ON_CONTROLLER, long_poll=True, pipelined=True),
+    Api(ApiKey.METADATA, "metadata"),
+    Api(ApiKey.API_VERSIONS, "api_versions"),
+    _forwarded(ApiKey.CREATE_TOPICS),
+    _of_controller(ApiKey.CREATE_TOPICS, "create_topics"),
+    _forwarded(ApiKey.DELETE_TOPICS),
+    _of_controller(ApiKey.DELETE_TOPICS, "delete_topics"),
+    _forwarded(ApiKey.ALTER_CONFIGS),
+    _of_controller(ApiKey.ALTER_CONFIGS, "alter_configs"),
+    _forwarded(ApiKey.CREATE_PARTITIONS),
+    _of_controller(ApiKey.CREATE_PARTITIONS, "create_partitions"),
+    _forwarded(ApiKey.ELECT_LEADERS),
+    _of_controller(ApiKey.ELECT_LEADERS, "elect_leaders"),
+    _forwarded(ApiKey.INCREMENTAL_ALTER_CONFIGS),
+    _of_controller(ApiKey.INCREMENTAL_ALTER_CONFIGS, "incremental_alter_configs"),
+    _forwarded(ApiKey.ALTER_PARTITION_REASSIGNMENTS),
+    _of_controller(ApiKey.ALTER_PARTITION_REASSIGNMENTS, "alter_partition_reassignments"),
+    _forwarded(ApiKey.LIST_PARTITION_REASSIGNMENTS),
+    _of_controller(ApiKey.LIST_PARTITION_REASSIGNMENTS, "list_partition_reassignments"),
+    _forwarded(ApiKey.ALTER_CLIENT_QUOTAS),
+    _of_controller(ApiKey.ALTER_CLIENT_QUOTAS, "alter_client_quotas"),
+    _of_quorum(ApiKey.VOTE, "vote"),
+    _of_quorum(ApiKey.BEGIN_QUORUM_EPOCH, "begin_quorum_epoch"),
+    _of_quorum(ApiKey.END_QUORUM_EPOCH, "end_quorum_epoch"),
+    _forwarded(ApiKey.DESCRIBE_QUORUM),
+    _of_quorum(ApiKey.DESCRIBE_QUORUM, "describe_quorum"),
+    _of_controller(ApiKey.ALTER_PARTITION, "alter_partition"),
+    _forwarded(ApiKey.UPDATE_FEATURES),
+    _of_controller(ApiKey.UPDATE_FEATURES, "update_features"),
+    _of_controller(ApiKey.ENVELOPE, "envelope"),
+    _of_quorum(ApiKey.FETCH_SNAPSHOT, "fetch_snapshot"),
+    Api(ApiKey.DESCRIBE_CLUSTER, "describe_cluster", listeners=_ON_BROKER),
+    Api(ApiKey.DESCRIBE_CLUSTER, "describe_cluster_controllers", listeners=_ON_CONTROLLER),
+    _of_controller(ApiKey.BROKER_REGISTRATION, "broker_registration"),
+    _of_controller(ApiKey.BROKER_HEARTBEAT, "broker_heartbeat"),
+    _forwarded(ApiKey.UNREGISTER_BROKER),
+    _of_controller(ApiKey.UNREGISTER_BROKER, "unregister_broker"),
+    _of_controller(ApiKey.ALLOCATE_PRODUCER_IDS, "allocate_producer_ids"),
+    _of_controller(ApiKey.CONTROLLER_REGISTRATION, "controller_registration"),
+    _of_controller(ApiKey.ASSIGN_REPLICAS_TO_DIRS, "assign_replicas_to_dirs"),
+    Api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions"),
+    _forwarded(ApiKey.ADD_RAFT_VOTER),
+    _of_quorum(ApiKey.ADD_RAFT_VOTER, "add_raft_voter"),
+    _forwarded(ApiKey.REMOVE_RAFT_VOTER),
+    _of_quorum(ApiKey.REMOVE_RAFT_VOTER, "remove_raft_voter"),
+    _of_quorum(ApiKey.UPDATE_RAFT_VOTER, "update_raft_voter"),
+)
 
 
 class Entry:

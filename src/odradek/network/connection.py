@@ -43,11 +43,13 @@ _RECEIVE_BYTES_BETWEEN = 64 * 1024
 class _Begun:
     """A request whose answer has not left yet."""
 
-    __slots__ = ("answer", "context", "counted_bytes", "done", "entry", "task")
+    __slots__ = ("answer", "context", "counted_bytes", "done", "entry", "request", "task")
 
-    def __init__(self, context: Context, entry: Entry) -> None:
+    def __init__(self, context: Context, entry: Entry, request: Message | None = None) -> None:
         self.context = context
         self.entry = entry
+        #: What was asked, in case that the answer is an error for each part of it.
+        self.request = request
         self.task: asyncio.Future[Answer] | None = None
         self.counted_bytes = -1
         self.answer: list[Buffer] = []
@@ -210,11 +212,11 @@ class Connection(asyncio.BufferedProtocol):
         try:
             result = entry.handle(context, body)
         except Exception as error:  # noqa: BLE001 - sorted out there, by kind
-            result = self._failed(context, error)
+            result = self._failed(context, body, error)
         if result is None or isinstance(result, Message):
             self._answer(context, entry, result)
         else:
-            self._later(context, entry, result, len(request))
+            self._later(_Begun(context, entry, body), result, len(request))
         if session.authenticated:
             self._reader.limit_bytes = endpoint.limits.request_bytes_max
             endpoint.newcomers.pop(self, None)
@@ -229,11 +231,10 @@ class Connection(asyncio.BufferedProtocol):
         begun.answer, begun.done = pieces, True
         self._begun.append(begun)
 
-    def _later(self, context: Context, entry: Entry, result: Awaitable[Answer], size: int) -> None:
-        begun = _Begun(context, entry)
+    def _later(self, begun: _Begun, result: Awaitable[Answer], size: int) -> None:
         self._begun.append(begun)
-        self._alone = not entry.pipelined
-        if not entry.long_poll:
+        self._alone = not begun.entry.pipelined
+        if not begun.entry.long_poll:
             begun.counted_bytes = size
             self.endpoint.budget.take(size)
         begun.task = asyncio.ensure_future(result)
@@ -247,7 +248,10 @@ class Connection(asyncio.BufferedProtocol):
             self._break(ProtocolError(f"API key {begun.context.api_key} was given up"))
         else:
             error = task.exception()
-            response = self._failed(begun.context, error) if isinstance(error, Exception) else task.result()
+            if isinstance(error, Exception):
+                response = self._failed(begun.context, begun.request, error)
+            else:
+                response = task.result()
         begun.answer = self._encoded(begun.context, response)
         while self._begun and self._begun[0].done:
             self._put(self._begun.popleft().answer)
@@ -257,13 +261,13 @@ class Connection(asyncio.BufferedProtocol):
         if begun.counted_bytes >= 0:
             self.endpoint.budget.release(begun.counted_bytes)
 
-    def _failed(self, context: Context, error: Exception) -> Answer:
+    def _failed(self, context: Context, request: Message | None, error: Exception) -> Answer:
         """What a handler raised, as an answer; the connection closes where there is none."""
         if isinstance(error, Fault):
             self.endpoint.on_fault(error)
         elif not isinstance(error, ApiError):
             logger.error("connection %s: API key %s failed", context.connection_id, context.api_key, exc_info=error)
-        response = error_response(context.api_key, context.api_version, error)
+        response = error_response(context.api_key, context.api_version, error, request)
         if response is None:
             self._break(ProtocolError(f"API key {context.api_key} failed and has no answer for that: {error}"))
         return response

@@ -1,0 +1,16 @@
+"""A broker gets a block of producer ids.
+
+v0 KIP-730
+
+Authorised by CLUSTER_ACTION on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.context import Context
+from odradek.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from odradek.protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
+
+
+async def handle(ctx: Context, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse:
+    return cast(AllocateProducerIdsResponse, await ctx.controller.handle(request))

@@ -1,0 +1,16 @@
+"""Quotas of users, clients and addresses.
+
+v0 KIP-546 · v1 flexible
+
+Authorised by ALTER_CONFIGS on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.context import Context
+from odradek.protocol.messages.alter_client_quotas_request import AlterClientQuotasRequest
+from odradek.protocol.messages.alter_client_quotas_response import AlterClientQuotasResponse
+
+
+async def handle(ctx: Context, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+    return cast(AlterClientQuotasResponse, await ctx.controller.handle(request))

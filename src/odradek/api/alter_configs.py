@@ -1,0 +1,16 @@
+"""All settings of a resource at once: those that are not named go back to their defaults.
+
+v0 KIP-133 · v1 throttle after the response (KIP-219) · v2 flexible
+
+Authorised by ALTER_CONFIGS on each topic or group, and on the cluster for brokers and metrics subscriptions.
+"""
+
+from typing import cast
+
+from odradek.api.context import Context
+from odradek.protocol.messages.alter_configs_request import AlterConfigsRequest
+from odradek.protocol.messages.alter_configs_response import AlterConfigsResponse
+
+
+async def handle(ctx: Context, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    return cast(AlterConfigsResponse, await ctx.controller.handle(request))

@@ -1,0 +1,16 @@
+"""The leader of a partition says which replicas are in sync.
+
+v2 topic ids · v3 with each replica's broker epoch (KIP-903)
+
+Authorised by CLUSTER_ACTION on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.context import Context
+from odradek.protocol.messages.alter_partition_request import AlterPartitionRequest
+from odradek.protocol.messages.alter_partition_response import AlterPartitionResponse
+
+
+async def handle(ctx: Context, request: AlterPartitionRequest) -> AlterPartitionResponse:
+    return cast(AlterPartitionResponse, await ctx.controller.handle(request))

@@ -1,0 +1,16 @@
+"""A new leader of the quorum says that it is one.
+
+v0 KIP-595 · v1 flexible, voters by directory id, the leader's endpoints (KIP-853)
+
+Authorised by CLUSTER_ACTION on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.context import Context
+from odradek.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+from odradek.protocol.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
+
+
+async def handle(ctx: Context, request: BeginQuorumEpochRequest) -> BeginQuorumEpochResponse:
+    return cast(BeginQuorumEpochResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))

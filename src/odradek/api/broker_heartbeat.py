@@ -1,0 +1,65 @@
+"""A broker lives, and learns whether it is fenced and whether it may shut down.
+
+v0 KIP-631 · v1 log directories that are offline (KIP-858) · v2 log directories that are cordoned (KIP-1066)
+
+The connection that a broker's heartbeats come on is watched: when it goes, the controller hears of it at once and need
+not wait for a whole session without heartbeats. Only the connection of the latest heartbeat counts: an older one may
+linger, and end after the broker has gone over to another.
+
+Authorised by CLUSTER_ACTION on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.context import Context, Session
+from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+
+HEARTBEAT_INTERVAL_MS = "broker.heartbeat.interval.ms"
+_HEARTBEAT_INTERVAL_MS_DEFAULT = "2000"
+
+
+async def handle(ctx: Context, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+    _watch(ctx.session, request)
+    # Kafka's figure: the broker gives up after an interval, so an answer later than half of it is likely too late.
+    interval_ms = int(ctx.services.static_configs.get(HEARTBEAT_INTERVAL_MS, _HEARTBEAT_INTERVAL_MS_DEFAULT))
+    deadline_ms = ctx.deadline_ms(interval_ms // 2)
+    return cast(BrokerHeartbeatResponse, await ctx.controller.handle(request, deadline_ms=deadline_ms))
+
+
+def _watch(session: Session, request: BrokerHeartbeatRequest) -> None:
+    """Before anything is waited for: the connection may be gone by then."""
+    watch = next((told for told in session.on_close if isinstance(told, _Watch)), None)
+    if watch is None:
+        watch = _Watch(session)
+        session.on_close.append(watch)
+    watch.heard(request.broker_id, request.broker_epoch)
+
+
+class _Watch:
+    """One connection's: called when it is gone."""
+
+    __slots__ = ("_broker_epoch", "_broker_id", "_session")
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._broker_id = self._broker_epoch = -1
+
+    def heard(self, broker_id: int, broker_epoch: int) -> None:
+        if broker_id != self._broker_id:
+            self._let_go()
+        self._broker_id, self._broker_epoch = broker_id, broker_epoch
+        self._session.services.heartbeat_connections[broker_id] = self._session.connection_id
+
+    def __call__(self) -> None:
+        controller = self._session.services.controller
+        if self._let_go() and controller is not None:
+            controller.heartbeat_connection_lost(self._broker_id, self._broker_epoch)
+
+    def _let_go(self) -> bool:
+        """False where the broker has gone over to another connection."""
+        connections = self._session.services.heartbeat_connections
+        if connections.get(self._broker_id) != self._session.connection_id:
+            return False
+        del connections[self._broker_id]
+        return True

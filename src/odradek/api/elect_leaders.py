@@ -1,0 +1,18 @@
+"""Another leader for partitions, or for all of them.
+
+v0 preferred leaders (KIP-183) · v1 unclean elections, an error for the whole (KIP-460) · v2 flexible
+
+Authorised by ALTER on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.context import Context
+from odradek.protocol.messages.elect_leaders_request import ElectLeadersRequest
+from odradek.protocol.messages.elect_leaders_response import ElectLeadersResponse
+
+
+async def handle(ctx: Context, request: ElectLeadersRequest) -> ElectLeadersResponse:
+    return cast(
+        ElectLeadersResponse, await ctx.controller.handle(request, deadline_ms=ctx.deadline_ms(request.timeout_ms))
+    )

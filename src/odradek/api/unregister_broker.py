@@ -1,0 +1,16 @@
+"""A broker that is gone for good is taken out of the cluster.
+
+v0 KIP-631
+
+Authorised by ALTER on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.context import Context
+from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
+from odradek.protocol.messages.unregister_broker_response import UnregisterBrokerResponse
+
+
+async def handle(ctx: Context, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+    return cast(UnregisterBrokerResponse, await ctx.controller.handle(request))

@@ -1,0 +1,16 @@
+"""Features go up or down, metadata.version among them.
+
+v0 KIP-584 · v1 kinds of downgrade, dry runs (KIP-778) · v2 one error for all features (KIP-1022)
+
+Authorised by ALTER on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.context import Context
+from odradek.protocol.messages.update_features_request import UpdateFeaturesRequest
+from odradek.protocol.messages.update_features_response import UpdateFeaturesResponse
+
+
+async def handle(ctx: Context, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+    return cast(UpdateFeaturesResponse, await ctx.controller.handle(request))
