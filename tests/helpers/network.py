@@ -10,6 +10,9 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+import uvloop
+
 from odradek.api.registry import SERVED, Api, Registry
 from odradek.network.endpoint import Endpoint
 from odradek.network.limits import Limits
@@ -51,7 +54,7 @@ async def listening(apis: Iterable[Api] = (), **parts: Any) -> AsyncIterator[Lis
 def listening_in_thread(apis: Iterable[Api] = (), **parts: Any) -> Iterator[Listener]:
     """For clients that block."""
     ready: list[Listener] = []
-    started, loop = threading.Event(), asyncio.new_event_loop()
+    started, loop = threading.Event(), _new_event_loop()
     stop = asyncio.Event()
 
     async def main() -> None:
@@ -79,12 +82,26 @@ async def until(condition: Callable[[], bool], what: str) -> None:
     assert condition(), what
 
 
+#: Whose loop `run` uses; `each_loop` sets it.
+_new_event_loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+
+
+@pytest.fixture(params=[asyncio, uvloop], ids=["asyncio", "uvloop"], autouse=True)
+def each_loop(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Imported by a module of tests, it makes them run on either loop: they differ in when they call back."""
+    global _new_event_loop
+    before, _new_event_loop = _new_event_loop, request.param.new_event_loop
+    yield
+    _new_event_loop = before
+
+
 def run(test: Coroutine[Any, Any, None]) -> None:
     async def bounded() -> None:
         async with asyncio.timeout(PATIENCE_S * 4):
             await test
 
-    asyncio.run(bounded())
+    with asyncio.Runner(loop_factory=_new_event_loop) as runner:
+        runner.run(bounded())
 
 
 def request_bytes(message: Message, version: int, correlation_id: int = 1) -> bytes:

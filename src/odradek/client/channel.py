@@ -8,6 +8,7 @@ repeated, decides. A request that times out takes the connection with it.
 
 import asyncio
 import random
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,10 @@ class ChannelConfig:
     in_flight_max: int = 5
     #: A response beyond this is no response.
     response_bytes_max: int = FRAME_BYTES_MAX
+
+
+class _Refused(OSError):
+    """Nobody listens there."""
 
 
 #: Attempts at the same node are spread by this share, so that nodes that lost it together do not come back together.
@@ -158,7 +163,7 @@ class Channel:
         wire = Wire(self.config.client_id, self.config.response_bytes_max, self._lost)
         try:
             async with asyncio.timeout(self.config.connect_timeout_ms / 1000):
-                await loop.create_connection(lambda: wire, self.host, self.port)
+                await self._open(loop, wire)
                 versions = await self._learn_versions(wire)
                 if wire.lost:  # between its answer and our turn
                     raise Disconnected(wire.lost)
@@ -166,7 +171,7 @@ class Channel:
             self._back_off(loop.time())
             wire.close("no versions")
             text = str(error) or f"no connection in {self.config.connect_timeout_ms} ms"
-            raise Disconnected(f"{self.host}:{self.port}: {text}") from None
+            raise Disconnected(f"{self.host}:{self.port}: {text}", refused=isinstance(error, _Refused)) from None
         except asyncio.CancelledError:
             wire.close("the channel was closed")
             raise
@@ -174,6 +179,19 @@ class Channel:
         self.api_versions = versions
         self._wire = wire
         return wire
+
+    async def _open(self, loop: asyncio.AbstractEventLoop, wire: Wire) -> None:
+        """The addresses of the host, one after the other: only if each of them refuses, nobody listens."""
+        failures: list[OSError] = []
+        for family, address in await _addresses(self.host, self.port):
+            try:
+                await loop.create_connection(lambda: wire, address, self.port, family=family)
+                return
+            except OSError as failure:
+                failures.append(failure)
+        if all(isinstance(failure, ConnectionRefusedError) for failure in failures):
+            raise _Refused("connection refused")
+        raise next(failure for failure in failures if not isinstance(failure, ConnectionRefusedError))
 
     async def _learn_versions(self, wire: Wire) -> Mapping[int, Versions]:
         response = await self._ask_versions(wire, _API_VERSIONS_VERSION)
@@ -204,6 +222,12 @@ class Channel:
         if not self._closed:
             self._back_off(asyncio.get_running_loop().time())
             self._on_disconnect(reason)
+
+
+async def _addresses(host: str, port: int) -> list[tuple[int, str]]:
+    """Family and address, in the system's order."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(family, str(address[0])) for family, _, _, _, address in found]
 
 
 class _deadline:  # noqa: N801 - used as a statement

@@ -50,7 +50,9 @@ class Wire(asyncio.Protocol):
         self._reader = FrameReader(response_bytes_max)
         self._expected: deque[_Expected] = deque()
         self._correlation_id = -1
+        #: When it goes off is kept beside it: uvloop's handles do not always know.
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_s = 0.0
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -65,6 +67,19 @@ class Wire(asyncio.Protocol):
 
     def send(self, request: Message, version: int, timeout_ms: float) -> "asyncio.Future[Message]":
         """The response, some time. Raises what the codec raises when the version cannot say the request."""
+        correlation_id = self._write(request, version)
+        response: asyncio.Future[Message] = self._loop.create_future()
+        deadline_s = self._loop.time() + timeout_ms / 1000
+        self._expected.append(_Expected(request.API_KEY, version, correlation_id, deadline_s, response))
+        self._watch(deadline_s)
+        return response
+
+    def send_and_forget(self, request: Message, version: int) -> None:
+        """For a request that has no response: Produce with acks=0."""
+        self._write(request, version)
+
+    def _write(self, request: Message, version: int) -> int:
+        """Gives the correlation id."""
         correlation_id = (self._correlation_id + 1) & _CORRELATION_ID_MASK
         header = RequestHeader(
             request_api_key=request.API_KEY,
@@ -76,18 +91,8 @@ class Wire(asyncio.Protocol):
         if self.lost or self._transport is None:
             raise Disconnected(self.lost or "not connected")
         self._correlation_id = correlation_id
-        response: asyncio.Future[Message] = self._loop.create_future()
-        deadline_s = self._loop.time() + timeout_ms / 1000
-        self._expected.append(_Expected(request.API_KEY, version, correlation_id, deadline_s, response))
-        self._watch(deadline_s)
         self._transport.write(b"".join(pieces))
-        return response
-
-    def send_and_forget(self, request: Message, version: int) -> None:
-        """For a request that has no response: Produce with acks=0."""
-        response = self.send(request, version, 0)
-        response.cancel()
-        self._expected.pop()
+        return correlation_id
 
     def close(self, reason: str) -> None:
         self._lose(Disconnected(reason))
@@ -118,9 +123,10 @@ class Wire(asyncio.Protocol):
 
     def _watch(self, deadline_s: float) -> None:
         """One timer, for the earliest deadline."""
-        if self._timer is None or deadline_s < self._timer.when():
+        if self._timer is None or deadline_s < self._timer_s:
             if self._timer is not None:
                 self._timer.cancel()
+            self._timer_s = deadline_s
             self._timer = self._loop.call_at(deadline_s, self._look_at_deadlines)
 
     def _look_at_deadlines(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from helpers.kafka_node import free_ports
-from helpers.network import Gate, listening, run, until
+from helpers.network import Gate, each_loop, listening, run, until  # noqa: F401
 from odradek.api.registry import Api
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
@@ -258,8 +259,9 @@ def test_who_cannot_be_reached_fails_and_is_tried_again_when_it_is_there() -> No
         lost: list[str] = []
         async with channel_to(port, on_disconnect=lost.append) as channel:
             for _ in range(3):
-                with pytest.raises(Disconnected, match=f"127.0.0.1:{port}"):
+                with pytest.raises(Disconnected, match=f"127.0.0.1:{port}: connection refused") as caught:
                     await channel.send(MetadataRequest(), LONG_MS)
+                assert caught.value.refused
             async with listening([metadata_api()]) as other:
                 listener = Listener(other.endpoint, "127.0.0.1", port)
                 await listener.start()
@@ -267,6 +269,38 @@ def test_who_cannot_be_reached_fails_and_is_tried_again_when_it_is_there() -> No
                 assert not lost
                 await listener.stop()
 
+    run(test())
+
+
+def test_the_first_refusal_fails_all_who_wait() -> None:
+    async def test() -> None:
+        (port,) = free_ports(1)
+        config = {"reconnect_backoff_ms": LONG_MS, "reconnect_backoff_max_ms": LONG_MS}
+        async with channel_to(port, config=config) as channel:
+            waiting = [channel.send(MetadataRequest(), LONG_MS) for _ in range(4)]
+            for result in await asyncio.gather(*waiting, return_exceptions=True):
+                assert isinstance(result, Disconnected) and result.refused
+
+    run(test())
+
+
+@pytest.mark.parametrize("second", ["127.0.0.1", "127.0.0.3", "255.255.255.255"])
+def test_a_host_refuses_only_if_all_its_addresses_do(second: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first address refuses; the second one answers, refuses too, or is out of reach."""
+
+    async def addresses(*asked: Any) -> list[tuple[int, str]]:
+        return [(socket.AF_INET, "127.0.0.2"), (socket.AF_INET, second)]
+
+    async def test() -> None:
+        async with listening([metadata_api()]) as listener, channel_to(listener.port) as channel:
+            if second == "127.0.0.1":
+                await channel.connect()
+            else:
+                with pytest.raises(Disconnected) as caught:
+                    await channel.connect()
+                assert caught.value.refused is (second == "127.0.0.3")
+
+    monkeypatch.setattr("odradek.client.channel._addresses", addresses)
     run(test())
 
 
@@ -305,8 +339,9 @@ def test_a_peer_that_never_answers_is_given_up() -> None:
             scripted(lambda number, request: []) as (port, _),
             channel_to(port, config={"connect_timeout_ms": 50}) as channel,
         ):
-            with pytest.raises(Disconnected, match=r"in 50 ms|in time"):
+            with pytest.raises(Disconnected, match=r"in 50 ms|in time") as caught:
                 await channel.connect(LONG_MS)
+            assert not caught.value.refused
 
     run(test())
 

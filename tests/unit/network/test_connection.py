@@ -10,6 +10,7 @@ from helpers.network import (
     Gate,
     Peer,
     api_versions_bytes,
+    each_loop,  # noqa: F401
     hasty,
     listening,
     peer,
@@ -26,6 +27,7 @@ from odradek.protocol.messages.describe_cluster_request import DescribeClusterRe
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse
+from odradek.protocol.messages.list_offsets_request import ListOffsetsRequest
 from odradek.protocol.messages.metadata_request import MetadataRequest
 from odradek.protocol.messages.metadata_response import MetadataResponse
 from odradek.protocol.messages.produce_request import ProduceRequest
@@ -291,10 +293,10 @@ def test_what_a_handler_raises_is_answered(how: Any, error: Exception, code: int
 def test_a_failure_that_the_response_cannot_say_closes_the_connection(how: Any) -> None:
     async def test() -> None:
         async with (
-            listening([Api(METADATA, how(ValueError("bug")))]) as listener,
+            listening([Api(ApiKey.LIST_OFFSETS, how(ValueError("bug")))]) as listener,
             peer(listener.port) as asking,
         ):
-            asking.send(metadata_bytes())
+            asking.send(request_bytes(ListOffsetsRequest(), 1))
             assert await asking.closed() == b""
 
     run(test())
@@ -325,7 +327,7 @@ def test_a_begun_request_ends_even_if_its_peer_goes_but_a_long_poll_is_dropped()
                 second.send(fetch_bytes())
                 await until(lambda: bool(gate.waiting and poll.waiting), "both have begun")
             await until(lambda: poll.cancelled == 1, "the long poll is dropped")
-            assert not listener.endpoint.connections
+            await until(lambda: not listener.endpoint.connections, "both are gone")
             assert budget.requests == 1
             gate.waiting[0].set_result(None)
             await until(lambda: budget.requests == 0, "the other has ended")

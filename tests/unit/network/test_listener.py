@@ -8,6 +8,7 @@ import pytest
 from helpers.network import (
     Gate,
     api_versions_bytes,
+    each_loop,  # noqa: F401
     endpoint,
     hasty,
     listening,
