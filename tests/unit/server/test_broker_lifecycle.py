@@ -1,0 +1,548 @@
+"""A broker's life: a table of what happens in which state, anything in any order, and the real controller."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from helpers.controller import CLUSTER_ID, Bench, directory_of
+from odradek.client.errors import RequestTimedOut
+from odradek.common.failures import ApiError
+from odradek.controller.cluster_control import BrokerState as SeenState
+from odradek.metadata.feature_versions import supported_features
+from odradek.metadata.node_registration import Endpoint
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest
+from odradek.protocol.messages.broker_registration_response import BrokerRegistrationResponse
+from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
+from odradek.server.broker_lifecycle import (
+    TRANSITIONS,
+    BrokerIdentity,
+    BrokerLifecycle,
+    BrokerState,
+    LifecycleTimings,
+    Standing,
+)
+
+TIMINGS = LifecycleTimings(
+    heartbeat_interval_ms=2_000, registration_timeout_ms=60_000, directory_failure_timeout_ms=30_000
+)
+#: 0 is nobody's time, 1,000 is where the helpers' clock begins.
+START_MS = 1_000
+
+
+def make(node_id: int = 3, incarnation: bytes = b"i" * 16, **fields: Any) -> BrokerLifecycle:
+    identity = BrokerIdentity(
+        node_id=node_id,
+        cluster_id=CLUSTER_ID,
+        incarnation_id=incarnation,
+        listeners=(Endpoint("PLAINTEXT", "broker3", 9092, 0), Endpoint("SECURE", "broker3", 9093, 1)),
+        supported_features=supported_features(),
+        directories=(directory_of(node_id, 1), directory_of(node_id, 0)),
+        **fields,
+    )
+    return BrokerLifecycle(identity, TIMINGS)
+
+
+def heard(**fields: Any) -> BrokerHeartbeatResponse:
+    return BrokerHeartbeatResponse(**fields)
+
+
+class Life:
+    """A lifecycle with a clock, and a controller that says what a test wants."""
+
+    def __init__(self) -> None:
+        self.core = make()
+        self.now_ms = START_MS
+        self.core.start(self.now_ms)
+
+    def sent(self, offset: int = 7) -> Any:
+        """What is due by now."""
+        request = self.core.poll(self.now_ms, offset)
+        assert request is not None
+        return request
+
+    def answer(self, response: Any) -> "Life":
+        self.core.answered(response, self.now_ms)
+        return self
+
+    def wait(self) -> int:
+        """To the deadline; for how long that was."""
+        before, deadline_ms = self.now_ms, self.core.deadline_ms
+        assert deadline_ms is not None
+        self.now_ms = max(self.now_ms, deadline_ms)
+        return self.now_ms - before
+
+    def beat(self, **fields: Any) -> Any:
+        """One whole heartbeat at its time; what was sent."""
+        self.wait()
+        request = self.sent()
+        self.answer(heard(**fields))
+        return request
+
+    def at(self, state: BrokerState) -> "Life":
+        if state >= BrokerState.STARTING:
+            self.sent()
+            self.answer(BrokerRegistrationResponse(broker_epoch=11))
+        if state >= BrokerState.RECOVERY:
+            self.beat(is_caught_up=True)
+        if state >= BrokerState.RUNNING:
+            self.core.ready_to_unfence(self.now_ms)
+            self.beat(is_caught_up=True, is_fenced=False)
+        if state >= BrokerState.PENDING_CONTROLLED_SHUTDOWN:
+            self.core.begin_controlled_shutdown(self.now_ms)
+        if state is BrokerState.SHUTTING_DOWN:
+            self.core.shut_down("a test")
+        assert self.core.state is state
+        return self
+
+
+def test_a_registration_says_all_that_the_controller_must_know() -> None:
+    core = make(rack="r1", previous_broker_epoch=5)
+    core.start(START_MS)
+    request = core.poll(START_MS, -1)
+    assert isinstance(request, BrokerRegistrationRequest)
+    assert (request.broker_id, request.cluster_id, request.incarnation_id) == (3, CLUSTER_ID, b"i" * 16)
+    assert [(e.name, e.host, e.port, e.security_protocol) for e in request.listeners] == [
+        ("PLAINTEXT", "broker3", 9092, 0),
+        ("SECURE", "broker3", 9093, 1),
+    ]
+    assert {f.name: (f.min_supported_version, f.max_supported_version) for f in request.features} == {
+        name: (levels.min, levels.max) for name, levels in supported_features().items()
+    }
+    assert (request.rack, request.previous_broker_epoch, request.is_migrating_zk_broker) == ("r1", 5, False)
+    assert request.log_dirs == [directory_of(3, 0), directory_of(3, 1)]
+
+
+def test_from_start_to_end() -> None:
+    life = Life()
+    core = life.core
+    assert (core.state, core.standing, core.epoch) == (BrokerState.STARTING, Standing.OFFLINE, -1)
+    assert isinstance(life.sent(), BrokerRegistrationRequest)
+    life.answer(BrokerRegistrationResponse(broker_epoch=11))
+    assert (core.state, core.standing, core.epoch) == (BrokerState.STARTING, Standing.FENCED, 11)
+    first = life.beat()
+    assert (first.broker_id, first.broker_epoch, first.current_metadata_offset) == (3, 11, 7)
+    assert first.want_fence and not first.want_shut_down
+    assert life.beat(is_caught_up=True).want_fence
+    assert core.state is BrokerState.RECOVERY
+    core.ready_to_unfence(life.now_ms)
+    assert life.wait() == 0
+    assert not life.beat(is_caught_up=True, is_fenced=False).want_fence
+    assert (core.state, core.standing) == (BrokerState.RUNNING, Standing.ONLINE)
+    assert life.wait() == TIMINGS.heartbeat_interval_ms
+    life.beat(is_caught_up=True, is_fenced=False)
+    core.begin_controlled_shutdown(life.now_ms)
+    assert life.wait() == 0
+    assert life.beat(is_fenced=False).want_shut_down
+    assert (core.state, core.standing) == (BrokerState.PENDING_CONTROLLED_SHUTDOWN, Standing.STOPPING)
+    life.beat(is_fenced=True, should_shut_down=True)
+    assert core.is_over
+    told = [(change.state.name, change.standing.value, change.epoch) for change in core.take_changes()]
+    assert told == [
+        ("STARTING", "Offline", -1),
+        ("STARTING", "Fenced", 11),
+        ("RECOVERY", "Fenced", 11),
+        ("RUNNING", "Online", 11),
+        ("PENDING_CONTROLLED_SHUTDOWN", "Online", 11),
+        ("PENDING_CONTROLLED_SHUTDOWN", "Stopping", 11),
+        ("PENDING_CONTROLLED_SHUTDOWN", "Fenced", 11),
+        ("SHUTTING_DOWN", "Fenced", 11),
+    ]
+
+
+ALIVE = [
+    BrokerState.STARTING,
+    BrokerState.RECOVERY,
+    BrokerState.RUNNING,
+    BrokerState.PENDING_CONTROLLED_SHUTDOWN,
+]
+
+#: Where a heartbeat's answer leads: what it says, and the next state from each of the states above.
+ANSWERS: list[tuple[dict[str, bool], list[BrokerState]]] = [
+    ({}, ALIVE),
+    ({"is_caught_up": True}, [BrokerState.RECOVERY, *ALIVE[1:]]),
+    ({"is_fenced": False}, [BrokerState.STARTING, BrokerState.RUNNING, *ALIVE[2:]]),
+    ({"is_caught_up": True, "is_fenced": False}, [BrokerState.RECOVERY, BrokerState.RUNNING, *ALIVE[2:]]),
+    ({"should_shut_down": True}, [*ALIVE[:3], BrokerState.SHUTTING_DOWN]),
+]
+
+
+@pytest.mark.parametrize(("fields", "following"), ANSWERS, ids=lambda value: str(value)[:50])
+def test_what_an_answer_means_depends_on_the_state(fields: dict[str, bool], following: list[BrokerState]) -> None:
+    for before, after in zip(ALIVE, following, strict=True):
+        life = Life().at(before)
+        life.beat(**fields)
+        assert life.core.state is after, before
+
+
+#: When the next heartbeat is due after one that succeeded.
+INTERVALS = [
+    (BrokerState.STARTING, [10, 10, 10]),
+    (BrokerState.RECOVERY, [2_000, 2_000, 2_000]),
+    (BrokerState.RUNNING, [2_000, 2_000, 2_000]),
+    (BrokerState.PENDING_CONTROLLED_SHUTDOWN, [50, 100, 200]),
+]
+
+
+@pytest.mark.parametrize(("state", "intervals"), INTERVALS)
+def test_how_soon_the_next_heartbeat_comes(state: BrokerState, intervals: list[int]) -> None:
+    life = Life().at(state)
+    fenced = state < BrokerState.RUNNING
+    seen = []
+    for _ in intervals:
+        life.beat(is_fenced=fenced)
+        deadline_ms = life.core.deadline_ms
+        assert deadline_ms is not None
+        seen.append(deadline_ms - life.now_ms)
+    assert seen == intervals
+
+
+def test_failures_are_tried_again_with_growing_pauses_up_to_the_interval() -> None:
+    life = Life().at(BrokerState.RUNNING)
+    pauses = []
+    for _ in range(8):
+        life.wait()
+        life.sent()
+        life.core.failed(RequestTimedOut("silence"), life.now_ms)
+        assert life.core.deadline_ms is not None
+        pauses.append(life.core.deadline_ms - life.now_ms)
+    assert pauses == [50, 100, 200, 400, 800, 1_600, 2_000, 2_000]
+    assert life.core.last_failure == "silence"
+    life.beat(is_fenced=False)
+    assert life.core.last_failure == ""
+    assert life.core.deadline_ms == life.now_ms + 2_000
+
+
+@pytest.mark.parametrize("state", ALIVE)
+@pytest.mark.parametrize("code", [ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED])
+def test_a_broker_that_was_forgotten_registers_again(state: BrokerState, code: ErrorCode) -> None:
+    life = Life().at(state)
+    life.beat(error_code=code)
+    assert (life.core.state, life.core.standing) == (state, Standing.OFFLINE)
+    life.wait()
+    request = life.sent()
+    assert isinstance(request, BrokerRegistrationRequest)
+    assert request.incarnation_id == b"i" * 16
+    life.answer(BrokerRegistrationResponse(broker_epoch=23))
+    assert (life.core.epoch, life.core.standing) == (23, Standing.FENCED)
+    # It must not spin between two controllers of different minds.
+    assert life.wait() > 0
+    assert life.beat(is_fenced=False, is_caught_up=True).broker_epoch == 23
+
+
+def test_an_older_epoch_of_a_broker_that_asks_with_another_error_stays_registered() -> None:
+    life = Life().at(BrokerState.RUNNING)
+    life.beat(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    life.wait()
+    assert isinstance(life.sent(), BrokerHeartbeatRequest)
+
+
+def test_it_gives_up_when_it_cannot_register_in_time() -> None:
+    life = Life()
+    requests = 0
+    while not life.core.is_over:
+        life.wait()
+        if life.core.poll(life.now_ms, 0) is not None:
+            requests += 1
+            life.answer(BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION))
+    assert life.now_ms == START_MS + TIMINGS.registration_timeout_ms
+    assert requests > TIMINGS.registration_timeout_ms // TIMINGS.heartbeat_interval_ms
+    assert "DUPLICATE_BROKER_REGISTRATION" in life.core.take_changes()[-1].reason
+
+
+def test_it_gives_up_even_while_a_registration_is_under_way() -> None:
+    life = Life()
+    life.sent()
+    assert life.wait() == TIMINGS.registration_timeout_ms
+    assert life.core.poll(life.now_ms, 0) is None
+    assert life.core.is_over
+
+
+def test_once_registered_it_never_gives_up() -> None:
+    life = Life().at(BrokerState.STARTING)
+    life.now_ms += TIMINGS.registration_timeout_ms * 2
+    life.beat(error_code=ErrorCode.STALE_BROKER_EPOCH)
+    life.now_ms += TIMINGS.registration_timeout_ms * 2
+    assert isinstance(life.sent(), BrokerRegistrationRequest)
+
+
+def test_after_a_broken_connection_a_heartbeat_follows_at_once() -> None:
+    life = Life().at(BrokerState.RUNNING)
+    life.now_ms += 500
+    assert life.core.poll(life.now_ms, 0) is None
+    life.core.connection_lost(life.now_ms)
+    assert isinstance(life.sent(), BrokerHeartbeatRequest)
+
+
+def test_what_happens_while_a_request_is_under_way_is_told_right_after_it() -> None:
+    events: list[Callable[[BrokerLifecycle, int], None]] = [
+        BrokerLifecycle.connection_lost,
+        BrokerLifecycle.begin_controlled_shutdown,
+        BrokerLifecycle.register_again,
+        lambda core, now_ms: core.directory_failed(b"d" * 16, now_ms),
+    ]
+    for happens in events:
+        life = Life().at(BrokerState.RUNNING)
+        life.wait()
+        life.sent()
+        happens(life.core, life.now_ms)
+        assert life.core.poll(life.now_ms, 0) is None
+        life.answer(heard(is_fenced=False))
+        assert life.sent() is not None
+
+
+def test_an_answer_to_a_heartbeat_that_did_not_ask_to_stop_does_not_end_a_shutdown() -> None:
+    life = Life().at(BrokerState.RUNNING)
+    life.wait()
+    life.sent()
+    life.core.begin_controlled_shutdown(life.now_ms)
+    life.answer(heard(is_fenced=False, should_shut_down=True))
+    assert life.core.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN
+
+
+@pytest.mark.parametrize("state", [BrokerState.STARTING, BrokerState.RECOVERY])
+def test_a_broker_that_never_ran_has_nothing_to_hand_over(state: BrokerState) -> None:
+    life = Life().at(state)
+    life.core.begin_controlled_shutdown(life.now_ms)
+    assert life.core.is_over
+
+
+def test_a_failed_directory_is_reported_until_the_controller_has_heard_it() -> None:
+    life = Life().at(BrokerState.RUNNING)
+    life.core.directory_failed(b"d" * 16, life.now_ms)
+    assert life.beat(error_code=ErrorCode.NOT_CONTROLLER).offline_log_dirs == [b"d" * 16]
+    life.beat(is_fenced=False)
+    life.now_ms += TIMINGS.directory_failure_timeout_ms
+    assert life.sent().offline_log_dirs == [b"d" * 16]
+    assert not life.core.is_over
+
+
+def test_it_gives_up_when_a_failed_directory_cannot_be_reported() -> None:
+    life = Life().at(BrokerState.RUNNING)
+    life.core.directory_failed(b"d" * 16, life.now_ms)
+    life.sent()
+    life.core.directory_failed(b"d" * 16, life.now_ms + 1)
+    assert life.wait() == TIMINGS.directory_failure_timeout_ms
+    assert life.core.poll(life.now_ms, 0) is None
+    assert life.core.is_over
+
+
+def test_cordoned_directories_are_told_once_the_metadata_is_known() -> None:
+    life = Life()
+    life.core.cordoned_directories = (directory_of(3, 1), directory_of(3, 0))
+    life.at(BrokerState.STARTING)
+    assert life.beat(is_caught_up=True).cordoned_log_dirs is None
+    assert life.beat().cordoned_log_dirs == [directory_of(3, 0), directory_of(3, 1)]
+
+
+def test_nothing_is_sent_before_the_start_and_after_the_end() -> None:
+    core = make()
+    assert core.poll(START_MS, 0) is None
+    assert core.deadline_ms is None
+    life = Life().at(BrokerState.SHUTTING_DOWN)
+    life.now_ms += 1_000_000
+    assert life.core.poll(life.now_ms, 0) is None
+    assert life.core.deadline_ms is None
+
+
+def test_an_answer_after_the_end_changes_nothing() -> None:
+    life = Life().at(BrokerState.RUNNING)
+    life.wait()
+    life.sent()
+    life.core.shut_down("a test")
+    life.core.take_changes()
+    life.answer(heard(is_fenced=False))
+    life.core.failed(RequestTimedOut(), life.now_ms)
+    assert life.core.take_changes() == []
+
+
+@settings(max_examples=150, stateful_step_count=40, deadline=None)
+class AnyOrder(RuleBasedStateMachine):
+    """Whatever happens, in whatever order, and whatever controllers answer."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.core = make()
+        self.now_ms = START_MS
+        self.core.start(self.now_ms)
+        self.request: Any = None
+        self.states = [BrokerState.NOT_RUNNING]
+        self.is_ready = False
+
+    def _in_flight(self) -> bool:
+        return self.request is not None
+
+    @rule(later_ms=st.sampled_from([0, 1, 49, 50, 2_000, 31_000]))
+    def poll(self, later_ms: int) -> None:
+        self.now_ms += later_ms
+        deadline_ms = self.core.deadline_ms
+        request = self.core.poll(self.now_ms, self.now_ms)
+        if request is None:
+            return
+        assert self.request is None
+        assert deadline_ms is not None
+        assert deadline_ms <= self.now_ms
+        if isinstance(request, BrokerHeartbeatRequest):
+            assert request.broker_epoch == self.core.epoch >= 0
+            assert request.want_fence is not self.is_ready
+            assert request.want_shut_down is (self.core.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN)
+        self.request = request
+
+    @precondition(_in_flight)
+    @rule(
+        code=st.sampled_from([0, 0, 0, ErrorCode.STALE_BROKER_EPOCH, ErrorCode.NOT_CONTROLLER, 31_000]),
+        flags=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+        epoch=st.integers(0, 3),
+    )
+    def answer(self, code: int, flags: tuple[bool, bool, bool], epoch: int) -> None:
+        if isinstance(self.request, BrokerRegistrationRequest):
+            response: Any = BrokerRegistrationResponse(error_code=code, broker_epoch=epoch)
+        else:
+            caught_up, fenced, stop = flags
+            response = heard(error_code=code, is_caught_up=caught_up, is_fenced=fenced, should_shut_down=stop)
+        self.request = None
+        self.core.answered(response, self.now_ms)
+
+    @precondition(_in_flight)
+    @rule()
+    def fail(self) -> None:
+        self.request = None
+        self.core.failed(ApiError("lost"), self.now_ms)
+
+    @rule(which=st.sampled_from(["connection_lost", "register_again", "begin_controlled_shutdown"]))
+    def happen(self, which: str) -> None:
+        getattr(self.core, which)(self.now_ms)
+
+    @rule()
+    def become_ready(self) -> None:
+        self.core.ready_to_unfence(self.now_ms)
+        self.is_ready = True
+
+    @rule(directory=st.sampled_from([b"d" * 16, b"e" * 16]))
+    def lose_a_directory(self, directory: bytes) -> None:
+        self.core.directory_failed(directory, self.now_ms)
+
+    @invariant()
+    def states_follow_the_table(self) -> None:
+        for change in self.core.take_changes():
+            assert change.state is self.states[-1] or change.state in TRANSITIONS[self.states[-1]]
+            self.states.append(change.state)
+        assert self.states[-1] is self.core.state
+
+    @invariant()
+    def it_never_falls_asleep(self) -> None:
+        assert self.core.is_over or self.core.deadline_ms is not None or self.request is not None
+
+
+test_any_order = AnyOrder.TestCase
+
+
+class WithController:
+    """A lifecycle and the real controller. `pump` lets time pass from deadline to deadline."""
+
+    def __init__(self, bench: Bench, core: BrokerLifecycle) -> None:
+        self.bench = bench
+        self.core = core
+        core.start(bench.clock.now_ms)
+
+    def step(self) -> None:
+        clock, core = self.bench.clock, self.core
+        deadline_ms = core.deadline_ms
+        assert deadline_ms is not None
+        clock.now_ms = max(clock.now_ms, deadline_ms)
+        request = core.poll(clock.now_ms, self.bench.controller.loader.image.offset)
+        if request is None:
+            return
+        kind = BrokerRegistrationResponse if isinstance(request, BrokerRegistrationRequest) else heard
+        try:
+            core.answered(self.bench.ask(request), clock.now_ms)
+        except ApiError as refusal:
+            core.answered(kind(error_code=refusal.code), clock.now_ms)
+
+    def pump(self, until: Callable[[], bool]) -> None:
+        for _ in self.steps():
+            if until():
+                return
+
+    def steps(self) -> Iterator[None]:
+        for _ in range(100):
+            yield
+            self.step()
+        raise AssertionError(f"still {self.core.state.name}: {self.core.last_failure}")
+
+    def run(self) -> None:
+        self.pump(lambda: self.core.state is BrokerState.RECOVERY)
+        self.core.ready_to_unfence(self.bench.clock.now_ms)
+        self.pump(lambda: self.core.state is BrokerState.RUNNING)
+
+    def seen(self) -> SeenState:
+        return self.bench.controller.controls.cluster.state(self.core.identity.node_id)
+
+
+def test_the_controller_takes_it_in_and_lets_it_go() -> None:
+    bench = Bench()
+    life = WithController(bench, make())
+    life.run()
+    assert (life.seen(), life.core.standing) == (SeenState.ONLINE, Standing.ONLINE)
+    assert bench.clock.now_ms - START_MS < TIMINGS.heartbeat_interval_ms
+    bench.add_broker(1)
+    bench.create("t", [[3, 1]])
+    life.core.begin_controlled_shutdown(bench.clock.now_ms)
+    life.pump(lambda: life.core.standing is Standing.STOPPING)
+    assert life.seen() is SeenState.STOPPING
+    bench.ask(bench.beat(1))
+    life.pump(lambda: life.core.is_over)
+    assert life.seen() is SeenState.FENCED
+
+
+def test_a_broker_that_is_unregistered_while_it_runs_comes_back() -> None:
+    bench = Bench()
+    life = WithController(bench, make())
+    life.run()
+    epoch = life.core.epoch
+    bench.ask(UnregisterBrokerRequest(broker_id=3))
+    life.pump(lambda: life.core.standing is Standing.OFFLINE)
+    life.pump(lambda: life.core.standing is Standing.ONLINE)
+    assert life.core.epoch > epoch
+    assert life.seen() is SeenState.ONLINE
+
+
+def test_a_running_broker_that_was_fenced_is_unfenced_with_its_next_heartbeat() -> None:
+    bench = Bench()
+    life = WithController(bench, make())
+    life.run()
+    bench.controller.connection_lost(3, life.core.epoch)
+    bench.tick(300)
+    assert life.seen() is SeenState.FENCED
+    life.core.connection_lost(bench.clock.now_ms)
+    life.step()
+    assert life.seen() is SeenState.ONLINE
+    assert life.core.state is BrokerState.RUNNING
+
+
+def test_a_second_process_waits_for_the_session_of_the_first() -> None:
+    bench = Bench()
+    WithController(bench, make()).run()
+    second = WithController(bench, make(incarnation=b"j" * 16))
+    second.step()
+    assert "DUPLICATE_BROKER_REGISTRATION" in second.core.last_failure
+    second.run()
+    assert bench.clock.now_ms - START_MS < 9_000 + 2 * TIMINGS.heartbeat_interval_ms + 1_000
+
+
+def test_the_first_process_does_not_push_the_second_out() -> None:
+    bench = Bench()
+    first = WithController(bench, make())
+    first.run()
+    second = WithController(bench, make(incarnation=b"j" * 16))
+    second.run()
+    for _ in range(20):
+        first.step()
+        second.step()
+    assert (first.core.standing, second.core.standing) == (Standing.OFFLINE, Standing.ONLINE)
