@@ -163,8 +163,8 @@ class MetadataLog:
             )
 
     def _append(self, data: Buffer, batches: Sequence[Batch], write: Callable[[Buffer], object]) -> None:
-        """In one write, unless a segment ends on the way. The log itself would begin the next one before the one before
-        it is durable."""
+        """In one write, unless a segment ends on the way: the log itself would begin the next one before this one is
+        durable."""
         self.check_online()
         if not batches:
             return
@@ -174,9 +174,17 @@ class MetadataLog:
             return
         for batch in batches:
             if not self._has_room(batch.size_bytes, batch.last_offset, batch.max_timestamp):
-                self.flush()
-                self._log.roll()
+                self._roll()
             write(batch.buffer)
+
+    def _roll(self) -> None:
+        self.flush()
+        sealed = self._log.segments.active
+        self._log.roll()
+        with self._log.guard():
+            for file in sealed.flush_plan():  # the indexes, which were written out only now
+                file.sync()
+        sealed.flush_done()
 
     def _has_room(self, size_bytes: int, last_offset: int, max_timestamp: int) -> bool:
         with self._log.guard():

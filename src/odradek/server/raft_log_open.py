@@ -103,11 +103,14 @@ def _recovery_point(files: FileSystem, directory: str, snapshots: dict[OffsetAnd
 
 
 def _fit_start(log: UnifiedLog, snapshots: dict[OffsetAndEpoch, int]) -> None:
-    """Let the log start at 0, or at the first snapshot behind which nothing is missing."""
+    """Let the log start at 0, or at the first snapshot behind which nothing is missing, neither records nor epochs: a
+    segment that lies across the start was kept as a whole, the epochs before the start were not."""
     base_offset, end_before = _last_gap(log)
-    if base_offset == 0:
+    first_epoch = log.epochs.earliest_entry
+    known_from = max(base_offset, log.log_end_offset if first_epoch is None else first_epoch.start_offset)
+    start = min((known.offset for known in snapshots if known.offset >= known_from), default=None)
+    if known_from == 0 or (base_offset == 0 and start is None):
         return
-    start = min((known.offset for known in snapshots if known.offset >= base_offset), default=None)
     if start is not None:
         log.update_high_watermark(start)
         log.maybe_increment_log_start_offset(start)

@@ -1,0 +1,216 @@
+"""The metadata log: beside the simulator's own through any history, and single behaviours."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.raft import WALL_MS, data_batch, leader_change_batch
+from helpers.raft_logs import DIRECTORY, TwinRaftLog, content, freeze, new_disk, open_log
+from odradek.common.failures import Fault
+from odradek.log.checkpoints import write_partition_metadata
+from odradek.raft.snapshots import read_snapshot
+from odradek.raft.values import OffsetAndEpoch
+from odradek.records.errors import CorruptRecord, InvalidRecord
+from odradek.server.raft_log import MetadataLogConfig
+from odradek.server.settings import Given, Settings
+
+# -- against the simulator's log
+
+VERBS = ("append", "append", "append", "group", "epoch", "commit", "truncate", "flush", "snapshot", "ahead", "forget")
+ENDS = ("crash", "reopen", "clean")
+
+
+def play(log: TwinRaftLog, verb: str, number: int) -> None:
+    epoch = max(log.last_epoch, 1)
+    if verb == "append":
+        log.append_as_follower(data_batch(log.end_offset, epoch, *[b"v" * (number % 60)] * (1 + number % 3)), epoch)
+    elif verb == "group":
+        log.append_as_leader(b"".join(data_batch(log.end_offset + at, epoch) for at in range(number % 12)), epoch)
+    elif verb == "epoch":
+        log.initialize_leader_epoch(epoch + 1)
+        log.append_as_leader(leader_change_batch(log.end_offset, epoch + 1), epoch + 1)
+    elif verb == "commit":
+        log.update_high_watermark(log.end_offset)
+    elif verb == "truncate":
+        latest = log.latest_snapshot_id
+        committed = max(log.high_watermark, log.start_offset if latest is None else latest.offset)
+        ends = [committed, *(end for entry in log.entries if (end := entry.next_offset) > committed)]
+        log.truncate_to(ends[-1 - number % len(ends)])
+    elif verb == "flush":
+        log.flush()
+    elif verb == "snapshot" and log.start_offset < log.high_watermark == log.end_offset:
+        snapshot_id = OffsetAndEpoch(log.last_epoch, log.high_watermark)
+        if log.snapshot_size_bytes(snapshot_id) is None:
+            freeze(log, snapshot_id)
+    elif verb == "ahead" and log.end_offset:
+        freeze(log, OffsetAndEpoch(epoch + 1, log.end_offset + 1 + number))
+        if number % 3:
+            log.truncate_to_latest_snapshot()
+        else:
+            log.crash()
+    elif (
+        verb == "forget" and log.latest_snapshot_id is not None and log.latest_snapshot_id.offset <= log.high_watermark
+    ):
+        log.delete_before_snapshot(log.latest_snapshot_id)
+    elif verb == "crash":
+        log.crash()
+    elif verb == "reopen":
+        log.close()
+        log.reopen(log.disk.crash("none"))
+    elif verb == "clean":
+        log.clean(WALL_MS + number * 100)
+    for asked in range(epoch + 3):
+        log.end_offset_for_epoch(asked)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(VERBS + ENDS), st.integers(0, 99)), max_size=40), st.integers(0, 2**32))
+def test_it_does_what_the_simulators_log_does(history: list[tuple[str, int]], seed: int) -> None:
+    config = MetadataLogConfig(segment_bytes=300, retention_bytes=1000, retention_ms=5000)
+    log = TwinRaftLog(lambda entry: None, lambda snapshot_id: 0, Random(seed), config)
+    for verb, number in history:
+        play(log, verb, number)
+        log.agree_fully()
+
+
+# -- single behaviours
+
+
+def test_reading_stops_at_the_high_watermark_and_gives_at_least_one_batch() -> None:
+    log = open_log(new_disk(), MetadataLogConfig())
+    batches = [data_batch(offset, 1, b"x" * 50) for offset in range(3)]
+    log.append_as_leader(b"".join(batches), 1)
+    log.update_high_watermark(2)
+    assert bytes(log.read(0, 1, committed=False)) == batches[0]
+    assert bytes(log.read(0, 1000, committed=True)) == b"".join(batches[:2])
+    assert bytes(log.read(1, len(batches[1]) + 5, committed=False)) == batches[1]
+    assert bytes(log.read(2, 1000, committed=True)) == b""
+
+
+def test_a_follower_keeps_what_is_sound_before_what_is_not() -> None:
+    log = open_log(new_disk())
+    damaged = bytearray(data_batch(1, 1))
+    damaged[-1] ^= 1
+    with pytest.raises(CorruptRecord):
+        log.append_as_follower(data_batch(0, 1) + bytes(damaged), 1)
+    assert log.end_offset == 1
+    with pytest.raises(InvalidRecord, match="does not continue"):
+        log.append_as_follower(data_batch(1, 1) + data_batch(5, 1), 1)
+    assert log.end_offset == 2
+    with pytest.raises(InvalidRecord, match="does not continue"):
+        log.append_as_follower(data_batch(2, 0), 1)
+    log.append_as_follower(data_batch(2, 1) + data_batch(3, 2), 1)
+    assert log.end_offset == 3, "a batch of a later epoch than the one that is followed is left out"
+
+
+def test_truncation_never_goes_below_the_high_watermark() -> None:
+    log = open_log(new_disk())
+    log.append_as_follower(data_batch(0, 1) + data_batch(1, 1), 1)
+    log.update_high_watermark(1)
+    with pytest.raises(Fault, match="below the high watermark"):
+        log.truncate_to(0)
+
+
+def test_a_snapshot_is_there_when_it_is_frozen_and_thrown_away_before() -> None:
+    disk = new_disk()
+    log = open_log(disk)
+    log.append_as_follower(data_batch(0, 1), 1)
+    snapshot_id = OffsetAndEpoch(1, 1)
+    raw = log.create_snapshot(snapshot_id)
+    assert raw is not None
+    raw.append(b"half")
+    assert log.latest_snapshot_id is None
+    assert open_log(disk.copy()).latest_snapshot_id is None
+    raw.close()
+    assert not [name for name in disk.list_dir(DIRECTORY) if "checkpoint.part" in name]
+    freeze(log, snapshot_id)
+    assert log.create_snapshot(snapshot_id) is None
+    assert [batch.values for batch in read_snapshot(log, snapshot_id) if batch.values] == [(b"state",)]
+    size = log.snapshot_size_bytes(snapshot_id)
+    assert size is not None and len(log.read_snapshot(snapshot_id, 10, 20)) == 20
+    assert open_log(disk.crash("none")).snapshot_size_bytes(snapshot_id) == size
+
+
+@pytest.mark.parametrize(
+    ("config", "kept"),
+    [
+        (MetadataLogConfig(segment_bytes=300, retention_ms=1000), [30]),
+        (MetadataLogConfig(segment_bytes=300, retention_bytes=2200), [20, 30]),
+        (MetadataLogConfig(segment_bytes=300, retention_bytes=0), [30]),
+        (MetadataLogConfig(segment_bytes=300, retention_bytes=-1, retention_ms=-1), [10, 20, 30]),
+    ],
+)
+def test_cleaning_drops_old_snapshots_and_the_log_behind_them(config: MetadataLogConfig, kept: list[int]) -> None:
+    disk = new_disk()
+    log = open_log(disk, config)
+    for offset in range(40):
+        log.append_as_leader(data_batch(offset, 1), 1)
+        log.update_high_watermark(offset + 1)
+        if offset in (9, 19, 29):
+            freeze(log, OffsetAndEpoch(1, offset + 1), timestamp=WALL_MS + offset)
+    segments = len([name for name in disk.list_dir(DIRECTORY) if name.endswith(".log")])
+    assert log.clean(WALL_MS + 5000) == (len(kept) < 3)
+    names = disk.list_dir(DIRECTORY)
+    assert [int(name[:20]) for name in names if name.endswith(".checkpoint")] == kept
+    assert log.start_offset == (0 if len(kept) == 3 else kept[0])
+    if len(kept) < 3:
+        assert len([name for name in names if name.endswith(".log")]) < segments
+        assert open_log(disk.crash("none"), config).start_offset == kept[0]
+    assert not log.clean(WALL_MS)
+
+
+def test_a_log_without_its_beginning_is_refused() -> None:
+    disk = new_disk()
+    log = open_log(disk)
+    for offset in range(12):
+        log.append_as_leader(data_batch(offset, 1), 1)
+    log.flush()
+    log.close()
+    first, second, *_ = [name for name in disk.list_dir(DIRECTORY) if name.endswith(".log")]
+    for gone in (first, second):
+        damaged = disk.copy()
+        damaged.remove(f"{DIRECTORY}/{gone}")
+        with pytest.raises(Fault, match="are gone"):
+            open_log(damaged)
+
+
+def test_another_topics_directory_is_refused() -> None:
+    disk = new_disk()
+    disk.make_dirs(DIRECTORY)
+    write_partition_metadata(disk, DIRECTORY, b"x" * 16)
+    with pytest.raises(Fault, match="holds another topic"):
+        open_log(disk)
+
+
+def test_a_log_goes_on_where_it_was_closed() -> None:
+    disk = new_disk()
+    log = open_log(disk)
+    log.append_as_leader(b"".join(data_batch(offset, 1) for offset in range(20)), 1)
+    log.close()
+    again = open_log(disk.crash("none"))
+    assert again.repairs == ()
+    assert content(again) == {offset: data_batch(offset, 1) for offset in range(20)}
+    assert (again.end_offset, again.last_epoch, again.high_watermark) == (20, 1, 0)
+
+
+def test_a_flush_may_run_beside_appends() -> None:
+    disk = new_disk()
+    log = open_log(disk)
+    log.append_as_leader(data_batch(0, 1), 1)
+    plan = log.plan_flush()
+    assert plan is not None
+    log.append_as_leader(data_batch(1, 1), 1)
+    plan.run()
+    log.finish_flush(plan)
+    assert open_log(disk.crash("none")).end_offset in (1, 2)
+    log.flush()
+    assert open_log(disk.crash("none")).end_offset == 2
+
+
+def test_its_settings_have_kafkas_names() -> None:
+    file = "metadata.log.segment.bytes=8388608\nmetadata.log.segment.ms=1\nmetadata.max.retention.bytes=2\n"
+    given = {key: Given(value, "here") for key, value in (line.split("=") for line in file.split())}
+    assert MetadataLogConfig.of(Settings("server.properties", given)) == MetadataLogConfig(8388608, 1, 2)
+    assert MetadataLogConfig.of(Settings("server.properties", {})) == MetadataLogConfig()
