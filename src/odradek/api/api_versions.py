@@ -8,9 +8,11 @@ the client can ask again. It is answered before authentication, too.
 """
 
 import re
+from collections.abc import Mapping
 
 from odradek.api.context import Context, Features
-from odradek.protocol.api_keys import ApiKey
+from odradek.api.envelope_form import FORWARDABLE
+from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
@@ -43,12 +45,25 @@ def handle(ctx: Context, request: ApiVersionsRequest | None) -> ApiVersionsRespo
         ctx.session.client_software_version = request.client_software_version
     features = ctx.services.features()
     return ApiVersionsResponse(
-        api_keys=[_api_version(key, versions) for key, versions in ctx.registry.advertised.items()],
+        api_keys=[_api_version(key, versions) for key, versions in _advertised(ctx).items()],
         supported_features=_supported(features, with_level_0=ctx.api_version >= FIRST_VERSION_WITH_LEVEL_0),
         finalized_features_epoch=features.finalized_epoch,
         finalized_features=_finalized(features),
         zk_migration_ready=features.zk_migration_ready,
     )
+
+
+def _advertised(ctx: Context) -> Mapping[int, Versions]:
+    """Of what a broker passes on, only the versions that the controller has too, as far as that is known."""
+    advertised, forwarder = ctx.registry.advertised, ctx.services.forwarder
+    if forwarder is None or ctx.session.listener is not Listener.BROKER or forwarder.controller_versions is None:
+        return advertised
+    common = {}
+    for key, ours in advertised.items():
+        theirs = forwarder.controller_versions.get(key) if key in FORWARDABLE else ours
+        if theirs is not None and max(ours.first, theirs.first) <= min(ours.last, theirs.last):
+            common[key] = Versions(max(ours.first, theirs.first), min(ours.last, theirs.last))
+    return common
 
 
 def _is_valid(request: ApiVersionsRequest) -> bool:

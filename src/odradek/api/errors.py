@@ -79,6 +79,7 @@ ECHOES: Mapping[int, tuple[Echo, ...]] = {
             (Echo("entity", "entity", {"entity_type": "entity_type", "entity_name": "entity_name"}),),
         ),
     ),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Echo("topics", "topics", _NAME),),
 }
 
 

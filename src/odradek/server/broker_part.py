@@ -9,6 +9,7 @@ from odradek.common.ports import Clock, FileSystem
 from odradek.log.checkpoints import delete_clean_shutdown, read_clean_shutdown, write_clean_shutdown
 from odradek.server.advertised import advertised_endpoints
 from odradek.server.broker_driver import BrokerDriver
+from odradek.server.broker_topic_creation import TopicCreation
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.node_dirs import NodeDirs
@@ -23,6 +24,8 @@ _UNKNOWN_EPOCH = -1
 class BrokerPart:
     driver: BrokerDriver
     forwarder: ControllerChannel
+    #: None where `auto.create.topics.enable` is false.
+    topic_creator: TopicCreation | None
     _files: FileSystem
     _log_dirs: tuple[str, ...]
     _is_started: bool = False
@@ -44,6 +47,8 @@ class BrokerPart:
 
     async def close(self) -> None:
         await self.driver.close()
+        if self.topic_creator is not None:
+            await self.topic_creator.close()
         await self.forwarder.close()
 
 
@@ -69,7 +74,9 @@ def build_broker(
     )
     quorum.loader.add_publisher(driver)
     forwarder = ControllerChannel(quorum.driver, "forwarding", ChannelConfig(client_id=str(config.node_id)))
-    return BrokerPart(driver, forwarder, files, config.log_dirs)
+    creates_topics = config.settings.boolean("auto.create.topics.enable")
+    topic_creator = TopicCreation(config, forwarder) if creates_topics else None
+    return BrokerPart(driver, forwarder, topic_creator, files, config.log_dirs)
 
 
 def _previous_epoch(files: FileSystem, log_dirs: tuple[str, ...]) -> int:

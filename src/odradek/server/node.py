@@ -73,7 +73,7 @@ class Node:
         self.broker: BrokerPart | None = None
         self.registrar: ControllerRegistrar | None = None
         self.fault: Fault | None = None
-        self._services = Services(node_id=config.node_id)
+        self._services = Services(node_id=config.node_id, static_configs=config.settings.given)
         self._ended = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._raft_task: asyncio.Task[None] | None = None
@@ -151,6 +151,7 @@ class Node:
                 *(self.files, self.clock, self.config, self.dirs, quorum, self.listeners.ports), self._gave_up
             )
             self.broker, services.forwarder = made_broker, made_broker.forwarder
+            services.topic_creator = made_broker.topic_creator
 
     def _register_controller(self) -> None:
         told = advertised_endpoints(self.config.listeners.advertised_to_controllers, self.listeners.ports)
