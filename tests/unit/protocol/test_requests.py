@@ -47,6 +47,12 @@ def test_records_of_a_parsed_request_are_ranges_of_the_frame() -> None:
     assert isinstance(records, memoryview) and records.obj is frame
 
 
+def test_bytes_behind_the_body_are_left_alone() -> None:
+    """librdkafka sends some with Metadata, and Kafka answers."""
+    whole = b"".join(request_parts(header(3, 13), MetadataRequest(topics=None))) + bytes(3)
+    assert parse_request(whole, BROKER) == (header(3, 13), MetadataRequest(topics=None))
+
+
 def test_a_null_client_id_is_an_empty_one() -> None:
     whole = b"".join(request_parts(header(18, 0, None), ApiVersionsRequest()))
     assert parse_request(whole, BROKER).header.client_id == ""
