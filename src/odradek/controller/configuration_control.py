@@ -1,5 +1,6 @@
 """Settings that are kept in the metadata log: of topics, brokers, groups and metrics subscriptions."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
@@ -88,23 +89,24 @@ class ConfigurationControl:
     ) -> Decision[incremental.IncrementalAlterConfigsResponse]:
         """Each resource on its own: all of its changes or none. `exists` refuses resources that are not there."""
         records: list[MetadataRecord] = []
-        outcomes: list[tuple[ConfigResource, Outcome]] = []
+        outcomes: dict[ConfigResource, Outcome] = {}
+        times = Counter(ConfigResource(asked.resource_type, asked.resource_name) for asked in request.resources)
         for asked in request.resources:
             resource = ConfigResource(asked.resource_type, asked.resource_name)
+            outcomes[resource] = DONE
             try:
-                _check_once([c.name for c in asked.configs], [r for r, _ in outcomes], resource)
+                _check_request(resource, times[resource], Counter(c.name for c in asked.configs))
                 changes = [ConfigChange(c.name, c.config_operation, c.value) for c in asked.configs]
                 records += self.alter(resource, changes, exists)
-                outcomes.append((resource, DONE))
             except ApiError as error:
-                outcomes.append((resource, outcome_of(error)))
+                outcomes[resource] = outcome_of(error)
         records += self._clear_elr_records(records)
         response = incremental.IncrementalAlterConfigsResponse(
             responses=[
                 incremental.AlterConfigsResourceResponse(
                     error_code=o.code, error_message=o.message, resource_type=r.type, resource_name=r.name
                 )
-                for r, o in outcomes
+                for r, o in outcomes.items()
             ]
         )
         return Decision([] if request.validate_only else records, response, is_atomic=True)
@@ -114,25 +116,26 @@ class ConfigurationControl:
     ) -> Decision[alter.AlterConfigsResponse]:
         """The settings of each resource become exactly what the request says."""
         records: list[MetadataRecord] = []
-        outcomes: list[tuple[ConfigResource, Outcome]] = []
+        outcomes: dict[ConfigResource, Outcome] = {}
+        times = Counter(ConfigResource(asked.resource_type, asked.resource_name) for asked in request.resources)
         for asked in request.resources:
             resource = ConfigResource(asked.resource_type, asked.resource_name)
+            outcomes[resource] = DONE
             try:
-                _check_once([c.name for c in asked.configs], [r for r, _ in outcomes], resource)
+                _check_request(resource, times[resource], Counter(c.name for c in asked.configs))
                 wanted = {c.name: c.value for c in asked.configs}
                 changes = [ConfigChange(name, ConfigOp.SET, value) for name, value in wanted.items()]
                 gone = [ConfigChange(n, ConfigOp.DELETE, None) for n in self.of(resource) if n not in wanted]
                 records += self.alter(resource, [*changes, *gone], exists)
-                outcomes.append((resource, DONE))
             except ApiError as error:
-                outcomes.append((resource, outcome_of(error)))
+                outcomes[resource] = outcome_of(error)
         records += self._clear_elr_records(records)
         response = alter.AlterConfigsResponse(
             responses=[
                 alter.AlterConfigsResourceResponse(
                     error_code=o.code, error_message=o.message, resource_type=r.type, resource_name=r.name
                 )
-                for r, o in outcomes
+                for r, o in outcomes.items()
             ]
         )
         return Decision([] if request.validate_only else records, response, is_atomic=True)
@@ -259,7 +262,8 @@ def validate(resource: ConfigResource, settings: Mapping[str, str]) -> None:
             raise Refused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         config_schema.validate_group(settings)
     else:
-        raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
+        name = ConfigResourceType(resource.type).name
+        raise Refused(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {name}.")
 
 
 def check_broker_name(name: str) -> None:
@@ -273,11 +277,14 @@ def check_broker_name(name: str) -> None:
         raise Refused(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
 
 
-def _check_once(names: list[str], resources: list[ConfigResource], resource: ConfigResource) -> None:
-    if resource in resources:
-        raise Refused(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-    for name in names:
-        if names.count(name) > 1:
+def _check_request(resource: ConfigResource, times: int, names: Mapping[str, int]) -> None:
+    """A resource that is there twice is not changed at all: nobody knows which was meant."""
+    if resource.type not in tuple(ConfigResourceType) or resource.type == ConfigResourceType.UNKNOWN:
+        raise Refused(ErrorCode.UNSUPPORTED_VERSION, f"Unknown resource type {resource.type}.")
+    if times > 1:
+        raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate resource.")
+    for name, count in names.items():
+        if count > 1:
             raise Refused(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys: {name}")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
@@ -29,6 +29,7 @@ from odradek.protocol.messages.delete_topics_request import DeleteTopicsRequest
 from odradek.protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 from odradek.protocol.messages.remove_topic_record import RemoveTopicRecord
 from odradek.protocol.messages.topic_record import TopicRecord
+from odradek.raft.values import METADATA_TOPIC
 
 #: Partitions that one request may create: they become visible in one batch.
 MAX_PARTITIONS_PER_REQUEST = 10_000
@@ -66,7 +67,7 @@ class TopicControl:
         records: list[MetadataRecord] = []
         results: list[CreatableTopicResult] = []
         repeated = _repeated([topic.name for topic in request.topics])
-        for topic in request.topics:
+        for topic in {topic.name: topic for topic in request.topics}.values():
             try:
                 if topic.name in repeated:
                     raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
@@ -112,6 +113,8 @@ class TopicControl:
         return records, result
 
     def _check_new_name(self, name: str) -> None:
+        if name == METADATA_TOPIC:
+            raise Refused(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
         check_topic_name(name)
         if name in self._state.ids_by_name:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
@@ -233,7 +236,7 @@ class TopicControl:
         records: list[MetadataRecord] = []
         results: list[CreatePartitionsTopicResult] = []
         repeated = _repeated([topic.name for topic in request.topics])
-        for topic in request.topics:
+        for topic in {topic.name: topic for topic in request.topics}.values():
             outcome = DONE
             try:
                 if topic.name in repeated:
@@ -285,46 +288,53 @@ class TopicControl:
     # Deletion
 
     def delete_topics(self, request: DeleteTopicsRequest) -> Decision[DeleteTopicsResponse]:
-        """By name or by id; a topic named twice in any way is refused."""
-        asked = [(topic.name, topic.topic_id) for topic in request.topics]
-        asked += [(name, ZERO_UUID) for name in request.topic_names]
-        ids = [self._asked_id(name, topic_id) for name, topic_id in asked]
-        repeated = _repeated([found for found in ids if found is not None])
+        """By name or by id; a topic that is asked for twice in any way is refused, and answered once."""
+        asked = [_Asked(topic.name, topic.topic_id) for topic in request.topics]
+        asked += [_Asked(name, ZERO_UUID) for name in request.topic_names]
+        repeated = _repeated(asked)
+        flaws = {one: _request_flaw(one, one in repeated) for one in asked}
+        found = {one: self._found(one) if flaw is DONE else None for one, flaw in flaws.items()}
+        twice = _repeated([topic.id for topic in found.values() if topic is not None])
         records: list[MetadataRecord] = []
         responses: list[DeletableTopicResult] = []
-        for (name, topic_id), found in zip(asked, ids, strict=True):
-            outcome = self._deletion_outcome(name, topic_id, found, repeated)
-            topic = self._state.topics.get(found) if found is not None else None
-            if outcome is DONE and found is not None:
-                records.append(MetadataRecord(RemoveTopicRecord(topic_id=found), 0))
-            responses.append(
-                DeletableTopicResult(
-                    name=topic.name if topic is not None and outcome is DONE else name,
-                    topic_id=topic_id if topic is None else topic.id,
-                    error_code=outcome.code,
-                    error_message=outcome.message,
-                )
-            )
+        for one, topic in found.items():
+            outcome = flaws[one]
+            if topic is not None and topic.id in twice:
+                what = "The provided topic name maps to an ID that was already supplied."
+                outcome = Outcome(ErrorCode.INVALID_REQUEST, what)
+            elif outcome is DONE and topic is None:
+                code = ErrorCode.UNKNOWN_TOPIC_ID if one.name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                outcome = Outcome(code, code.message)
+            result = DeletableTopicResult(name=one.name, topic_id=one.topic_id)
+            result.error_code, result.error_message = outcome.code, outcome.message
+            if outcome is DONE and topic is not None:
+                records.append(MetadataRecord(RemoveTopicRecord(topic_id=topic.id), 0))
+                result.name, result.topic_id = topic.name, topic.id
+            responses.append(result)
         return Decision(records, DeleteTopicsResponse(responses=responses), is_atomic=True)
 
-    def _asked_id(self, name: str | None, topic_id: bytes) -> bytes | None:
-        return self._state.ids_by_name.get(name) if name is not None else topic_id
+    def _found(self, asked: "_Asked") -> TopicState | None:
+        topic_id = asked.topic_id if asked.name is None else self._state.ids_by_name.get(asked.name, ZERO_UUID)
+        return self._state.topics.get(topic_id)
 
-    def _deletion_outcome(
-        self, name: str | None, topic_id: bytes, found: bytes | None, repeated: Collection[bytes]
-    ) -> Outcome:
-        if name is not None and topic_id != ZERO_UUID:
-            return Outcome(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
-        if name is None and topic_id == ZERO_UUID:
-            return Outcome(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
-        if found is None:
-            return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.message)
-        if found in repeated:
-            what = "Duplicate topic name." if name is not None else "Duplicate topic id."
-            return Outcome(ErrorCode.INVALID_REQUEST, what)
-        if found not in self._state.topics:
-            return Outcome(ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_ID.message)
-        return DONE
+
+class _Asked(NamedTuple):
+    """A topic to be deleted, as the request names it."""
+
+    name: str | None
+    topic_id: bytes
+
+
+def _request_flaw(asked: _Asked, is_repeated: bool) -> Outcome:
+    """DONE if there is none."""
+    if asked.name is not None and asked.topic_id != ZERO_UUID:
+        return Outcome(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+    if asked.name is None and asked.topic_id == ZERO_UUID:
+        return Outcome(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+    if is_repeated:
+        what = "Duplicate topic name." if asked.name is not None else "Duplicate topic id."
+        return Outcome(ErrorCode.INVALID_REQUEST, what)
+    return DONE
 
 
 def _repeated(names: list[T]) -> Collection[T]:

@@ -54,6 +54,8 @@ def bench() -> Bench:
         (CLIENT_METRICS, "m", "match", "colour=red", ErrorCode.INVALID_CONFIG),
         (CLIENT_METRICS, "m", "no.such", "1", ErrorCode.INVALID_REQUEST),
         (8, "1", "kafka", "DEBUG", ErrorCode.INVALID_REQUEST),
+        (0, "1", "kafka", "DEBUG", ErrorCode.UNSUPPORTED_VERSION),
+        (77, "1", "kafka", "DEBUG", ErrorCode.UNSUPPORTED_VERSION),
     ],
 )
 def test_settings(bench: Bench, kind: int, resource: str, name: str, value: str, code: ErrorCode) -> None:
@@ -61,6 +63,16 @@ def test_settings(bench: Bench, kind: int, resource: str, name: str, value: str,
     assert ErrorCode(found) is code
     kept = bench.controller.controls.configuration.of(ConfigResource(kind, resource)).get(name)
     assert kept == (value if code is ErrorCode.NONE else None)
+
+
+def test_a_resource_that_is_named_twice_keeps_its_settings(bench: Bench) -> None:
+    twice = [
+        AlterConfigsResource(resource_type=TOPIC, resource_name="a", configs=[AlterableConfig(name=name, value="5")])
+        for name in ("retention.ms", "segment.ms")
+    ]
+    responses = bench.ask(AlterConfigsRequest(resources=twice)).responses
+    assert [(r.error_code, r.error_message) for r in responses] == [(ErrorCode.INVALID_REQUEST, "Duplicate resource.")]
+    assert not bench.controller.controls.configuration.of(ConfigResource(TOPIC, "a"))
 
 
 def test_lists_grow_and_shrink(bench: Bench) -> None:

@@ -80,7 +80,19 @@ def test_names_already_taken_or_colliding(bench: Bench) -> None:
 
 def test_a_name_twice_in_a_request(bench: Bench) -> None:
     results = bench.ask(CreateTopicsRequest(topics=[topic("a"), topic("b"), topic("a")])).topics
-    assert [r.error_code for r in results] == [ErrorCode.INVALID_REQUEST, 0, ErrorCode.INVALID_REQUEST]
+    assert [(r.name, r.error_code) for r in results] == [("a", ErrorCode.INVALID_REQUEST), ("b", 0)]
+
+
+def test_the_metadata_log_is_no_topic(bench: Bench) -> None:
+    code, said = create_error(bench, topic("__cluster_metadata"))
+    assert (code, "is prohibited" in said) == (ErrorCode.INVALID_REQUEST, True)
+
+
+def test_more_partitions_for_a_topic_that_is_named_twice(bench: Bench) -> None:
+    bench.create("a", num_partitions=1)
+    twice = [CreatePartitionsTopic(name="a", count=count, assignments=None) for count in (2, 3)]
+    results = bench.ask(CreatePartitionsRequest(topics=twice)).results
+    assert [(r.name, r.error_code) for r in results] == [("a", ErrorCode.INVALID_REQUEST)]
 
 
 def test_too_many_partitions_for_one_request(bench: Bench) -> None:
@@ -156,15 +168,28 @@ def test_deleting(bench: Bench) -> None:
     ]
     responses = bench.ask(DeleteTopicsRequest(topics=states)).responses
     assert [ErrorCode(r.error_code).name for r in responses] == [
-        "INVALID_REQUEST",
+        "NONE",
         "NONE",
         "UNKNOWN_TOPIC_OR_PARTITION",
         "UNKNOWN_TOPIC_ID",
         "INVALID_REQUEST",
         "INVALID_REQUEST",
     ]
-    assert responses[1].name == "b"
-    assert list(bench.controller.controls.replication.topics) == [first]
-    assert bench.ask(DeleteTopicsRequest(topic_names=["a"])).responses[0].error_code == 0
+    assert [(r.name, r.topic_id) for r in responses[:2]] == [("a", first), ("b", second)]
+    assert not bench.controller.controls.replication.topics
     assert not any(resource.type == 2 for resource in bench.controller.controls.configuration.settings)
     assert not bench.controller.controls.replication.index.with_broker_in_isr(0)
+
+
+def test_a_topic_is_deleted_once_or_not_at_all(bench: Bench) -> None:
+    by_name, by_id = bench.create("a"), bench.create("b")
+    states = [DeleteTopicState(name="a")] * 2 + [DeleteTopicState(topic_id=by_id)] * 2
+    responses = bench.ask(DeleteTopicsRequest(topics=states)).responses
+    assert [(r.name, r.topic_id, r.error_message) for r in responses] == [
+        ("a", bytes(16), "Duplicate topic name."),
+        (None, by_id, "Duplicate topic id."),
+    ]
+    both = [DeleteTopicState(name="a"), DeleteTopicState(topic_id=by_name)]
+    responses = bench.ask(DeleteTopicsRequest(topics=both)).responses
+    assert {r.error_code for r in responses} == {ErrorCode.INVALID_REQUEST}
+    assert list(bench.controller.controls.replication.topics) == [by_name, by_id]
