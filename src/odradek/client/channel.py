@@ -102,8 +102,7 @@ class Channel:
             except BaseException:
                 self._slots.release()
                 raise
-        # The place is free again when the answer is there, not when the caller has lost interest.
-        response.add_done_callback(lambda _: self._slots.release())
+        response.add_done_callback(self._answered)
         return await asyncio.shield(response)
 
     async def send_and_forget(self, request: Message, timeout_ms: float, *, version: int | None = None) -> None:
@@ -151,6 +150,12 @@ class Channel:
             if self._closed:
                 raise Disconnected("the channel was closed") from None
             raise
+
+    def _answered(self, response: "asyncio.Future[Message]") -> None:
+        """The place is free again when the answer is there, not when the caller has lost interest."""
+        self._slots.release()
+        if not response.cancelled():
+            response.exception()  # a caller that is still there has it
 
     def _attempted(self, attempt: "asyncio.Task[Wire]") -> None:
         self._attempt = None

@@ -1,6 +1,7 @@
 """The outgoing channel: connecting, versions, pipelining, time-outs, and what breaks."""
 
 import asyncio
+import gc
 import random
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -251,6 +252,26 @@ def test_a_broken_connection_fails_what_is_pending_and_is_reported_at_once() -> 
                 opened.set_result(None)
 
     run(test())
+
+
+def test_a_failure_that_nobody_waits_for_any_more_is_not_complained_about() -> None:
+    complaints: list[str] = []
+
+    async def test() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context["message"]))
+        gate, api = gated()
+        async with listening([api]) as listener, channel_to(listener.port) as channel:
+            sent = asyncio.ensure_future(channel.send(about("it"), LONG_MS))
+            await until(lambda: len(gate.waiting) == 1, "it is there")
+            sent.cancel()
+            await asyncio.wait([sent])
+            await channel.close()
+            gate.waiting[0].set_result(None)
+        del sent
+        gc.collect()
+
+    run(test())
+    assert complaints == []
 
 
 def test_who_cannot_be_reached_fails_and_is_tried_again_when_it_is_there() -> None:
