@@ -33,11 +33,9 @@ _LENGTH = struct.Struct(">i")
 
 
 def endpoint(apis: Iterable[Api] = (), **parts: Any) -> Endpoint:
-    """Serves what is served, and the APIs of the test."""
-    added = tuple(apis)
-    keys = {api.key for api in added}
-    registry = Registry(api_keys.Listener.BROKER, [*(api for api in SERVED if api.key not in keys), *added])
-    return Endpoint("PLAINTEXT", registry, **parts)
+    """Serves ApiVersions, and the APIs of the test."""
+    versions = (api for api in SERVED if api.key == ApiKey.API_VERSIONS)
+    return Endpoint("PLAINTEXT", Registry(api_keys.Listener.BROKER, [*versions, *apis]), **parts)
 
 
 @asynccontextmanager
