@@ -14,6 +14,7 @@ this node has it, and the rest closes.
 import asyncio
 import logging
 from collections.abc import Coroutine
+from contextlib import AsyncExitStack
 from random import Random
 
 from odradek.api.context import Features, Services
@@ -49,6 +50,9 @@ logger = logging.getLogger("odradek.node")
 #: Kafka's controllers take five seconds for it; without a majority nobody can succeed.
 _HAND_OVER_MS = 5_000
 
+#: When Raft has stopped, whoever still waits on a controller's listener waits in vain.
+_LAST_ANSWERS_MS = 1_000
+
 #: How often it is looked whether a snapshot of the metadata is due.
 _SNAPSHOT_LOOK_MS = 1_000
 
@@ -71,21 +75,26 @@ class Node:
         self.quorum: QuorumPart
         self.controller: ControllerDriver | None = None
         self.broker: BrokerPart | None = None
-        self.registrar: ControllerRegistrar | None = None
         self.fault: Fault | None = None
         self._services = Services(node_id=config.node_id, static_configs=config.settings.given)
         self._ended = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
-        self._raft_task: asyncio.Task[None] | None = None
+        #: What was started and must be stopped, the latest first.
+        self._started = AsyncExitStack()
 
     async def start(self) -> None:
         """Raises InputError for what the user can mend, Fault for what is broken."""
-        self.dirs = take_dirs(self.files, self.config)
+        config = self.config
         try:
-            await self._start()
+            self.dirs = take_dirs(self.files, config)
+            self._started.callback(self.dirs.release)
+            logger.info("node %d of cluster %s starts as %s", config.node_id, self.dirs.cluster_id, _roles(config))
+            await self._start_quorum()
+            if config.is_broker:
+                await self._start_broker()
         except BaseException:
             await self.stop()
             raise
+        logger.info("ready")
 
     async def wait(self) -> None:
         """Raises the Fault that broke the node."""
@@ -97,73 +106,56 @@ class Node:
         self._ended.set()
 
     async def stop(self) -> None:
-        if self.broker is not None and self.fault is None:
-            await self.broker.leave(_HAND_OVER_MS)
-        if hasattr(self, "listeners"):
-            await asyncio.gather(*(listener.stop() for listener in self.listeners.for_clients))
-        if self.broker is not None:
-            await self.broker.close()
-        await self._stop_tasks()
-        await self._stop_quorum()
-        if hasattr(self, "listeners"):
-            await asyncio.gather(*(listener.stop(timeout_ms=1_000) for listener in self.listeners.for_controllers))
-        self.dirs.release()
+        await self._started.aclose()
         logger.info("stopped")
 
-    # Start
+    # The quorum, and the controller
 
-    async def _start(self) -> None:
-        config = self.config
-        logger.info("node %d of cluster %s starts as %s", config.node_id, self.dirs.cluster_id, ",".join(config.roles))
+    async def _start_quorum(self) -> None:
+        config, stack = self.config, self._started
         self.listeners = build_listeners(config, self._services, self._broke)
+        stack.push_async_callback(_stop_all, self.listeners.for_controllers, _LAST_ANSWERS_MS)
         await self.listeners.bind()
         self.quorum = build_quorum(self.files, self.clock, self.random, config, self.dirs, self.listeners.ports)
+        stack.callback(self.quorum.log.close)
         for repair in self.quorum.log.repairs:
             logger.warning("metadata log: %s", repair)
-        self._build_parts()
-        self._raft_task = self._watch(self.quorum.driver.run(), ends_node=True)
-        self._watch(self._snapshots().run(_SNAPSHOT_LOOK_MS))
+        self._connect_services()
+        if config.is_controller:
+            self._add_controller()
+        logger.info("the quorum is joined as %s", self.quorum.raft.state)
+        stack.push_async_callback(self._leave_quorum, self._watch(self.quorum.driver.run()))
+        self._start_snapshots()
+        if config.is_controller:
+            self._start_registration()
         for listener in self.listeners.for_controllers:
             await listener.serve()
             logger.info("controllers are answered on %s", _address(listener))
-        if self.broker is not None:
-            await self.broker.start(self._serve_clients)
-        logger.info("ready")
 
-    async def _serve_clients(self) -> None:
-        for listener in self.listeners.for_clients:
-            await listener.serve()
-            logger.info("clients are answered on %s", _address(listener))
-
-    def _build_parts(self) -> None:
+    def _connect_services(self) -> None:
         quorum, services = self.quorum, self._services
         services.cluster_id = self.dirs.cluster_id
         services.quorum = quorum.driver
         services.image = quorum.image
         services.features = self._features
         quorum.driver.machine = MetadataFollower(quorum.raft, quorum.loader)
-        if self.config.is_controller:
-            made = build_controller(self.files, self.clock, self.random, self.config, self.dirs, quorum)
-            self.controller = services.controller = quorum.driver.machine = made
-            self._register_controller()
-        if self.config.is_broker:
-            made_broker = build_broker(
-                *(self.files, self.clock, self.config, self.dirs, quorum, self.listeners.ports), self._gave_up
-            )
-            self.broker, services.forwarder = made_broker, made_broker.forwarder
-            services.topic_creator = made_broker.topic_creator
 
-    def _register_controller(self) -> None:
+    def _add_controller(self) -> None:
+        made = build_controller(self.files, self.clock, self.random, self.config, self.dirs, self.quorum)
+        self.controller = self._services.controller = self.quorum.driver.machine = made
+        self._started.callback(made.close)
+
+    def _start_registration(self) -> None:
         told = advertised_endpoints(self.config.listeners.advertised_to_controllers, self.listeners.ports)
-        channel_config = ChannelConfig(client_id=str(self.config.node_id))
-        self._registration_channel = ControllerChannel(self.quorum.driver, "registration", channel_config)
-        self.registrar = ControllerRegistrar(self.config.node_id, random_uuid(), told, self._registration_channel)
-        self.quorum.loader.add_publisher(self.registrar)
+        channel = ControllerChannel(
+            self.quorum.driver, "registration", ChannelConfig(client_id=str(self.config.node_id))
+        )
+        registrar = ControllerRegistrar(self.config.node_id, random_uuid(), told, channel)
+        self._started.push_async_callback(channel.close)
+        self._started.push_async_callback(registrar.close)
+        self.quorum.loader.add_publisher(registrar)
 
-    def _gave_up(self, reason: str) -> None:
-        self._broke(Fault(f"the broker gave up: {reason}"))
-
-    def _snapshots(self) -> SnapshotTask:
+    def _start_snapshots(self) -> None:
         settings = self.config.settings
         limits = SnapshotLimits(
             settings.whole("metadata.log.max.record.bytes.between.snapshots"),
@@ -171,7 +163,16 @@ class Node:
         )
         generator = SnapshotGenerator(limits, self.clock.monotonic_ms())
         self.quorum.loader.add_publisher(generator)
-        return SnapshotTask(generator, self.quorum.driver, self.clock)
+        task = self._watch(SnapshotTask(generator, self.quorum.driver, self.clock).run(_SNAPSHOT_LOOK_MS))
+        self._started.push_async_callback(_cancel, task)
+
+    async def _leave_quorum(self, running: "asyncio.Task[None]") -> None:
+        driver = self.quorum.driver
+        if not running.done():
+            await driver.shutdown(_HAND_OVER_MS)
+            await asyncio.wait([running])
+            if not driver.handed_over:
+                logger.warning("nobody took over from this node in %d ms", _HAND_OVER_MS)
 
     def _features(self) -> Features:
         image = self.quorum.image()
@@ -181,19 +182,41 @@ class Node:
         supported = {name: Versions(levels.min, levels.max) for name, levels in supported_features().items()}
         return Features(supported, finalized, image.offset)
 
+    # The broker
+
+    async def _start_broker(self) -> None:
+        broker = self.broker = build_broker(
+            *(self.files, self.clock, self.config, self.dirs, self.quorum, self.listeners.ports), self._gave_up
+        )
+        self._services.forwarder = broker.forwarder
+        self._services.topic_creator = broker.topic_creator
+        self._started.push_async_callback(broker.close)
+        self._started.push_async_callback(_stop_all, self.listeners.for_clients, _HAND_OVER_MS)
+        self._started.push_async_callback(self._leave_cluster)
+        await broker.start(self._serve_clients)
+
+    async def _serve_clients(self) -> None:
+        for listener in self.listeners.for_clients:
+            await listener.serve()
+            logger.info("clients are answered on %s", _address(listener))
+
+    async def _leave_cluster(self) -> None:
+        if self.broker is not None and self.fault is None:
+            await self.broker.leave(_HAND_OVER_MS)
+
+    def _gave_up(self, reason: str) -> None:
+        self._broke(Fault(f"the broker gave up: {reason}"))
+
     # Running
 
-    def _watch(self, work: Coroutine[None, None, None], *, ends_node: bool = False) -> asyncio.Task[None]:
+    def _watch(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
         """A part that fails takes the node with it: it is not known what it left undone."""
         task = asyncio.ensure_future(work)
-        self._tasks.append(task)
 
         def ended(task: asyncio.Task[None]) -> None:
             error = None if task.cancelled() else task.exception()
             if error is not None:
                 self._broke(fault_of(error), error)
-            elif ends_node:
-                self._ended.set()
 
         task.add_done_callback(ended)
         return task
@@ -205,29 +228,19 @@ class Node:
             logger.critical("the node stops: %s", fault, exc_info=cause if unexpected else None)
         self._ended.set()
 
-    # Stop
 
-    async def _stop_tasks(self) -> None:
-        if self.registrar is not None:
-            await self.registrar.close()
-            await self._registration_channel.close()
-        others = [task for task in self._tasks if task is not self._raft_task]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+async def _stop_all(listeners: tuple[Listener, ...], timeout_ms: int) -> None:
+    await asyncio.gather(*(listener.stop(timeout_ms) for listener in listeners))
 
-    async def _stop_quorum(self) -> None:
-        if self._raft_task is not None and not self._raft_task.done():
-            await self.quorum.driver.shutdown(_HAND_OVER_MS)
-            await asyncio.wait([self._raft_task])
-            logger.info(
-                "the quorum %s", "goes on without this node" if self.quorum.driver.handed_over else "is not told"
-            )
-        if self.controller is not None:
-            self.controller.close()
-        if hasattr(self, "quorum"):
-            self.quorum.log.close()
+
+async def _cancel(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await asyncio.wait([task])
 
 
 def _address(listener: Listener) -> str:
     return f"{listener.endpoint.name}://{HostPort(listener.host, listener.port)}"
+
+
+def _roles(config: ServerConfig) -> str:
+    return " and ".join(config.roles)

@@ -73,6 +73,7 @@ class RaftDriver:
         self._clock = clock
         self._inbox: deque[Event | Callable[[], None]] = deque()
         self._wake: asyncio.Future[None] | None = None
+        self._is_closed = False
         self._sending: set[asyncio.Task[None]] = set()
         self._waiting: set[asyncio.Future[Message]] = set()
         # One thread: syncs of the log and of the vote never overtake each other.
@@ -90,6 +91,8 @@ class RaftDriver:
     # What others ask
 
     async def handle(self, request: Message, version: int, listener_name: str) -> Any:
+        if self._is_closed:
+            raise Stopping("this node is stopping")
         reply: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting.add(reply)
         reply.add_done_callback(self._waiting.discard)
@@ -234,6 +237,7 @@ class RaftDriver:
 
     async def _close(self) -> None:
         """Whoever still waits is told that this replica is no longer there."""
+        self._is_closed = True
         for task in self._sending:
             task.cancel()
         for reply in list(self._waiting):
