@@ -82,6 +82,9 @@ ECHOES: Mapping[int, tuple[Echo, ...]] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Echo("topics", "topics", _NAME),),
 }
 
+#: Fields at the top that come back as they were.
+COPIED: Mapping[int, tuple[str, ...]] = {ApiKey.FETCH: ("session_id",)}
+
 
 def error_response(api_key: int, version: int, error: Exception, request: Message | None = None) -> Message | None:
     """None where this version cannot say it. What is no ApiError tells nothing of our insides: code -1."""
@@ -89,10 +92,13 @@ def error_response(api_key: int, version: int, error: Exception, request: Messag
     writer = _Writer(response, version, error)
     fields = writer.schema.fields
     is_said = writer.put_error(response, fields)
-    for echo in ECHOES.get(api_key, ()):
-        if request is not None and version <= echo.last_version:
-            writer.echo(echo, request, response, fields)
-            is_said = True
+    if request is not None:
+        for name in COPIED.get(api_key, ()):
+            setattr(response, name, getattr(request, name))
+        for echo in ECHOES.get(api_key, ()):
+            if version <= echo.last_version:
+                writer.echo(echo, request, response, fields)
+                is_said = True
     return response if is_said else None
 
 
