@@ -1,7 +1,7 @@
 """The files of a metadata log, read while a node may be writing them.
 
-Nothing is locked, mapped or changed. A segment's last batch may be half written, and ends it then. Files are read in
-pieces, not mapped: a node that truncates its log would take a mapping away under us.
+Nothing is locked or changed. A segment's last batch may be half written, and ends it then. Batches are read and not
+mapped: a node that truncates its log would take a mapping away under us.
 """
 
 import os
@@ -17,11 +17,9 @@ from odradek.log import names
 from odradek.log.errors import DamagedFile
 from odradek.raft.snapshots import parse_snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
-from odradek.records.batch import OVERHEAD_BYTES, Batch, read_batches, size_at
+from odradek.records.batch import OVERHEAD_BYTES, Batch, read_batch, size_at
 
 PARTITION_DIR = names.partition_dir(TopicPartition(names.CLUSTER_METADATA_TOPIC, 0))
-
-_CHUNK_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +56,17 @@ def file_batches(path: str) -> Iterator[Batch]:
     if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for ever
         raise InputError(f"{path} is no regular file")
     file = OsFileSystem().open(path, writable=False)
-    position = 0
     try:
-        while chunk := file.read(position, _CHUNK_BYTES):
+        position, end = 0, file.size()
+        while position + OVERHEAD_BYTES <= end:
             with blaming(path, position):
-                wanted_bytes = size_at(chunk, 0) if len(chunk) >= OVERHEAD_BYTES else OVERHEAD_BYTES
-                if wanted_bytes > len(chunk):
-                    chunk = file.read(position, wanted_bytes)
-            before = position
-            for batch in read_batches(chunk):
-                with blaming(path, position):
-                    batch.check()
-                yield batch
-                position += batch.size_bytes
-            if position == before:
-                return
+                size_bytes = size_at(file.read(position, OVERHEAD_BYTES), 0)
+                if position + size_bytes > end:
+                    return
+                batch = read_batch(file.read(position, size_bytes))
+                batch.check()
+            yield batch
+            position += size_bytes
     finally:
         file.close()
 

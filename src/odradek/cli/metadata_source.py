@@ -19,7 +19,7 @@ from odradek.protocol.messages.snapshot_header_record import SnapshotHeaderRecor
 from odradek.raft.control_records import read_control_records
 from odradek.raft.snapshots import parse_snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
-from odradek.records.batch import Batch, read_batches
+from odradek.records.batch import Batch, Record, read_batches
 
 #: A running node drops old files every few minutes; it does not happen this often while we look.
 _LOOKS_MAX = 5
@@ -123,4 +123,11 @@ def _following(expected: int, batches: Iterable[Batch]) -> Iterator[MetadataBatc
 
 
 def _records(batch: Batch) -> list[MetadataRecord]:
-    return [decode_record(record.value or b"") for record in batch.records()]
+    return [_record(record) for record in batch.records()]
+
+
+def _record(record: Record) -> MetadataRecord:
+    try:
+        return decode_record(record.value or b"")
+    except ProtocolError as error:
+        raise ProtocolError(f"what is at offset {record.offset} is no metadata record: {error}") from None
