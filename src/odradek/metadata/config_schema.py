@@ -221,6 +221,8 @@ class ConfigSource:
     DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    CLIENT_METRICS = 7
+    GROUP = 8
 
 
 class EffectiveConfig(NamedTuple):
@@ -236,6 +238,12 @@ class ConfigLayers:
     node: Mapping[str, str]
     cluster: Mapping[str, str]
     static: Mapping[str, str]
+
+
+def topic_synonym(name: str) -> str | None:
+    """The broker's setting that a topic's falls back to first; None where there is none."""
+    synonyms = _SYNONYMS.get(name)
+    return None if synonyms is None else synonyms[0].name
 
 
 def effective_topic_config(name: str, layers: ConfigLayers) -> EffectiveConfig:

@@ -1,0 +1,171 @@
+"""Settings as DescribeConfigs shows them: value, where it comes from, and what it would be without that (synonyms).
+
+The layers, nearest first: the resource itself, this broker, all brokers, the node's file, the default. The synonyms of
+a setting are those of its layers that have it, under its own name or another: a topic's `retention.ms` falls back to a
+broker's `log.retention.ms`, which `log.retention.minutes` and `log.retention.hours` stand in for. As in Kafka, those of
+another name in front of the first of the own name are not shown, and so do not count as the source.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from odradek.api.context import Context
+from odradek.metadata.config_schema import (
+    ConfigDefinition,
+    ConfigLayers,
+    ConfigSource,
+    definitions,
+    effective_topic_config,
+    topic_synonym,
+)
+from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
+from odradek.metadata.image import MetadataImage
+from odradek.protocol.messages.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
+
+Entry = DescribeConfigsResourceResult
+Synonyms = list[DescribeConfigsSynonym]
+
+#: Kafka's numbers of types, in their order.
+_TYPES = ("unknown", "boolean", "string", "int", "short", "long", "double", "list", "class", "password")
+
+_ALIASES: tuple[tuple[str, ...], ...] = (
+    ("log.roll.ms", "log.roll.hours"),
+    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+)
+_FLUSH_ALIASES = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
+
+
+class ConfigEntries:
+    """The settings of one moment."""
+
+    def __init__(self, ctx: Context, *, with_synonyms: bool) -> None:
+        self._image: MetadataImage = ctx.services.image()
+        self._with_synonyms = with_synonyms
+        self._static = ctx.services.static_configs
+        self._node = self._set_for(ConfigResourceType.BROKER, str(ctx.services.node_id))
+        self._cluster = self._set_for(ConfigResourceType.BROKER, "")
+
+    def of_topic(self, name: str) -> dict[str, Callable[[], Entry]]:
+        layers = ConfigLayers(self._set_for(ConfigResourceType.TOPIC, name), self._node, self._cluster, self._static)
+
+        def entry(key: str, definition: ConfigDefinition) -> Entry:
+            value = effective_topic_config(key, layers).value
+            synonym = topic_synonym(key)
+            inherited = [] if synonym is None else self._broker_synonyms(synonym, definition)
+            return self._entry(definition, value, _own(key, layers.topic, ConfigSource.DYNAMIC_TOPIC) + inherited)
+
+        return _lazily(definitions(ConfigResourceType.TOPIC), entry)
+
+    def of_group(self, name: str) -> dict[str, Callable[[], Entry]]:
+        given = self._set_for(ConfigResourceType.GROUP, name)
+        brokers = definitions(ConfigResourceType.BROKER)
+
+        def entry(key: str, definition: ConfigDefinition) -> Entry:
+            synonym = f"group.{key}"
+            inherited = self._broker_synonyms(synonym, definition) if synonym in brokers else _default_of(definition)
+            synonyms = _own(key, given, ConfigSource.GROUP) + inherited
+            return self._entry(definition, synonyms[0].value if synonyms else definition.default, synonyms)
+
+        return _lazily(definitions(ConfigResourceType.GROUP), entry)
+
+    def of_client_metrics(self, name: str) -> dict[str, Callable[[], Entry]]:
+        given = self._set_for(ConfigResourceType.CLIENT_METRICS, name)
+
+        def entry(key: str, definition: ConfigDefinition) -> Entry:
+            value = given.get(key, definition.default or "")
+            return self._entry(definition, value, _own(key, given, ConfigSource.CLIENT_METRICS))
+
+        return _lazily(definitions(ConfigResourceType.CLIENT_METRICS), entry)
+
+    def of_this_broker(self) -> dict[str, Callable[[], Entry]]:
+        known = definitions(ConfigResourceType.BROKER)
+        set_somewhere = {**self._static, **self._cluster, **self._node}
+        unknown = {key: _unknown(key) for key in set_somewhere if key not in known}
+
+        def entry(key: str, definition: ConfigDefinition) -> Entry:
+            value = set_somewhere.get(key, definition.default)
+            return self._entry(definition, value, self._broker_synonyms(key, definition), read_only=True)
+
+        return _lazily({**unknown, **known}, entry)
+
+    def of_all_brokers(self) -> dict[str, Callable[[], Entry]]:
+        """Only what was set for all of them at once."""
+        known = definitions(ConfigResourceType.BROKER)
+        found = {key: known.get(key, _unknown(key)) for key in self._cluster}
+
+        def entry(key: str, definition: ConfigDefinition) -> Entry:
+            synonyms = [
+                synonym
+                for synonym in self._broker_synonyms(key, definition)
+                if synonym.source == ConfigSource.DYNAMIC_DEFAULT_BROKER
+            ]
+            return self._entry(definition, self._cluster[key], synonyms, read_only=True)
+
+        return _lazily(found, entry)
+
+    def _entry(
+        self, definition: ConfigDefinition, value: str | None, synonyms: Synonyms, *, read_only: bool = False
+    ) -> Entry:
+        is_secret = definition.is_sensitive or definition.type == _TYPES[0]
+        if is_secret:
+            synonyms = [DescribeConfigsSynonym(name=one.name, value=None, source=one.source) for one in synonyms]
+        return Entry(
+            name=definition.name,
+            value=None if is_secret else value,
+            read_only=read_only and not definition.is_dynamic,
+            config_source=synonyms[0].source if synonyms else ConfigSource.DEFAULT,
+            is_sensitive=is_secret,
+            synonyms=synonyms if self._with_synonyms else [],
+            config_type=_TYPES.index(definition.type),
+            documentation=None,
+        )
+
+    def _broker_synonyms(self, name: str, described: ConfigDefinition) -> Synonyms:
+        """`described` gives the default of a setting that is in no table of its own."""
+        known = definitions(ConfigResourceType.BROKER)
+        names = _aliases(name)
+        defaults = {one: known[one].default if one in known else described.default for one in names}
+        found = [
+            DescribeConfigsSynonym(name=one, value=layer[one], source=source)
+            for layer, source in (
+                (self._node, ConfigSource.DYNAMIC_BROKER),
+                (self._cluster, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+                (self._static, ConfigSource.STATIC_BROKER),
+                ({one: text for one, text in defaults.items() if text is not None}, ConfigSource.DEFAULT),
+            )
+            for one in names
+            if one in layer
+        ]
+        first = next((at for at, synonym in enumerate(found) if synonym.name == name), len(found))
+        return found[first:]
+
+    def _set_for(self, kind: ConfigResourceType, name: str) -> Mapping[str, str]:
+        return self._image.configs.settings(ConfigResource(kind, name))
+
+
+def _lazily(
+    found: Mapping[str, ConfigDefinition], make: Callable[[str, ConfigDefinition], Entry]
+) -> dict[str, Callable[[], Entry]]:
+    """By name, made when asked for: most requests want a few of hundreds."""
+    return {key: partial(make, key, definition) for key, definition in found.items()}
+
+
+def _own(key: str, given: Mapping[str, str], source: int) -> Synonyms:
+    return [DescribeConfigsSynonym(name=key, value=given[key], source=source)] if key in given else []
+
+
+def _default_of(definition: ConfigDefinition) -> Synonyms:
+    if definition.default is None:
+        return []
+    return [DescribeConfigsSynonym(name=definition.name, value=definition.default, source=ConfigSource.DEFAULT)]
+
+
+def _unknown(key: str) -> ConfigDefinition:
+    return ConfigDefinition(key, _TYPES[0], None, "", False)
+
+
+def _aliases(name: str) -> Sequence[str]:
+    if name == _FLUSH_ALIASES[0]:
+        return _FLUSH_ALIASES
+    return next((group for group in _ALIASES if name in group), (name,))

@@ -1,0 +1,80 @@
+"""DescribeConfigs (key 32): the settings of topics, brokers, groups and client metrics, and where each comes from.
+
+v1 synonyms · v2 as v1 · v3 types and documentation (KIP-569) · v4 flexible
+
+A broker knows its own settings and those for all brokers (an empty name); another broker's are that one's to tell.
+There is no documentation: it is in Kafka's manual.
+
+Authorised by DESCRIBE_CONFIGS on the topic, group or cluster.
+"""
+
+from collections.abc import Callable
+
+from odradek.api.config_entries import ConfigEntries, Entry
+from odradek.api.context import Context
+from odradek.common.failures import ApiError
+from odradek.controller.topic_names import check_topic_name
+from odradek.metadata.configs_image import ConfigResourceType
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
+
+
+def handle(ctx: Context, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    entries = ConfigEntries(ctx, with_synonyms=request.include_synonyms)
+    return DescribeConfigsResponse(results=[_result(ctx, entries, resource) for resource in request.resources])
+
+
+def _result(ctx: Context, entries: ConfigEntries, resource: DescribeConfigsResource) -> DescribeConfigsResult:
+    result = DescribeConfigsResult(
+        resource_type=resource.resource_type, resource_name=resource.resource_name, error_message=None
+    )
+    try:
+        found = _found(ctx, entries, resource)
+    except ApiError as error:
+        result.error_code, result.error_message = error.code, str(error) or None
+        return result
+    wanted = resource.configuration_keys or list(found)
+    result.configs = [found[key]() for key in dict.fromkeys(wanted) if key in found]
+    return result
+
+
+def _found(ctx: Context, entries: ConfigEntries, resource: DescribeConfigsResource) -> dict[str, Callable[[], Entry]]:
+    name = resource.resource_name
+    match resource.resource_type:
+        case ConfigResourceType.TOPIC:
+            check_topic_name(name)
+            if name not in ctx.services.image().topics.by_name:
+                raise ApiError(code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return entries.of_topic(name)
+        case ConfigResourceType.BROKER:
+            return entries.of_this_broker() if _is_own(name, ctx.services.node_id) else entries.of_all_brokers()
+        case ConfigResourceType.GROUP:
+            _check_named(name, "Group name must not be empty")
+            return entries.of_group(name)
+        case ConfigResourceType.CLIENT_METRICS:
+            _check_named(name, "Client metrics subscription name must not be empty")
+            return entries.of_client_metrics(name)
+    raise _invalid(f"Unsupported resource type: {resource.resource_type}")
+
+
+def _is_own(name: str, node_id: int) -> bool:
+    """False for the empty name, which stands for all brokers."""
+    if not name:
+        return False
+    try:
+        asked = int(name)
+    except ValueError:
+        raise _invalid(f"Broker id must be an integer, but it is: {name}") from None
+    if asked != node_id:
+        raise _invalid(f"Unexpected broker id, expected {node_id} or empty string, but received {name}")
+    return True
+
+
+def _check_named(name: str, otherwise: str) -> None:
+    if not name:
+        raise _invalid(otherwise)
+
+
+def _invalid(message: str) -> ApiError:
+    return ApiError(message, ErrorCode.INVALID_REQUEST)
