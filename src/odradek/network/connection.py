@@ -8,8 +8,9 @@ A request begins when (1) the answers before it are being taken, (2) nothing bef
 `Api.pipelined`), (3) there are not too many in flight here and (4) on the node. Answers that come at once, while
 nothing is in flight, are gathered and written together: that is the path of small requests.
 
-A request that has begun runs to its end even if its peer goes, except long polls. ProtocolError closes the
-connection with one line in the log. Nothing a peer does raises out of here.
+A request that has begun runs to its end even if its peer goes, except long polls. Where an answer is missing (a long
+poll was dropped, a handler was cancelled) the connection ends: peers tell answers by their order. ProtocolError closes
+the connection with one line in the log. Nothing a peer does raises out of here.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from odradek.api.errors import error_response
 from odradek.api.registry import Answer, Entry
 from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.common.ports import Buffer
-from odradek.network.endpoint import Endpoint, logger
+from odradek.network.endpoint import Deadline, Endpoint, logger
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode_parts
 from odradek.protocol.errors import InvalidMessage
@@ -39,11 +40,14 @@ _HEADS = (struct.Struct(">ii"), struct.Struct(">iix"))
 
 _RECEIVE_BYTES_BETWEEN = 64 * 1024
 
+#: Answers up to this are copied into one piece, which costs less than handing many small ones to the loop.
+_JOINED_BYTES_MAX = 16 * 1024
+
 
 class _Begun:
     """A request whose answer has not left yet."""
 
-    __slots__ = ("answer", "context", "counted_bytes", "done", "entry", "request", "task")
+    __slots__ = ("answer", "context", "counted_bytes", "done", "dropped", "entry", "request", "task")
 
     def __init__(self, context: Context, entry: Entry, request: Message | None = None) -> None:
         self.context = context
@@ -54,12 +58,14 @@ class _Begun:
         self.counted_bytes = -1
         self.answer: list[Buffer] = []
         self.done = False
+        #: There will be no answer, nor any behind it.
+        self.dropped = False
 
 
 class Connection(asyncio.BufferedProtocol):
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self.last_active_ms = self.opened_ms = endpoint.now_ms
+        self.last_active_ms = endpoint.now_ms
         self.ip = ""
         self._reader = FrameReader(endpoint.limits.request_bytes_max)
         self._arrived: deque[bytearray] = deque()
@@ -88,7 +94,8 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
             return
         endpoint.quotas.opened(self.ip)
-        endpoint.connections[self] = endpoint.newcomers[self] = None
+        endpoint.connections[self] = None
+        self._set_deadline("no request")
         self._transport.set_write_buffer_limits(high=endpoint.limits.unsent_bytes_max)
         self.session = self._new_session(peer, local)
         if not self.session.authenticated:
@@ -111,6 +118,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def eof_received(self) -> bool:
         """A peer that closes its side has no use for answers: Kafka's clients never half-close."""
+        self._leave()
         return False
 
     def pause_writing(self) -> None:
@@ -126,14 +134,15 @@ class Connection(asyncio.BufferedProtocol):
         if self not in endpoint.connections:
             return
         del endpoint.connections[self]
-        endpoint.newcomers.pop(self, None)
+        endpoint.deadlines.pop(self, None)
         endpoint.quotas.closed(self.ip)
+        if self._in_line:
+            endpoint.budget.forget(self._turn)
         self._stopping = True
         self._arrived.clear()
         self._output.clear()
         self._drop_long_polls()
-        for tell in self.session.on_close:
-            tell()
+        self._tell_of_end()
         if self._closed is not None and not self._closed.done():
             self._closed.set_result(None)
 
@@ -142,7 +151,7 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def busy(self) -> bool:
         """It waits for us, and not we for it: no deadline runs."""
-        return self._in_line or bool(self._begun)
+        return not self._stopping and (self._in_line or bool(self._begun))
 
     def close_after(self, reason: str) -> None:
         """A deadline has passed."""
@@ -153,12 +162,13 @@ class Connection(asyncio.BufferedProtocol):
         """Begin nothing more, answer what is in flight, close; ends when the connection has."""
         if self not in self.endpoint.connections:
             return
-        self._closed = asyncio.get_running_loop().create_future()
+        if self._closed is None:
+            self._closed = asyncio.get_running_loop().create_future()
         self._stopping = True
         self._arrived.clear()
         self._drop_long_polls()
         self._flush()
-        await self._closed
+        await asyncio.shield(self._closed)
 
     def abort(self) -> None:
         self._transport.abort()
@@ -219,7 +229,7 @@ class Connection(asyncio.BufferedProtocol):
             self._later(_Begun(context, entry, body), result, len(request))
         if session.authenticated:
             self._reader.limit_bytes = endpoint.limits.request_bytes_max
-            endpoint.newcomers.pop(self, None)
+            endpoint.deadlines.pop(self, None)
 
     def _answer(self, context: Context, entry: Entry, response: Answer) -> None:
         """At once; behind those that are not ready yet."""
@@ -232,34 +242,43 @@ class Connection(asyncio.BufferedProtocol):
         self._begun.append(begun)
 
     def _later(self, begun: _Begun, result: Awaitable[Answer], size: int) -> None:
+        begun.task = asyncio.ensure_future(result)
         self._begun.append(begun)
         self._alone = not begun.entry.pipelined
         if not begun.entry.long_poll:
             begun.counted_bytes = size
             self.endpoint.budget.take(size)
-        begun.task = asyncio.ensure_future(result)
         begun.task.add_done_callback(lambda task: self._finished(begun, task))
 
     def _finished(self, begun: _Begun, task: "asyncio.Future[Answer]") -> None:
         begun.task = None
         begun.done = True
-        if task.cancelled():
-            response: Answer = None
-            self._break(ProtocolError(f"API key {begun.context.api_key} was given up"))
-        else:
-            error = task.exception()
-            if isinstance(error, Exception):
-                response = self._failed(begun.context, begun.request, error)
-            else:
-                response = task.result()
-        begun.answer = self._encoded(begun.context, response)
-        while self._begun and self._begun[0].done:
-            self._put(self._begun.popleft().answer)
+        begun.answer = self._outcome(begun, task)
+        self._put_answers()
         if not begun.entry.pipelined:
             self._alone = False
         self._advance()
         if begun.counted_bytes >= 0:
             self.endpoint.budget.release(begun.counted_bytes)
+
+    def _outcome(self, begun: _Begun, task: "asyncio.Future[Answer]") -> list[Buffer]:
+        begun.dropped = task.cancelled()
+        if begun.dropped:
+            return []
+        error = task.exception()
+        if isinstance(error, Exception):
+            return self._encoded(begun.context, self._failed(begun.context, begun.request, error))
+        return self._encoded(begun.context, task.result())
+
+    def _put_answers(self) -> None:
+        """Those that are ready, in order, up to the first that is not."""
+        while self._begun and self._begun[0].done:
+            begun = self._begun.popleft()
+            if begun.dropped:
+                self._begun.clear()
+                if not self._stopping:
+                    self._break(ProtocolError(f"API key {begun.context.api_key} was given up"))
+            self._put(begun.answer)
 
     def _failed(self, context: Context, request: Message | None, error: Exception) -> Answer:
         """What a handler raised, as an answer; the connection closes where there is none."""
@@ -277,8 +296,10 @@ class Connection(asyncio.BufferedProtocol):
             return []
         try:
             pieces = encode_parts(response, context.api_version)
-        except (ApiError, InvalidMessage) as error:
-            logger.error("connection %s: an answer that cannot be written: %s", context.connection_id, error)
+        except Exception as error:  # noqa: BLE001 - whatever a handler put there, only its connection ends
+            bug = None if isinstance(error, ApiError | InvalidMessage) else error
+            text = "connection %s: an answer that cannot be written: %s"
+            logger.error(text, context.connection_id, error, exc_info=bug)
             self._break(ProtocolError(f"no answer for API key {context.api_key}"))
             return []
         # Length and header in one go: `framing.frame` and `requests.response_parts` say the same at twice the cost.
@@ -294,9 +315,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def _flush(self) -> None:
         if self._output:
-            output, self._output, self._output_bytes = self._output, [], 0
+            output, size = self._output, self._output_bytes
+            self._output, self._output_bytes = [], 0
             if not self._transport.is_closing():
-                self._transport.write(b"".join(output))
+                if size <= _JOINED_BYTES_MAX:
+                    self._transport.write(b"".join(output))
+                else:
+                    self._transport.writelines(output)
         if self._stopping and not self._begun and not self._transport.is_closing():
             self._transport.close()
 
@@ -319,9 +344,29 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport.is_closing():
             return
         logger.warning("connection %s: closed: %s", self.session.connection_id, flaw)
-        self._stopping = True
-        self._drop_long_polls()
+        self._leave()
         self._transport.close()
+
+    def _leave(self) -> None:
+        """Nothing more begins, and what was written is not waited for without end."""
+        self._stopping = True
+        self._arrived.clear()
+        self._drop_long_polls()
+        if self in self.endpoint.connections:
+            self._set_deadline("its last answers not taken")
+
+    def _set_deadline(self, reason: str) -> None:
+        """Until a request has begun, or until the end."""
+        allowed_ms = self.endpoint.limits.first_request_ms_max
+        self.endpoint.deadlines[self] = Deadline(self.endpoint.now_ms + allowed_ms, f"{reason} in {allowed_ms} ms")
+
+    def _tell_of_end(self) -> None:
+        """Each is told, whatever another one does."""
+        for tell in self.session.on_close:
+            try:
+                tell()
+            except Exception:  # noqa: BLE001 - as it says
+                logger.exception("connection %s: what follows from its end failed", self.session.connection_id)
 
     def _drop_long_polls(self) -> None:
         for begun in self._begun:

@@ -4,7 +4,7 @@ import itertools
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.api.context import Services
 from odradek.api.registry import Registry
@@ -25,6 +25,12 @@ def log_fault(fault: Fault) -> None:
     logger.critical("fault: %s", fault)
 
 
+class Deadline(NamedTuple):
+    at_ms: int
+    #: What was not done by then.
+    reason: str
+
+
 @dataclass(slots=True, eq=False)
 class Endpoint:
     """A listener's name, what it serves, its limits, and its connections."""
@@ -42,8 +48,8 @@ class Endpoint:
     now_ms: int = 0
     #: In the order of their opening.
     connections: "dict[Connection, None]" = field(default_factory=dict)
-    #: Those that have not made a whole request yet.
-    newcomers: "dict[Connection, None]" = field(default_factory=dict)
+    #: Of those that have not made a whole request yet, and of those that are being closed.
+    deadlines: "dict[Connection, Deadline]" = field(default_factory=dict)
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     receive_buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
     requests_total: int = 0

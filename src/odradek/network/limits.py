@@ -4,7 +4,7 @@ Two of them are kept by objects that listeners of one kind share: `ConnectionQuo
 counts requests that are being worked on.
 """
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -23,12 +23,14 @@ class Limits:
     unauthenticated_request_bytes_max: int = UNAUTHENTICATED_FRAME_BYTES_MAX
     #: connections.max.idle.ms
     idle_ms_max: int = 600_000
-    #: Who connects and says nothing, or says it a byte at a time, only holds a descriptor.
+    #: Who connects and says nothing, or says it a byte at a time, only holds a descriptor. So does who broke the
+    #: protocol and does not take the answers from before: the same time is given.
     first_request_ms_max: int = 10_000
     #: Requests of one connection that are worked on at once: clients send at most five, followers one.
     in_flight_max: int = 64
     #: Answers that the peer has not taken yet: beyond this nothing more is read or begun until it takes them.
-    unsent_bytes_max: int = 1024 * 1024
+    #: The system's own buffers, a few megabytes, come before it: a thousand peers that never read hold 64 MiB here.
+    unsent_bytes_max: int = 64 * 1024
     #: socket.receive.buffer.bytes, socket.send.buffer.bytes; -1 leaves it to the system.
     receive_buffer_bytes: int = -1
     send_buffer_bytes: int = -1
@@ -91,7 +93,7 @@ class RequestBudget:
     bytes_max: int = -1
     requests: int = 0
     bytes: int = 0
-    _waiting: deque[Callable[[], None]] = field(default_factory=deque)
+    _waiting: OrderedDict[Callable[[], None], None] = field(default_factory=OrderedDict)
 
     @property
     def spent(self) -> bool:
@@ -114,7 +116,12 @@ class RequestBudget:
         for _ in range(len(self._waiting)):
             if self.spent:
                 break
-            self._waiting.popleft()()
+            wake, _ = self._waiting.popitem(last=False)
+            wake()
 
     def wait(self, wake: Callable[[], None]) -> None:
-        self._waiting.append(wake)
+        self._waiting[wake] = None
+
+    def forget(self, wake: Callable[[], None]) -> None:
+        """It has gone: a flood of connections that come and go while there is no room leaves nothing behind."""
+        self._waiting.pop(wake, None)

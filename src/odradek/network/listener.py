@@ -1,7 +1,7 @@
 """A listener: a bound socket and its connections, from start to a graceful stop.
 
-One coarse timer looks after the deadlines of all connections: newcomers at every tick, the idle ones now and then, so
-that ten thousand quiet connections cost nothing to speak of.
+One coarse timer looks after the deadlines of all connections: newcomers and those that are being closed at every tick,
+the idle ones now and then, so that ten thousand quiet connections cost nothing to speak of.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class Listener:
                 start_serving=False,
             )
             for bound in self._server.sockets:
-                self._size_buffers(bound)
+                self._set_options(bound)
         except OSError as error:
             raise InputError(self._explained(error)) from None
         self.port = int(self._server.sockets[0].getsockname()[1])
@@ -99,9 +99,9 @@ class Listener:
         endpoint, limits = self.endpoint, self.endpoint.limits
         now_ms = endpoint.now_ms = int(loop.time() * 1000)
         self._log_refusals()
-        for connection in list(endpoint.newcomers):
-            if now_ms - connection.opened_ms >= limits.first_request_ms_max and not connection.busy:
-                connection.close_after(f"no request in {limits.first_request_ms_max} ms")
+        for connection, deadline in list(endpoint.deadlines.items()):
+            if now_ms >= deadline.at_ms and not connection.busy:
+                connection.close_after(deadline.reason)
         if limits.idle_ms_max >= 0 and now_ms >= self._idle_look_ms:
             self._idle_look_ms = now_ms + limits.idle_ms_max // _IDLE_LOOKS
             for connection in list(endpoint.connections):
@@ -115,9 +115,10 @@ class Listener:
             logger.warning("listener %s: refused %d connections: %s", self.endpoint.name, len(refusals), refusals[-1])
             refusals.clear()
 
-    def _size_buffers(self, bound: socket.socket) -> None:
-        """Accepted sockets inherit the sizes; set before the first connection, as window scaling demands."""
+    def _set_options(self, bound: socket.socket) -> None:
+        """Accepted sockets inherit them; sizes are set before the first connection, as window scaling demands."""
         limits = self.endpoint.limits
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if limits.receive_buffer_bytes > 0:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, limits.receive_buffer_bytes)
         if limits.send_buffer_bytes > 0:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 from typing import Any
 
 import pytest
@@ -365,5 +366,136 @@ def test_who_does_not_read_is_not_read_from() -> None:
             for number in range(begun + 2):
                 assert (await lazy.response(DESCRIBE_CLUSTER, 1))[0] == number
             lazy.writer.transport.abort()
+
+    run(test())
+
+
+def test_all_are_told_of_the_end_whatever_one_of_them_does(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[str] = []
+
+    def fail() -> None:
+        told.append("fails")
+        raise KeyError("bug")
+
+    async def test() -> None:
+        async with listening() as listener:
+            async with peer(listener.port) as asking:
+                await answered(asking)
+                (connection,) = listener.endpoint.connections
+                connection.session.on_close += [fail, lambda: told.append("works")]
+            await until(lambda: told == ["fails", "works"], "both are told")
+            assert not listener.endpoint.connections
+
+    run(test())
+    assert "what follows from its end failed" in caplog.text
+
+
+def test_an_answer_of_nonsense_ends_its_connection_and_frees_its_place(caplog: pytest.LogCaptureFixture) -> None:
+    async def handle(ctx: Any, request: Any) -> DescribeClusterResponse:
+        await asyncio.sleep(0)
+        return DescribeClusterResponse(brokers=[7])  # type: ignore[list-item]
+
+    async def test() -> None:
+        budget = RequestBudget()
+        async with (
+            listening([Api(DESCRIBE_CLUSTER, handle)], budget=budget) as listener,
+            peer(listener.port) as asking,
+        ):
+            asking.send(request_bytes(DescribeClusterRequest(), 1))
+            assert await asking.closed() == b""
+            assert (budget.requests, budget.bytes) == (0, 0)
+
+    run(test())
+    assert caplog.text.count("cannot be written") == 1
+
+
+def test_a_handler_that_was_cancelled_ends_the_connection_behind_the_answers_before_it() -> None:
+    async def test() -> None:
+        gate, poll = metadata_gate(), Gate(lambda request: FetchResponse())
+        apis = [Api(METADATA, gate, pipelined=True), Api(FETCH, poll, pipelined=True)]
+        async with listening(apis) as listener, peer(listener.port) as asking:
+            asking.send(metadata_bytes(1) + fetch_bytes(2) + metadata_bytes(3))
+            await until(lambda: len(gate.waiting) == 2, "all have begun")
+            poll.waiting[0].cancel()
+            gate.waiting[1].set_result(None)
+            await until(lambda: poll.cancelled == 1, "it was cancelled")
+            gate.waiting[0].set_result(None)
+            assert (await asking.response(METADATA, 12))[0] == 1
+            assert await asking.closed() == b""
+
+    run(test())
+
+
+def test_a_drain_answers_what_came_before_a_long_poll() -> None:
+    async def test() -> None:
+        gate, poll = metadata_gate(), Gate(lambda request: FetchResponse())
+        apis = [Api(METADATA, gate, pipelined=True), Api(FETCH, poll, pipelined=True, long_poll=True)]
+        async with listening(apis) as listener, peer(listener.port) as asking:
+            asking.send(metadata_bytes(1) + fetch_bytes(2) + metadata_bytes(3))
+            await until(lambda: len(gate.waiting) == 2, "all have begun")
+            (connection,) = listener.endpoint.connections
+            draining = [asyncio.ensure_future(connection.drain()) for _ in range(2)]
+            await until(lambda: poll.cancelled == 1, "the long poll is dropped")
+            gate.waiting[1].set_result(None)
+            gate.waiting[0].set_result(None)
+            assert (await asking.response(METADATA, 12))[0] == 1
+            assert await asking.closed() == b""
+            await asyncio.gather(*draining)
+
+    run(test())
+
+
+def test_who_goes_while_it_waits_for_its_turn_leaves_nothing_behind() -> None:
+    async def test() -> None:
+        gate, budget = metadata_gate(), RequestBudget(requests_max=1)
+        async with listening([Api(METADATA, gate)], budget=budget) as listener, peer(listener.port) as first:
+            first.send(metadata_bytes(1))
+            await until(lambda: bool(gate.waiting), "the budget is spent")
+            async with peer(listener.port) as second:
+                second.send(metadata_bytes(2))
+                await until(lambda: budget.waiting == 1, "it waits for its turn")
+                for connection in list(listener.endpoint.connections)[1:]:
+                    connection.abort()
+                await until(lambda: budget.waiting == 0, "it is forgotten")
+            gate.waiting[0].set_result(None)
+            await first.response(METADATA, 12)
+            assert len(gate.waiting) == 1
+
+    run(test())
+
+
+@pytest.mark.parametrize("how", ["half-closes", "breaks the protocol"])
+def test_who_does_not_take_its_last_answers_is_not_waited_for(how: str, caplog: pytest.LogCaptureFixture) -> None:
+    brokers = [DescribeClusterBroker(broker_id=number, host="x" * 30_000) for number in range(1_000)]
+    huge = DescribeClusterResponse(brokers=brokers)
+
+    async def test() -> None:
+        apis = [Api(DESCRIBE_CLUSTER, lambda ctx, request: huge)]
+        async with (
+            listening(apis, limits=hasty(first_request_ms_max=200, unsent_bytes_max=2**30)) as listener,
+            peer(listener.port) as lazy,
+        ):
+            lazy.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            lazy.send(request_bytes(DescribeClusterRequest(), 1))
+            if how == "half-closes":
+                lazy.writer.write_eof()
+            else:
+                lazy.send(b"\xff\xff\xff\xff")
+            await until(lambda: listener.endpoint.requests_total == 1, "it has begun")
+            await until(lambda: not listener.endpoint.connections, "it is cut off")
+
+    with caplog.at_level(logging.INFO, "odradek.network"):
+        run(test())
+    assert "its last answers not taken in 200 ms" in caplog.text
+
+
+def test_a_listener_keeps_dead_peers_from_staying() -> None:
+    async def test() -> None:
+        async with listening() as listener, peer(listener.port) as asking:
+            await answered(asking)
+            (connection,) = listener.endpoint.connections
+            opened = connection._transport.get_extra_info("socket")
+            assert opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
     run(test())
