@@ -1,6 +1,6 @@
 """The metadata log on disk: Raft's `RaftLog` on a `UnifiedLog` (`__cluster_metadata-0`) and snapshot files beside it.
 
-What is durable when: appends and truncations after `flush`; a snapshot, and the log that starts at one, when the call
+What is durable when: appends after `flush`; truncations, a snapshot, and the log that starts at one, when the call
 returns. A snapshot is frozen, and a segment is begun, only after everything before it is flushed; segments are cut
 off one by one from the end. So what lies below the latest snapshot or in a sealed segment was synced once: opening
 the log treats damage there as the disk's fault, not as the end of an append that a crash cut off, and a gap between
@@ -62,7 +62,7 @@ class MetadataLogConfig:
 
 
 class MetadataLog:
-    """A `RaftLog`; `open_metadata_log` makes one. For one thread at a time, but for `FlushPlan.run`."""
+    """A `RaftLog`; `open_metadata_log` makes one. For one thread at a time, but for the `run` of a `plan_flush`."""
 
     def __init__(
         self, files: FileSystem, log: UnifiedLog, snapshots: dict[OffsetAndEpoch, int], config: MetadataLogConfig
@@ -214,7 +214,6 @@ class MetadataLog:
             # Emptied for good before its name goes and the segment before it is cut: a crash in between leaves an empty
             # segment behind a gap, never records.
             self._log.truncate_to(base_offset)
-            self.flush()
             self._log.truncate_to(base_offset - 1)
             self._run_removals()
             with self._log.guard():
@@ -228,12 +227,10 @@ class MetadataLog:
             self.finish_flush(plan)
 
     def plan_flush(self) -> FlushPlan | None:
-        """`flush` in steps: `plan.run()` may be in a worker thread, while the log is used. None: nothing to do.
-
-        The active segment is part of it in any case: a truncation leaves nothing below the end to sync, and must be
-        durable too."""
+        """`flush` in steps: `plan.run()` may be in a worker thread, while the log is read but not changed. None: there
+        is nothing to do."""
         self.check_online()
-        return self._log.plan_flush(include_active=True)
+        return self._log.plan_flush()
 
     def finish_flush(self, plan: FlushPlan) -> None:
         self.check_online()

@@ -91,19 +91,19 @@ SNAPSHOTS = [OffsetAndEpoch(4, 14), OffsetAndEpoch(4, 20), OffsetAndEpoch(5, 60)
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """What must be found after a crash, whatever else is; unless a later snapshot stands for it."""
+    """What must be found after a crash, unless a later snapshot stands for it, and which batches may be."""
 
     batches: dict[int, bytes] = field(default_factory=dict)
     snapshots: list[OffsetAndEpoch] = field(default_factory=list)
+    allowed: set[bytes] = field(default_factory=set)
 
 
 @dataclass(slots=True)
 class Run:
-    """The script on a disk, step by step: what is owed, and everything that was ever written."""
+    """The script on a disk, step by step, and what is owed."""
 
     disk: SimulatedDisk
     duty: Duty = field(default_factory=Duty)
-    ever: set[bytes] = field(default_factory=set)
     log: MetadataLog | None = None
 
     def steps(self) -> Iterator[None]:
@@ -119,14 +119,20 @@ class Run:
                 self.duty = replace(self.duty, snapshots=before[-1:])
             yield
             step(self.log)
-            self.ever |= set(content(self.log).values())
+            found = content(self.log)
+            self.duty.allowed.update(found.values())
             after = _snapshots(self.log)
             if step is flush or before != after:
-                self.duty = Duty(content(self.log), after)
+                self.duty = Duty(found, after, set(found.values()) | _before(self.log.start_offset, self.duty.allowed))
 
 
 def _snapshots(log: MetadataLog) -> list[OffsetAndEpoch]:
     return [known for known in SNAPSHOTS if log.snapshot_size_bytes(known) is not None]
+
+
+def _before(offset: int, batches: set[bytes]) -> set[bytes]:
+    """A start takes a segment that lies across the start of the log as a whole."""
+    return {data for data in batches for batch in read_batches(data) if batch.base_offset < offset}
 
 
 def run_whole() -> tuple[Run, list[tuple[int, Duty]]]:
@@ -136,10 +142,10 @@ def run_whole() -> tuple[Run, list[tuple[int, Duty]]]:
     return run, [*owed, (len(run.disk.journal), run.duty)]
 
 
-def check_survivor(disk: SimulatedDisk, duty: Duty, ever: set[bytes]) -> None:
+def check_survivor(disk: SimulatedDisk, duty: Duty) -> None:
     log = open_log(disk)
     found = content(log)
-    assert set(found.values()) <= ever, "nothing that was never written"
+    assert set(found.values()) <= duty.allowed, "something is there that was never written, or truncated for good"
     assert log.start_offset == 0 or log.start_offset in [known.offset for known in _snapshots(log)]
     assert {known for known in duty.snapshots if known.offset >= log.start_offset} <= set(_snapshots(log))
     for offset, data in duty.batches.items():
@@ -164,7 +170,7 @@ def test_a_crash_at_any_operation_leaves_what_was_durable() -> None:
     for operations, state in enumerate(run.disk.states()):
         duty = next((duty for begun, duty in reversed(owed) if begun <= operations), Duty())
         for keep in keeps(operations, scaled(4)):
-            check_survivor(state.crash(keep), duty, run.ever)
+            check_survivor(state.crash(keep), duty)
             crashes += 1
     assert crashes > 1000
     report("metadata log: crash at every operation", operations=len(run.disk.journal), crashes=crashes, lost=0)
@@ -182,7 +188,7 @@ def test_a_crash_while_opening_after_a_crash_loses_nothing() -> None:
         survivor.settle()
         open_log(survivor)
         for number, opening in enumerate(survivor.states()):
-            check_survivor(opening.crash(Random(operations * 1000 + number)), duty, run.ever)
+            check_survivor(opening.crash(Random(operations * 1000 + number)), duty)
             crashes += 1
     report("metadata log: crash while opening", crashes=crashes, lost=0)
 
@@ -205,8 +211,9 @@ def every_call(log: MetadataLog) -> list[Callable[[], object]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
 def test_the_first_error_of_the_disk_is_the_end(error: int) -> None:
-    whole, _ = run_whole()
+    whole, owed = run_whole()
     operations = len(whole.disk.journal)
+    ever = set[bytes]().union(*(duty.allowed for _, duty in owed))
     for number in range(operations):
         run = Run(new_disk())
         run.disk.fail(error, operation=number)
@@ -219,7 +226,7 @@ def test_the_first_error_of_the_disk_is_the_end(error: int) -> None:
                     call()
             run.log.close()
         assert len(run.disk.journal) <= number + 1, "nothing is written after the error"
-        check_survivor(run.disk.crash(Random(number)), run.duty, whole.ever)
+        check_survivor(run.disk.crash(Random(number)), replace(run.duty, allowed=ever))
     report("metadata log: error at every operation", error=errno.errorcode[error], operations=operations, acked_after=0)
 
 

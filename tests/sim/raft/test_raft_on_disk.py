@@ -1,0 +1,38 @@
+"""The quorum on the real log and the simulated disk: the same scenarios, and the two logs agree all the way."""
+
+import pytest
+
+from helpers import figures
+from helpers.raft_on_disk import NodeOnDisk
+from helpers.raft_sim import scaled
+from odradek.sim.raft_run import RunOptions
+from odradek.sim.raft_scenario import run
+from odradek.sim.raft_scenarios import SCENARIOS
+
+OPTIONS = RunOptions(node_class=NodeOnDisk)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenarios_on_disk(name: str) -> None:
+    _run_seeds(name, scaled(4))
+
+
+@pytest.mark.slow
+def test_swarm_on_disk() -> None:
+    _run_seeds("swarm", scaled(40))
+
+
+def _run_seeds(name: str, seeds: int) -> None:
+    outcomes = []
+    for seed in range(seeds):
+        try:
+            outcomes.append(run(name, seed, OPTIONS))
+        except Exception as error:
+            raise AssertionError(f"{name} on disk fails with seed {seed}: {error}") from error
+    figures.report(
+        f"raft {name} on disk",
+        seeds=seeds,
+        committed=sum(outcome.committed for outcome in outcomes),
+        elections=sum(outcome.elections for outcome in outcomes),
+        lost=0,
+    )
