@@ -1,0 +1,12 @@
+"""docs/compatibility.md is what the registry says today."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_table_is_up_to_date() -> None:
+    done = subprocess.run([sys.executable, ROOT / "tools" / "make_compatibility.py", "--check"], check=False)
+    assert done.returncode == 0, "run tools/make_compatibility.py"

@@ -1,0 +1,57 @@
+"""Write docs/compatibility.md from the registry of APIs: what is served, and what Apache Kafka serves beside it.
+
+python tools/make_compatibility.py            writes it
+python tools/make_compatibility.py --check    fails if it is not what would be written
+"""
+
+import sys
+from pathlib import Path
+
+from odradek.api.registry import Registry
+from odradek.protocol.api_keys import APIS, Api, Listener
+from odradek.protocol.facts import Versions
+
+PATH = Path(__file__).parents[1] / "docs" / "compatibility.md"
+
+HEAD = """# Compatibility
+
+Made by `tools/make_compatibility.py` from the registry of APIs; a test makes it again. Versions are those that a
+listener tells in its answer to ApiVersions: ours, and Apache Kafka 4.3.1's where they differ. A request for what is not
+served closes the connection, as it does with Apache Kafka for an API that it does not have.
+
+"""
+
+
+def table() -> str:
+    ours = {listener: Registry(listener).advertised for listener in Listener}
+    counts = [
+        f"{len(ours[listener])} of {sum(api.advertised(listener) is not None for api in APIS.values())} "
+        f"on a {listener.value}'s listener"
+        for listener in Listener
+    ]
+    rows = ["| key | API | broker | controller |", "| ---: | --- | --- | --- |"]
+    for key, api in APIS.items():
+        cells = (_cell(api, listener, ours[listener].get(int(key))) for listener in Listener)
+        rows.append(f"| {int(key)} | {api.name} | {' | '.join(cells)} |")
+    return f"Served: {', '.join(counts)}.\n\n" + "\n".join(rows) + "\n"
+
+
+def _cell(api: Api, listener: Listener, ours: Versions | None) -> str:
+    theirs = api.advertised(listener)
+    if theirs is None:
+        return ""
+    if ours is None:
+        return f"not yet (Kafka: {theirs})"
+    return str(ours) if ours == theirs else f"{ours} (Kafka: {theirs})"
+
+
+def main(arguments: list[str]) -> int:
+    made = HEAD + table()
+    if "--check" in arguments:
+        return 0 if PATH.read_text() == made else 1
+    PATH.write_text(made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
