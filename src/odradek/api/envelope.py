@@ -58,8 +58,8 @@ async def handle(ctx: Context, envelope: EnvelopeRequest) -> EnvelopeResponse:
 
 def _parsed(ctx: Context, data: Buffer) -> tuple[RequestHeader, Message]:
     """UNSUPPORTED_VERSION for anything wrong with the request inside: the envelope itself is sound."""
-    api_key = int.from_bytes(data[:_API_KEY_BYTES], "big", signed=True)
-    if api_key in tuple(ApiKey) and api_key not in FORWARDABLE:
+    api_key = int.from_bytes(data[:_API_KEY_BYTES], "big")
+    if len(data) >= _API_KEY_BYTES and api_key in tuple(ApiKey) and api_key not in FORWARDABLE:
         message = f"API {ApiKey(api_key).name} is not enabled or is not eligible for forwarding"
         raise ApiError(message, ErrorCode.INVALID_REQUEST)
     try:
