@@ -98,7 +98,10 @@ class Channel:
             await self._slots.acquire()
             try:
                 wire = await self._connected()
-                response = wire.send(request, self.version_for(request, version), (deadline_s - loop.time()) * 1000)
+                left_ms = (deadline_s - loop.time()) * 1000
+                if left_ms <= 0:  # sent now, it would only take the connection from the others
+                    raise self.not_sent()
+                response = wire.send(request, self.version_for(request, version), left_ms)
             except BaseException:
                 self._slots.release()
                 raise
@@ -109,6 +112,7 @@ class Channel:
         """A request that has no response: Produce with acks=0."""
         async with _deadline(asyncio.get_running_loop().time() + timeout_ms / 1000, self):
             wire = await self._connected()
+            await wire.writable()
         wire.send_and_forget(request, self.version_for(request, version))
 
     def version_for(self, request: Message, wanted: int | None = None) -> int:
@@ -123,6 +127,9 @@ class Channel:
         has = f"versions {theirs}" if theirs else "no version"
         name = APIS[ApiKey(request.API_KEY)].name if request.API_KEY in APIS else type(request).__name__
         raise VersionsDiffer(f"{self.host}:{self.port} has {has} of {name}, and {asked} would be needed")
+
+    def not_sent(self) -> RequestTimedOut:
+        return RequestTimedOut(f"{self.host}:{self.port}: not sent in time")
 
     async def close(self) -> None:
         """Whoever waits is told; the channel is of no use after."""
@@ -143,13 +150,12 @@ class Channel:
         if self._attempt is None:
             self._attempt = asyncio.ensure_future(self._try_to_connect())
             self._attempt.add_done_callback(self._attempted)
-        try:
-            # One who gives up does not take the attempt from the others.
-            return await asyncio.shield(self._attempt)
-        except asyncio.CancelledError:
-            if self._closed:
-                raise Disconnected("the channel was closed") from None
-            raise
+        attempt = self._attempt
+        # One who gives up does not take the attempt from the others.
+        await asyncio.wait([attempt])
+        if attempt.cancelled():
+            raise Disconnected("the channel was closed")
+        return attempt.result()
 
     def _answered(self, response: "asyncio.Future[Message]") -> None:
         """The place is free again when the answer is there, not when the caller has lost interest."""
@@ -172,7 +178,7 @@ class Channel:
                 versions = await self._learn_versions(wire)
                 if wire.lost:  # between its answer and our turn
                     raise Disconnected(wire.lost)
-        except (OSError, ApiError) as error:
+        except (OSError, ApiError, ValueError, OverflowError) as error:  # the last two: what is no host, no port
             self._back_off(loop.time())
             wire.close("no versions")
             text = str(error) or f"no connection in {self.config.connect_timeout_ms} ms"
@@ -249,4 +255,4 @@ class _deadline:  # noqa: N801 - used as a statement
         try:
             await self._timeout.__aexit__(kind, error, traceback)
         except TimeoutError:
-            raise RequestTimedOut(f"{self._channel.host}:{self._channel.port}: not sent in time") from None
+            raise self._channel.not_sent() from None

@@ -5,6 +5,7 @@ breaks, and never again after: `Wire.lost` says why, and everybody who waits is 
 """
 
 import asyncio
+import socket
 from collections import deque
 from collections.abc import Callable
 from typing import cast
@@ -54,6 +55,8 @@ class Wire(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._timer_s = 0.0
         self._transport: asyncio.Transport | None = None
+        #: There while the peer does not take what is written.
+        self._blocked: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -62,6 +65,8 @@ class Wire(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        opened = transport.get_extra_info("socket")
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if self.lost:  # given up before it was there
             self._transport.abort()
 
@@ -77,6 +82,19 @@ class Wire(asyncio.Protocol):
     def send_and_forget(self, request: Message, version: int) -> None:
         """For a request that has no response: Produce with acks=0."""
         self._write(request, version)
+
+    async def writable(self) -> None:
+        """Returns when the peer takes what is written, or when the connection is gone."""
+        if self._blocked is not None:
+            await asyncio.shield(self._blocked)
+
+    def pause_writing(self) -> None:
+        self._blocked = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        if self._blocked is not None:
+            self._blocked.set_result(None)
+            self._blocked = None
 
     def _write(self, request: Message, version: int) -> int:
         """Gives the correlation id."""
@@ -155,6 +173,7 @@ class Wire(asyncio.Protocol):
                 each.response.set_exception(why if late else Disconnected(why.message))
         if self._transport is not None:
             self._transport.abort()
+        self.resume_writing()
         self._on_lost(self, self.lost)
 
 

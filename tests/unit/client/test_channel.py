@@ -16,6 +16,7 @@ from odradek.api.registry import Api
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
 from odradek.client.pool import ChannelPool
+from odradek.network.limits import Limits
 from odradek.network.listener import Listener
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode
@@ -430,6 +431,105 @@ def test_a_request_without_a_response_is_not_waited_for() -> None:
 
     run(test())
     assert acks == [0, 1]
+
+
+def test_requests_without_responses_wait_for_a_peer_that_does_not_read() -> None:
+    """Ten thousand of 64 KiB each would not fit anywhere."""
+    begun: list[int] = []
+
+    async def test() -> None:
+        gate, api = gated()
+
+        def produce(ctx: Any, request: ProduceRequest) -> None:
+            begun.append(request.acks)
+
+        async with (
+            listening([Api(ApiKey.PRODUCE, produce), api], limits=Limits(in_flight_max=1)) as listener,
+            channel_to(listener.port) as channel,
+        ):
+            waiting = asyncio.ensure_future(channel.send(about("blocks what follows"), LONG_MS))
+            await until(lambda: bool(gate.waiting), "it is there")
+            request = ProduceRequest(transactional_id="x" * 30_000, acks=0)
+            with pytest.raises(RequestTimedOut, match="not sent in time"):
+                for _ in range(10_000):
+                    await channel.send_and_forget(request, 500)
+            gate.waiting[0].set_result(None)
+            await waiting
+            await channel.send_and_forget(request, LONG_MS)
+            await until(lambda: len(begun) > 1, "it goes on")
+            doomed = [asyncio.ensure_future(channel.send_and_forget(request, LONG_MS)) for _ in range(3)]
+            await channel.close()
+            await asyncio.gather(*doomed, return_exceptions=True)
+
+    run(test())
+
+
+def test_a_send_that_has_no_time_left_does_not_take_the_connection_with_it() -> None:
+    async def test() -> None:
+        async with listening([metadata_api()]) as listener, channel_to(listener.port) as channel:
+            await channel.connect()
+            for timeout_ms in (0, -5):
+                with pytest.raises(RequestTimedOut, match="not sent in time"):
+                    await channel.send(MetadataRequest(), timeout_ms)
+            assert channel.connected
+            assert (await channel.send(MetadataRequest(), LONG_MS)).cluster_id == "cluster"
+
+    run(test())
+
+
+@pytest.mark.parametrize(("host", "port"), [("x" * 70, 9092), ("a\0b", 9092), ("127.0.0.1", 99_999), ("..", 1)])
+def test_what_is_no_address_is_out_of_reach_and_nothing_worse(host: str, port: int) -> None:
+    async def test() -> None:
+        channel = Channel(host, port)
+        with pytest.raises(Disconnected):
+            await channel.connect()
+        await channel.close()
+
+    run(test())
+
+
+def test_one_who_is_cancelled_while_the_channel_closes_stays_cancelled() -> None:
+    async def test() -> None:
+        async with scripted(lambda number, request: []) as (port, connections):
+            channel = Channel("127.0.0.1", port)
+            waiting = [asyncio.ensure_future(channel.send(about("x"), LONG_MS)) for _ in range(3)]
+            await until(lambda: bool(connections), "it is connecting")
+            closing = asyncio.ensure_future(channel.close())
+            waiting[0].cancel()
+            await asyncio.wait([*waiting, closing])
+            assert waiting[0].cancelled()
+            for each in waiting[1:]:
+                assert isinstance(each.exception(), Disconnected)
+
+    run(test())
+
+
+def test_an_answer_to_a_request_that_was_given_up_is_no_flaw() -> None:
+    async def test() -> None:
+        gate, api = gated()
+        async with listening([api]) as listener, channel_to(listener.port) as channel:
+            first, second = (asyncio.ensure_future(channel.send(about(name), LONG_MS)) for name in "ab")
+            await until(lambda: len(gate.waiting) == 2, "both are there")
+            first.cancel()
+            for opened in gate.waiting:
+                opened.set_result(None)
+            assert (await second).cluster_id == "b"
+            assert channel.connected
+
+    run(test())
+
+
+def test_a_thousand_who_wait_for_a_dead_peer_are_told_once_each() -> None:
+    async def test() -> None:
+        (port,) = free_ports(1)
+        config = {"reconnect_backoff_ms": LONG_MS, "reconnect_backoff_max_ms": LONG_MS, "in_flight_max": 1_000}
+        async with channel_to(port, config=config) as channel:
+            results = await asyncio.gather(
+                *(channel.send(MetadataRequest(), LONG_MS) for _ in range(1_000)), return_exceptions=True
+            )
+            assert all(isinstance(result, Disconnected) and result.refused for result in results)
+
+    run(test())
 
 
 def test_a_closed_channel_fails_those_who_wait_and_those_who_come() -> None:
