@@ -52,10 +52,15 @@ class Kind(Enum):
     KAFKA = "kafka"
 
 
+#: What stands for our nodes. Set to `kafka`, the same tests run on Apache Kafka's nodes alone, and so show that what
+#: they expect is Kafka's own behaviour.
+OURS = Kind(os.environ.get("ODRADEK_TEST_NODES", "odradek"))
+
+
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
     node_id: int
-    kind: Kind = Kind.ODRADEK
+    kind: Kind = OURS
     roles: str = "controller"
     settings: Mapping[str, str] = field(default_factory=dict)
     #: Dynamic quorums: one of the first voters, or a controller that joins later.
@@ -70,7 +75,7 @@ class NodeSpec:
         return "broker" in self.roles
 
 
-def controllers(count: int, kind: Kind = Kind.ODRADEK, *, others: Mapping[int, Kind] | None = None) -> list[NodeSpec]:
+def controllers(count: int, kind: Kind = OURS, *, others: Mapping[int, Kind] | None = None) -> list[NodeSpec]:
     """Nodes 1 to `count`; `others` names those of another kind."""
     return [NodeSpec(node_id, (others or {}).get(node_id, kind)) for node_id in range(1, count + 1)]
 
@@ -240,20 +245,19 @@ class Cluster:
 
     def format(self, *node_ids: int) -> None:
         """Each by the tools of its own kind, all at once."""
-        formatting = []
         for node_id in node_ids:
             node = self.nodes[node_id]
             node.directory.mkdir(parents=True, exist_ok=True)
             lines = self._properties(node)
             node.properties.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
-            formatting.append(
-                subprocess.Popen(
-                    self._format_command(node), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-                )
-            )
-        for process in formatting:
-            said, _ = process.communicate(timeout=_FORMAT_TIMEOUT_S)
-            assert process.returncode == 0, f"a node could not be formatted:\n{said}"
+        commands = [self._format_command(self.nodes[node_id]) for node_id in node_ids]
+        formatting = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            for command in commands
+        ]
+        said = [process.communicate(timeout=_FORMAT_TIMEOUT_S)[0] for process in formatting]
+        failed = [output for process, output in zip(formatting, said, strict=True) if process.returncode != 0]
+        assert not failed, f"{len(failed)} nodes could not be formatted:\n{''.join(failed)}"
 
     def _format_command(self, node: Node) -> list[str]:
         options = ["format", "-t", self.cluster_id, "-c", str(node.properties), *self._format_options]

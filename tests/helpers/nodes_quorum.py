@@ -5,6 +5,7 @@ two that do, one was paused or cut off, and the higher epoch counts.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -37,6 +38,14 @@ class QuorumView:
     #: Log end offset by node, -1 while the leader does not know it.
     voters: Mapping[int, int]
     observers: Mapping[int, int]
+    #: When each last asked the leader for more, of the wall clock; -1 while it has not.
+    fetched_at_ms: Mapping[int, int]
+
+    def has(self, node_id: int, offset: int, since_ms: int) -> bool:
+        """Whether the node has said since then that it has everything up to the offset. What it said before does not
+        count: it may have been killed in between."""
+        end = {**self.voters, **self.observers}.get(node_id, -1)
+        return end >= offset and (node_id == self.leader_id or self.fetched_at_ms.get(node_id, -1) > since_ms)
 
 
 class Quorum:
@@ -81,14 +90,14 @@ class Quorum:
     async def caught_up(self, *node_ids: int) -> QuorumView:
         """Waits until these, or all running controllers, have everything that is committed when they are asked."""
         wanted = node_ids or tuple(node.id for node in self.cluster.running_controllers())
+        since_ms = time.time_ns() // 1_000_000
         begin = (await self.leader()).high_watermark
 
         async def all_there() -> QuorumView | None:
             view = await self.view()
             if view is None or view.high_watermark < begin:
                 return None
-            ends = {**view.voters, **view.observers}
-            return view if all(ends.get(node_id, -1) >= begin for node_id in wanted) else None
+            return view if all(view.has(node_id, begin, since_ms) for node_id in wanted) else None
 
         return await self.wait(all_there, f"nodes {wanted} have everything up to offset {begin}")
 
@@ -122,4 +131,5 @@ def _read(answer: DescribeQuorumResponse | None) -> QuorumView | None:
         partition.high_watermark,
         {voter.replica_id: voter.log_end_offset for voter in partition.current_voters},
         {observer.replica_id: observer.log_end_offset for observer in partition.observers},
+        {each.replica_id: each.last_fetch_timestamp for each in (*partition.current_voters, *partition.observers)},
     )

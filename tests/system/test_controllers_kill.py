@@ -1,0 +1,177 @@
+"""Three controllers as processes, under metadata load: killed, stopped, paused, emptied, all at once.
+
+Whatever happens to them, every acknowledged change is there at the end, on every controller, and nothing else is.
+"""
+
+import asyncio
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from helpers.figures import report
+from helpers.metadata_load import MetadataLoad, check_nothing_lost
+from helpers.nodes import HOST, OURS, Cluster, Kind, controllers
+from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum
+from odradek.client.channel import Channel
+from odradek.common.failures import ApiError
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+
+pytestmark = [pytest.mark.slow]
+
+KILLS = 30
+KILLS_OF_ALL = 3
+_STALE_TIMEOUT_MS = 30_000
+
+
+def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(tmp_path: Path) -> None:
+    async def scenario(cluster: Cluster) -> None:
+        cluster.start()
+        async with Quorum(cluster) as quorum:
+            epoch = (await quorum.leader()).leader_epoch
+            async with MetadataLoad(cluster) as load:
+                for _ in range(KILLS):
+                    await load.more()
+                    victim = (await quorum.caught_up()).leader_id
+                    cluster[victim].kill()
+                    view = await quorum.leader(above_epoch=epoch)
+                    assert view.leader_id != victim
+                    epoch = view.leader_epoch
+                    await load.more()
+                    cluster.start(victim)
+            compared = await check_nothing_lost(quorum, load)
+        report(
+            "controllers: kill -9 of the leader under load",
+            kills=KILLS,
+            acknowledged=len(load.acknowledged),
+            lost=0,
+            longest_gap_ms=load.longest_gap_ms(),
+            epochs=epoch,
+            identical_batches=compared,
+        )
+
+    with Cluster(tmp_path, controllers(3)) as cluster:
+        asyncio.run(scenario(cluster))
+
+
+def test_a_leader_that_is_stopped_hands_over(tmp_path: Path) -> None:
+    """Its successor does not wait for a time-out: the old leader tells it to stand at once, so one election is enough
+    and the epoch is exactly one higher."""
+
+    async def scenario(cluster: Cluster) -> None:
+        cluster.start()
+        async with Quorum(cluster) as quorum, MetadataLoad(cluster) as load:
+            gaps_ms = []
+            for _ in range(3):
+                await load.more()
+                before = await quorum.caught_up()
+                stopped_at_s = asyncio.get_running_loop().time()
+                status = await asyncio.to_thread(cluster[before.leader_id].stop)
+                assert status == 0 or OURS is Kind.KAFKA
+                after = await quorum.leader(above_epoch=before.leader_epoch)
+                assert after.leader_epoch == before.leader_epoch + 1
+                await load.more()
+                gaps_ms.append(load.gap_ms_around(stopped_at_s))
+                assert re.search(r"[Rr]esign", cluster[before.leader_id].log_text())
+                cluster.start(before.leader_id)
+        async with Quorum(cluster) as quorum:
+            await check_nothing_lost(quorum, load)
+        report("controllers: clean stop of the leader under load", stops=3, lost=0, gaps_ms=gaps_ms)
+
+    with Cluster(tmp_path, controllers(3)) as cluster:
+        asyncio.run(scenario(cluster))
+
+
+def test_a_leader_that_was_paused_acknowledges_nothing_stale(tmp_path: Path) -> None:
+    async def scenario(cluster: Cluster) -> None:
+        cluster.start()
+        async with Quorum(cluster) as quorum:
+            async with MetadataLoad(cluster) as load:
+                await load.more()
+                before = await quorum.caught_up()
+                paused = cluster[before.leader_id]
+                channel = Channel(HOST, paused.controller_port, CHANNEL_CONFIG)
+                await channel.connect()
+                paused.pause()
+                paused_at_s = asyncio.get_running_loop().time()
+                stale = asyncio.create_task(create_topic(channel, "stale"))
+                after = await quorum.leader(above_epoch=before.leader_epoch)
+                await load.more()
+                paused.resume()
+                assert await stale in (ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT, None)
+                await channel.close()
+                await quorum.caught_up(paused.id)
+                await load.more()
+            assert "stale" not in load.topics
+            await check_nothing_lost(quorum, load)
+        report(
+            "controllers: SIGSTOP of the leader under load",
+            epochs=after.leader_epoch - before.leader_epoch,
+            stale_acknowledgements=0,
+            gap_ms=load.gap_ms_around(paused_at_s),
+        )
+
+    with Cluster(tmp_path, controllers(3)) as cluster:
+        asyncio.run(scenario(cluster))
+
+
+async def create_topic(channel: Channel, name: str) -> ErrorCode | None:
+    """What this controller, and no other, says to it; None if the connection broke instead."""
+    topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+    try:
+        answer = await channel.send(
+            CreateTopicsRequest(topics=[topic], timeout_ms=_STALE_TIMEOUT_MS), _STALE_TIMEOUT_MS
+        )
+    except ApiError:
+        return None
+    return ErrorCode(answer.topics[0].error_code)
+
+
+def test_all_controllers_killed_at_once_come_back_with_everything(tmp_path: Path) -> None:
+    async def scenario(cluster: Cluster) -> None:
+        cluster.start()
+        async with Quorum(cluster) as quorum:
+            async with MetadataLoad(cluster) as load:
+                for _ in range(KILLS_OF_ALL):
+                    await load.more(30)
+                    for node in cluster.controllers:
+                        node.kill()
+                    cluster.start()
+                await load.more()
+            await check_nothing_lost(quorum, load)
+        report(
+            "controllers: kill -9 of all at once under load",
+            rounds=KILLS_OF_ALL,
+            acknowledged=len(load.acknowledged),
+            lost=0,
+            longest_gap_ms=load.longest_gap_ms(),
+        )
+
+    with Cluster(tmp_path, controllers(3)) as cluster:
+        asyncio.run(scenario(cluster))
+
+
+def test_a_controller_that_lost_its_disk_gets_everything_again(tmp_path: Path) -> None:
+    """With static voters an emptied directory is formatted again and comes back as the same voter; the others never
+    take anything from it that was lost with it."""
+
+    async def scenario(cluster: Cluster) -> None:
+        cluster.start()
+        async with Quorum(cluster) as quorum:
+            async with MetadataLoad(cluster) as load:
+                await load.more(30)
+                view = await quorum.caught_up()
+                emptied = next(node for node in cluster.controllers if node.id != view.leader_id)
+                emptied.kill()
+                await load.more()
+                shutil.rmtree(emptied.data)
+                await asyncio.to_thread(cluster.format, emptied.id)
+                cluster.start(emptied.id)
+                await quorum.caught_up(emptied.id)
+                await load.more()
+            await check_nothing_lost(quorum, load)
+
+    with Cluster(tmp_path, controllers(3)) as cluster:
+        asyncio.run(scenario(cluster))
