@@ -47,6 +47,10 @@ appender.out.layout.pattern = [%d] %p %m (%c)%n%throwable
 """
 
 
+#: Small and quick to start. Who measures takes those of the distribution.
+_TEST_JAVA_FLAGS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
 class Kind(Enum):
     ODRADEK = "odradek"
     KAFKA = "kafka"
@@ -65,6 +69,7 @@ class NodeSpec:
     settings: Mapping[str, str] = field(default_factory=dict)
     #: Dynamic quorums: one of the first voters, or a controller that joins later.
     is_first_voter: bool = True
+    java_flags: Sequence[str] = _TEST_JAVA_FLAGS
 
     @property
     def is_controller(self) -> bool:
@@ -173,7 +178,7 @@ class Node:
         command: list[str] = peers.java_command(
             "kafka.Kafka",
             [str(self.properties)],
-            flags=("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+            flags=self.spec.java_flags,
             properties={"log4j2.configurationFile": str(log4j)},
         )
         return command
