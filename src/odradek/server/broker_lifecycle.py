@@ -72,6 +72,13 @@ class Standing(Enum):
     STOPPING = "Stopping"
 
 
+_STANDING_REASONS = {
+    Standing.FENCED: "the controller fenced it",
+    Standing.ONLINE: "the controller unfenced it",
+    Standing.STOPPING: "its leaderships are being moved",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerIdentity:
     """What a broker registers with. `incarnation_id` is drawn anew by each run of the process."""
@@ -223,16 +230,16 @@ class BrokerLifecycle:
     def _refused(self, error_code: int, now_ms: int) -> None:
         if error_code in _UNKNOWN_TO_CONTROLLER and self._registered:
             self._registered = False
-            self._stand(Standing.OFFLINE, f"the controllers do not know it under epoch {self.epoch}")
+            self.standing = Standing.OFFLINE
+            self._note("the controllers do not know it under this epoch")
         self._back_off(f"the controller answered {error_name(error_code)}", now_ms)
 
     def _was_registered(self, epoch: int, now_ms: int) -> None:
         self._registration_deadline_ms = None
         self._registered = True
-        is_new = epoch != self.epoch
-        self.epoch = epoch
-        if is_new:
-            self._stand(Standing.FENCED, "registered")
+        if epoch != self.epoch:
+            self.epoch, self.standing = epoch, Standing.FENCED
+            self._note("registered")
         # Failures go on being counted until a heartbeat succeeds: one that is forgotten at once must not spin.
         self._next_ms = now_ms if not self._failures else now_ms + self._backoff_ms(self._failures)
 
@@ -240,33 +247,35 @@ class BrokerLifecycle:
         self._failures, self.last_failure = 0, ""
         for directory in sent.offline_log_dirs:
             self._offline_directories[directory] = None
-        self._note_standing(response)
-        interval_ms = self._timings.heartbeat_interval_ms
-        if self.state is BrokerState.STARTING:
-            interval_ms = min(_STARTING_INTERVAL_MS, interval_ms)
-            if response.is_caught_up:
-                offset = sent.current_metadata_offset
-                self._move(BrokerState.RECOVERY, f"caught up with the metadata at offset {offset}")
-        elif self.state is BrokerState.RECOVERY and not response.is_fenced:
-            self._move(BrokerState.RUNNING, "unfenced")
-        elif self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN and sent.want_shut_down:
-            if response.should_shut_down:
-                self._move(BrokerState.SHUTTING_DOWN, "the controller has moved its leaderships")
-                return
-            self._shutdown_answers += 1
-            interval_ms = self._backoff_ms(self._shutdown_answers)
+        interval_ms = self._interval_ms(sent)
+        before, self.standing = self.standing, self._standing_by(response)
+        if not self._advanced(sent, response) and self.standing is not before:
+            self._note(_STANDING_REASONS[self.standing])
         self._next_ms = now_ms if self._at_once else now_ms + interval_ms
 
-    def _note_standing(self, response: BrokerHeartbeatResponse) -> None:
+    def _standing_by(self, response: BrokerHeartbeatResponse) -> Standing:
         if response.is_fenced:
-            reason = "the controller fenced it" if self.standing is Standing.ONLINE else "fenced"
-            self._stand(Standing.FENCED, reason)
-        elif self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
-            self._stand(Standing.STOPPING, "its leaderships are being moved")
-        elif self.state is not BrokerState.RECOVERY:
-            self._stand(Standing.ONLINE, "the controller unfenced it")
+            return Standing.FENCED
+        return Standing.STOPPING if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN else Standing.ONLINE
+
+    def _advanced(self, sent: BrokerHeartbeatRequest, response: BrokerHeartbeatResponse) -> bool:
+        """Whether the answer leads to another state."""
+        if self.state is BrokerState.STARTING and response.is_caught_up:
+            self._move(BrokerState.RECOVERY, f"caught up with the metadata at offset {sent.current_metadata_offset}")
+        elif self.state is BrokerState.RECOVERY and not response.is_fenced:
+            self._move(BrokerState.RUNNING, "unfenced")
+        elif sent.want_shut_down and response.should_shut_down:
+            self._move(BrokerState.SHUTTING_DOWN, "the controller has moved its leaderships")
         else:
-            self.standing = Standing.ONLINE  # told with the state, which changes too
+            return False
+        return True
+
+    def _interval_ms(self, answered: BrokerHeartbeatRequest) -> int:
+        if answered.want_shut_down:
+            self._shutdown_answers += 1
+            return self._backoff_ms(self._shutdown_answers)
+        regular_ms = self._timings.heartbeat_interval_ms
+        return min(_STARTING_INTERVAL_MS, regular_ms) if self.state is BrokerState.STARTING else regular_ms
 
     # Requests
 
@@ -328,9 +337,7 @@ class BrokerLifecycle:
     def _move(self, state: BrokerState, reason: str) -> None:
         check(state in TRANSITIONS[self.state], f"a broker does not go from {self.state.name} to {state.name}")
         self.state = state
-        self._changes.append(Change(state, self.standing, self.epoch, reason))
+        self._note(reason)
 
-    def _stand(self, standing: Standing, reason: str) -> None:
-        if standing is not self.standing:
-            self.standing = standing
-            self._changes.append(Change(self.state, standing, self.epoch, reason))
+    def _note(self, reason: str) -> None:
+        self._changes.append(Change(self.state, self.standing, self.epoch, reason))

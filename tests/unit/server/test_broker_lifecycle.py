@@ -151,7 +151,6 @@ def test_from_start_to_end() -> None:
         ("RUNNING", "Online", 11),
         ("PENDING_CONTROLLED_SHUTDOWN", "Online", 11),
         ("PENDING_CONTROLLED_SHUTDOWN", "Stopping", 11),
-        ("PENDING_CONTROLLED_SHUTDOWN", "Fenced", 11),
         ("SHUTTING_DOWN", "Fenced", 11),
     ]
 
