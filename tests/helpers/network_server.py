@@ -1,0 +1,114 @@
+"""A listener in a process of its own, which answers every request of Kafka's with the smallest response that there is.
+
+Run as a program, it takes a JSON object (`limits`, `per_ip_max`, `security_protocol`, `listener`), prints its port and
+serves until it is killed. `serving` starts it and watches it from outside: descriptors, memory, what it logs.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helpers.kafka_node import wait_until
+from helpers.network import PATIENCE_S, api_versions_bytes, exchange
+from odradek.api.registry import SERVED, Api, Registry
+from odradek.network.endpoint import Endpoint
+from odradek.network.limits import ConnectionQuotas, Limits
+from odradek.network.listener import Listener
+from odradek.network.loop import run
+from odradek.protocol import api_keys
+from odradek.protocol.api_keys import APIS, ApiKey
+from odradek.protocol.message import Message
+from odradek.protocol.registry import response_class
+
+
+def answering(key: ApiKey) -> Api:
+    """At once, or one turn of the loop later: one in two keys each."""
+    smallest = response_class(key)()
+
+    async def later(context: Any, request: Any) -> Message:
+        await asyncio.sleep(0)
+        return smallest
+
+    return Api(key, later if key % 2 else lambda context, request: smallest)
+
+
+async def serve(options: dict[str, Any]) -> None:
+    kind = api_keys.Listener(options.get("listener", "broker"))
+    versions = [api for api in SERVED if api.key == ApiKey.API_VERSIONS]
+    registry = Registry(kind, [*versions, *(answering(key) for key in APIS if key != ApiKey.API_VERSIONS)])
+    endpoint = Endpoint(
+        "PLAINTEXT",
+        registry,
+        limits=Limits(**options.get("limits", {})),
+        quotas=ConnectionQuotas(per_ip_max=options.get("per_ip_max", 2**31 - 1)),
+        security_protocol=options.get("security_protocol", "PLAINTEXT"),
+    )
+    # As many at a time as a test opens: a client whose attempt is dropped tries again only after a second.
+    listener = Listener(endpoint, "", 0, backlog=1_000)
+    await listener.start()
+    print(listener.port, flush=True)
+    await asyncio.Event().wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A process that listens, seen from outside."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def resident_bytes(self) -> int:
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def answers(self) -> bool:
+        """A good client gets what it asks for."""
+        return exchange(self.port, api_versions_bytes(77))[:4] == (77).to_bytes(4, "big")
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        wait_until(condition, what, PATIENCE_S, lambda: self.log.read_text()[-2_000:])
+
+    def check_log(self) -> None:
+        """Nothing that a peer does is an error of ours."""
+        text = self.log.read_text()
+        assert self.process.poll() is None, text[-2_000:]
+        for word in ("Traceback", "ERROR", "CRITICAL"):
+            assert word not in text, text[max(0, text.index(word) - 500) :][:4_000]
+
+
+@contextmanager
+def serving(directory: Path, **options: Any) -> Iterator[Watched]:
+    log = directory / "listener.log"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "helpers.network_server", json.dumps(options)],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        )
+    try:
+        assert process.stdout is not None
+        with process.stdout:
+            port = process.stdout.readline()
+        assert port, log.read_text()
+        yield Watched(int(port), process, log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
+    run(serve(json.loads(sys.argv[1])))
