@@ -1,12 +1,19 @@
 """Changes of a replica's state in words: what it was, what it is, and why."""
 
+from odradek.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+from odradek.protocol.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.raft.candidate import Candidate
-from odradek.raft.events import Event, Request, RequestFailed, Response
+from odradek.raft.events import Event, Request, Response
 from odradek.raft.follower import Follower
 from odradek.raft.leader import Leader
 from odradek.raft.prospective import Prospective
 from odradek.raft.resigned import Resigned
 from odradek.raft.state import State
+from odradek.raft.unattached import Unattached
+
+#: Requests that change the state of whoever gets them; any other only comes at the moment in which time does.
+_CHANGING = (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest)
 
 
 def describe_change(before: State, after: State, event: Event) -> str:
@@ -14,16 +21,14 @@ def describe_change(before: State, after: State, event: Event) -> str:
 
 
 def _reason(before: State, after: State, event: Event) -> str:
-    if isinstance(event, Request):
+    if isinstance(event, Request) and isinstance(event.message, _CHANGING):
         return f"{_name(event.message)} came"
     if isinstance(after, Leader):
         return "a majority voted for it"
     if isinstance(after, Candidate):
         return "a majority would vote for it" if isinstance(before, Prospective) else "the vote was not decided"
-    if isinstance(event, Response):
-        return f"{_name(event.message)} said so"
-    if isinstance(event, RequestFailed):
-        return "a request failed"
+    if isinstance(event, Response) and after.epoch >= before.epoch and isinstance(after, Follower | Unattached):
+        return f"an answer to {_name(event.message)} said so"
     return _reason_of_time(before, after)
 
 
