@@ -22,6 +22,7 @@ from types import TracebackType
 
 from helpers import peers
 from odradek.common.ids import uuid_to_text
+from odradek.server.uuids import random_uuid
 
 HOST = "127.0.0.1"
 CONTROLLER_LISTENER = "CONTROLLER"
@@ -96,7 +97,7 @@ class Node:
         self.properties = directory / "server.properties"
         self.log = directory / "node.log"
         self.controller_port = self.broker_port = 0
-        self.directory_id = os.urandom(16)
+        self.directory_id = random_uuid()
         self.process: subprocess.Popen[bytes] | None = None
         self.is_paused = False
 
@@ -200,7 +201,7 @@ class Cluster:
     ) -> None:
         """`dynamic`: the voters stand in the metadata log (kraft.version 1), not in every node's file."""
         self.root = root
-        self.cluster_id = uuid_to_text(os.urandom(16))
+        self.cluster_id = uuid_to_text(random_uuid())
         self.dynamic = dynamic
         self._settings = dict(settings or {})
         self._format_options = list(format_options)
