@@ -199,7 +199,8 @@ class BrokerDriver:
         return tuple(uuid for path, uuid in self._directories.items() if path in paths or "*" in paths)
 
     def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:
-        """The channel finds the new one by itself."""
+        if leader_and_epoch.leader_id is not None:
+            self._heartbeat_soon()
 
     # The loop
 
@@ -239,7 +240,10 @@ class BrokerDriver:
 
     def _disconnected(self, reason: str) -> None:
         logger.info("broker %d: the heartbeats' connection is gone: %s", self._config.node_id, reason)
-        self._core.connection_lost(self._clock.monotonic_ms())
+        self._heartbeat_soon()
+
+    def _heartbeat_soon(self) -> None:
+        self._core.heartbeat_soon(self._clock.monotonic_ms())
         self._wake.set()
 
     # What is told

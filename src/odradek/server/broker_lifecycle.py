@@ -181,8 +181,9 @@ class BrokerLifecycle:
         self._ready_to_unfence = True
         self._soon(now_ms)
 
-    def connection_lost(self, now_ms: int) -> None:
-        """The controller fences a broker whose heartbeat connection is gone, unless it hears from it soon."""
+    def heartbeat_soon(self, now_ms: int) -> None:
+        """The heartbeats' connection is gone, and the controller fences the broker unless it hears from it again; or
+        another controller is active, and does not know how far this broker has read."""
         if self._registered:
             self._soon(now_ms)
 

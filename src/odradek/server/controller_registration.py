@@ -3,7 +3,8 @@
 As a publisher it sees whether the metadata has a registration of this incarnation. Where it has none, and
 `metadata.version` has a word for it, a request goes to the active controller, which may be this node; failures are
 tried again with growing pauses. What counts is the record in the log, not the answer: a registration that was
-replaced, or removed, is made anew.
+replaced, or removed, is made anew, after a pause that grows each time: two processes of one id, which only a mistake of
+an operator can make, must not fill the log with their quarrel.
 """
 
 import asyncio
@@ -57,6 +58,7 @@ class ControllerRegistrar:
         self._features = supported_features() if features is None else features
         self._is_registered = False
         self._is_supported = False
+        self._losses = 0
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -71,6 +73,7 @@ class ControllerRegistrar:
         is_registered = known is not None and known.incarnation_id == self._incarnation_id
         if is_registered is not self._is_registered:
             self._is_registered = is_registered
+            self._losses += not is_registered
             what = "is registered" if is_registered else "is no longer registered, or another process is under its id"
             logger.info("controller %d %s, as of offset %d", self._node_id, what, image.offset)
         self._register_if_needed()
@@ -97,14 +100,18 @@ class ControllerRegistrar:
 
     async def _register(self) -> None:
         """Until it was taken, or is needed no more."""
-        backoff_ms = self._first_backoff_ms
+        failures = 0
+        await asyncio.sleep(self._backoff_s(self._losses))
         while self._is_needed:
             failure = await self._try_once()
             if not failure:
                 return
-            logger.warning("controller %d is not registered: %s; again in %d ms", self._node_id, failure, backoff_ms)
-            await asyncio.sleep(backoff_ms / 1000)
-            backoff_ms = min(2 * backoff_ms, _BACKOFF_MAX_MS)
+            failures += 1
+            logger.warning("controller %d is not registered: %s; trying again", self._node_id, failure)
+            await asyncio.sleep(self._backoff_s(failures))
+
+    def _backoff_s(self, times: int) -> float:
+        return min(self._first_backoff_ms * (1 << times - 1), _BACKOFF_MAX_MS) / 1000 if times else 0
 
     async def _try_once(self) -> str:
         """Why it failed; empty if it did not."""
