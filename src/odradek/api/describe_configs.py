@@ -19,8 +19,14 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 
+#: One resource of any other kind fails the whole request.
+_KINDS = tuple(kind for kind in ConfigResourceType if kind is not ConfigResourceType.UNKNOWN)
+
 
 def handle(ctx: Context, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    for resource in request.resources:
+        if resource.resource_type not in _KINDS:
+            raise _invalid(f"Unexpected resource type {resource.resource_type} for resource {resource.resource_name}")
     entries = ConfigEntries(ctx, with_synonyms=request.include_synonyms)
     return DescribeConfigsResponse(results=[_result(ctx, entries, resource) for resource in request.resources])
 

@@ -200,12 +200,9 @@ def _level_record(name: str, level: int) -> MetadataRecord:
 
 
 def _response(request: UpdateFeaturesRequest, outcome: Outcome) -> UpdateFeaturesResponse:
-    """Since v2 the whole has one outcome; older versions list it for each feature."""
-    return UpdateFeaturesResponse(
-        error_code=outcome.code,
-        error_message=outcome.message,
-        results=[
-            UpdatableFeatureResult(feature=u.feature, error_code=outcome.code, error_message=outcome.message)
-            for u in request.feature_updates
-        ],
-    )
+    """The whole has one outcome. Versions before v2 list each feature as well, if all went well."""
+    if outcome is not DONE:
+        why = f"The update failed for all features since the following feature had an error: {outcome.message}"
+        return UpdateFeaturesResponse(error_code=outcome.code, error_message=why)
+    results = [UpdatableFeatureResult(feature=u.feature, error_message=None) for u in request.feature_updates]
+    return UpdateFeaturesResponse(error_message=None, results=results)

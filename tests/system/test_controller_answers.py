@@ -1,0 +1,42 @@
+"""Our controller and Apache Kafka's, asked the same: the same codes, values and structure come back.
+
+What is not asked, since Apache Kafka 4.3's controller breaks on it: an unknown operation on a setting (it gives up its
+leadership) and more than 10,000 new partitions for a topic (some are made, and the answer is UNKNOWN_SERVER_ERROR).
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.controller_talk import hold
+from helpers.figures import report
+from helpers.nodes import HOST, Cluster, Kind, controllers
+from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum
+from odradek.client.channel import Channel
+
+pytestmark = [pytest.mark.peer, pytest.mark.slow]
+
+#: The brokers of the conversation heartbeat once.
+SETTINGS = {"broker.session.timeout.ms": "600000"}
+
+
+async def conversation(root: Path, kind: Kind) -> dict[str, Any]:
+    with Cluster(root, controllers(1, kind), settings=SETTINGS) as cluster:
+        cluster.start()
+        async with Quorum(cluster) as quorum:
+            await quorum.leader()
+            channel = Channel(HOST, cluster[1].controller_port, CHANNEL_CONFIG)
+            try:
+                return await hold(channel, cluster.cluster_id)
+            finally:
+                await channel.close()
+
+
+def test_the_same_questions_have_the_same_answers(tmp_path: Path) -> None:
+    ours = asyncio.run(conversation(tmp_path / "ours", Kind.ODRADEK))
+    kafkas = asyncio.run(conversation(tmp_path / "kafkas", Kind.KAFKA))
+    differing = {name: (ours[name], kafkas[name]) for name in ours if ours[name] != kafkas[name]}
+    assert differing == {}
+    report("controller: answers like Apache Kafka's", questions=len(ours))
