@@ -31,6 +31,7 @@ from odradek.network.listener import Listener
 from odradek.protocol.facts import Versions
 from odradek.server.advertised import advertised_endpoints
 from odradek.server.broker_part import BrokerPart, build_broker
+from odradek.server.change_log import ChangeLog
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.controller_driver import ControllerDriver
@@ -144,6 +145,7 @@ class Node:
         made = build_controller(self.files, self.clock, self.random, self.config, self.dirs, self.quorum)
         self.controller = self._services.controller = self.quorum.driver.machine = made
         self._started.callback(made.close)
+        self.quorum.loader.add_publisher(ChangeLog())
 
     def _start_registration(self) -> None:
         told = advertised_endpoints(self.config.listeners.advertised_to_controllers, self.listeners.ports)
