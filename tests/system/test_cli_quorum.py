@@ -19,6 +19,12 @@ from odradek.common.ids import uuid_to_text
 WAIT_S = 90
 SNAPSHOT = "00000000000000000148-0000000002.checkpoint"
 
+#: In the order in which Kafka prints them.
+PARTITION_FIELDS = (
+    *("replicas", "directories", "isr", "removingReplicas", "addingReplicas", "elr", "lastKnownElr", "leader"),
+    *("leaderRecoveryState", "leaderEpoch", "partitionEpoch"),
+)
+
 #: The shell runs its command while it is still loading; so often it may be asked again.
 SHELL_ATTEMPTS = 5
 
@@ -152,7 +158,8 @@ def _as_printed(tree: Any) -> Any:
 def _as_kafka_prints(content: Any) -> str:
     if isinstance(content, str):
         return content
-    fields = ", ".join(f"{name}={_list(value)}" for name, value in content.items())
+    assert sorted(content) == sorted(PARTITION_FIELDS)
+    fields = ", ".join(f"{name}={_list(content[name])}" for name in PARTITION_FIELDS)
     return f"PartitionRegistration({fields})"
 
 

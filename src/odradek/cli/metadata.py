@@ -5,17 +5,16 @@ odradek metadata tree image/topics -s /var/lib/odradek
 odradek metadata cat image/topics/byName/orders/0 -s 00000000000000000148-0000000002.checkpoint
 """
 
-import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from odradek.cli.connection import on_cluster
-from odradek.cli.errors import one_line
 from odradek.cli.metadata_nodes import Leaf, Node, document, find, root, sorted_names
+from odradek.cli.metadata_show import pretty_json, tree_lines
 from odradek.cli.metadata_source import image_from_fetched, image_from_path
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.output import print_json
@@ -27,8 +26,6 @@ from odradek.metadata.image import MetadataImage
 
 #: Names that an error lists.
 _NAMES_MAX = 12
-
-_INDENT = "  "
 
 
 def _source_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,7 +55,7 @@ def tree_command(settings: Settings, path: str, source: str | None, secrets: boo
         print_json(document(node))
         return
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in _lines(node, ""):
+    for line in tree_lines(node):
         click.echo(line if columns is None or len(line) <= columns else line[: columns - 1] + "…")
 
 
@@ -72,7 +69,7 @@ def cat_command(settings: Settings, path: str, source: str | None, secrets: bool
     if settings.as_json:
         print_json(content)
     else:
-        click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        click.echo(pretty_json(content))
 
 
 def _image(settings: Settings, source: str | None) -> MetadataImage:
@@ -107,29 +104,3 @@ def _find(image: MetadataImage, path: str, secrets: bool) -> Node:
     shown = ", ".join(names[:_NAMES_MAX]) or "nothing"
     more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
     raise InputError(f"{path}: there is no {missing[0]} in {where}, only {shown}{more}")
-
-
-def _lines(node: Node, indent: str) -> Iterator[str]:
-    """A directory a line, a leaf a line; what a leaf holds stands behind its name."""
-    if isinstance(node, Leaf):
-        yield indent + _shown(node.content)
-        return
-    children = node.children()
-    for name in sorted_names(children):
-        child = children[name]
-        if isinstance(child, Leaf):
-            yield f"{indent}{one_line(name)}: {_shown(child.content)}"
-        else:
-            yield f"{indent}{one_line(name)}/"
-            yield from _lines(child, indent + _INDENT)
-
-
-def _shown(content: Any) -> str:
-    if isinstance(content, dict):
-        return " ".join(f"{name}={_compact(value)}" for name, value in content.items())
-    return _compact(content)
-
-
-def _compact(value: Any) -> str:
-    """Text as it is, everything else as short as JSON can be."""
-    return one_line(value) if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)

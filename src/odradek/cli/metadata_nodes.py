@@ -139,17 +139,17 @@ def _topic(topic: TopicImage) -> Directory:
 def _partition(partition: PartitionRegistration) -> Leaf:
     return Leaf(
         {
-            "replicas": list(partition.replicas),
-            "directories": [uuid_to_text(directory) for directory in partition.directories],
-            "isr": list(partition.isr),
-            "removingReplicas": list(partition.removing_replicas),
-            "addingReplicas": list(partition.adding_replicas),
-            "elr": list(partition.elr),
-            "lastKnownElr": list(partition.last_known_elr),
             "leader": partition.leader,
-            "leaderRecoveryState": LeaderRecoveryState(partition.leader_recovery_state).name,
             "leaderEpoch": partition.leader_epoch,
             "partitionEpoch": partition.partition_epoch,
+            "replicas": list(partition.replicas),
+            "isr": list(partition.isr),
+            "elr": list(partition.elr),
+            "lastKnownElr": list(partition.last_known_elr),
+            "addingReplicas": list(partition.adding_replicas),
+            "removingReplicas": list(partition.removing_replicas),
+            "leaderRecoveryState": LeaderRecoveryState(partition.leader_recovery_state).name,
+            "directories": [uuid_to_text(directory) for directory in partition.directories],
         }
     )
 
@@ -160,15 +160,15 @@ def _broker(broker: BrokerRegistration) -> Leaf:
         {
             "id": broker.id,
             "epoch": broker.epoch,
-            "incarnationId": uuid_to_text(broker.incarnation_id),
-            "listeners": _endpoints(broker.listeners),
-            "supportedFeatures": _ranges(broker.supported_features),
-            "rack": broker.rack,
             "fenced": broker.fenced,
             "inControlledShutdown": broker.in_controlled_shutdown,
-            "isMigratingZkBroker": broker.is_migrating_zk_broker,
+            "rack": broker.rack,
+            "listeners": _endpoints(broker.listeners),
             "directories": [uuid_to_text(directory) for directory in broker.directories],
             "cordonedDirectories": None if cordoned is None else [uuid_to_text(directory) for directory in cordoned],
+            "incarnationId": uuid_to_text(broker.incarnation_id),
+            "isMigratingZkBroker": broker.is_migrating_zk_broker,
+            "supportedFeatures": _ranges(broker.supported_features),
         }
     )
 
@@ -177,9 +177,9 @@ def _controller(controller: ControllerRegistration) -> Leaf:
     return Leaf(
         {
             "id": controller.id,
+            "listeners": _endpoints(controller.listeners),
             "incarnationId": uuid_to_text(controller.incarnation_id),
             "zkMigrationReady": controller.zk_migration_ready,
-            "listeners": _endpoints(controller.listeners),
             "supportedFeatures": _ranges(controller.supported_features),
         }
     )

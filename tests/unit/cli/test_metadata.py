@@ -96,8 +96,10 @@ def test_the_tree_for_people(clean: Path, capsys: Captured) -> None:
     assert run(["metadata", "tree", "-s", str(clean)]) == 0
     lines = capsys.readouterr().out.splitlines()
     at = lines.index("      plain/")
-    assert lines[at + 1].startswith("        0: replicas=[1] directories=[")
-    assert lines[at + 1].endswith(" leader=-1 leaderRecoveryState=RECOVERED leaderEpoch=3 partitionEpoch=3")
+    assert lines[at + 1] == (
+        "        0: leader=-1 leaderEpoch=3 partitionEpoch=3 replicas=[1] elr=[1] lastKnownElr=[1] "
+        "leaderRecoveryState=RECOVERED directories=[KwYwOWzccvs2_rOX9XvTDQ]"
+    )
     assert lines[at + 3 : at + 5] == ["        id: 33AEpKJ9SjiC9Wisu-J9kQ", "        name: plain"]
 
 
@@ -117,6 +119,10 @@ def test_cat_prints_what_is_there_as_json(clean: Path, capsys: Captured) -> None
         "leaderEpoch": 3,
         "partitionEpoch": 3,
     }
+    assert run(["metadata", "cat", "image/topics/byName/plain", "-s", str(clean)]) == 0
+    text = capsys.readouterr().out
+    assert list(json.loads(text)) == ["0", "1", "id", "name"]
+    assert max(map(len, text.splitlines())) <= 100 and '    "replicas": [1],' in text.splitlines()
     assert cat(capsys, "/image/producerIds/", "-s", clean) == {"nextProducerId": 1000}
     assert cat(capsys, "image/configs/TOPIC:append-time", "-s", clean) == {"message.timestamp.type": "LogAppendTime"}
 
