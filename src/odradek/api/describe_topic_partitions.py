@@ -10,12 +10,12 @@ Authorised by DESCRIBE on each topic.
 
 from odradek.api.authorized_operations import ALL_ON_TOPIC
 from odradek.api.context import Context
-from odradek.api.listener_view import INTERNAL_TOPICS, ListenerView
+from odradek.api.listener_view import INTERNAL_TOPICS, ListenerView, error_of_missing
 from odradek.common.failures import ApiError
-from odradek.controller.topic_names import check_topic_name
 from odradek.metadata.config_schema import definitions
 from odradek.metadata.configs_image import ConfigResourceType
 from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.topics_image import TopicImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from odradek.protocol.messages.describe_topic_partitions_response import (
@@ -33,35 +33,24 @@ def handle(ctx: Context, request: DescribeTopicPartitionsRequest) -> DescribeTop
     wants_all = not request.topics
     names = list(view.image.topics.by_name) if wants_all else [topic.name for topic in request.topics]
     _check_cursor(request, names, wants_all=wants_all)
-    first_name, first_partition = "", 0
-    if request.cursor is not None:
-        first_name, first_partition = request.cursor.topic_name, request.cursor.partition_index
+    cursor = request.cursor or Cursor()
     response = DescribeTopicPartitionsResponse()
     left = max(min(_limit(ctx), request.response_partition_limit), 1)
-    for name in sorted(dict.fromkeys(name for name in names if name >= first_name)):
+    for name in sorted(dict.fromkeys(name for name in names if name >= cursor.topic_name)):
         if left == 0:
             response.next_cursor = Cursor(topic_name=name, partition_index=0)
             break
         topic = view.image.topics.by_name.get(name)
         if topic is None:
-            if not wants_all:
-                response.topics.append(_missing(name))
+            response.topics.append(_missing(name))
             continue
-        first = first_partition if name == first_name else 0
-        end = min(len(topic.partitions), first + left)
-        response.topics.append(
-            DescribeTopicPartitionsResponseTopic(
-                name=name,
-                topic_id=topic.id,
-                is_internal=name in INTERNAL_TOPICS,
-                partitions=[_partition(view, number, topic.partitions[number]) for number in range(first, end)],
-                topic_authorized_operations=ALL_ON_TOPIC,
-            )
-        )
+        first = cursor.partition_index if name == cursor.topic_name else 0
+        end = max(first, min(len(topic.partitions), first + left))
+        response.topics.append(_described(view, topic, range(first, end)))
         if end < len(topic.partitions):
             response.next_cursor = Cursor(topic_name=name, partition_index=end)
             break
-        left -= max(0, end - first)
+        left -= end - first
     return response
 
 
@@ -87,15 +76,20 @@ def _limit(ctx: Context) -> int:
 
 
 def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
-    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    try:
-        check_topic_name(name)
-    except ApiError:
-        error = ErrorCode.INVALID_TOPIC_EXCEPTION
     return DescribeTopicPartitionsResponseTopic(
-        error_code=error,
+        error_code=error_of_missing(name),
         name=name,
         is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=ALL_ON_TOPIC,
+    )
+
+
+def _described(view: ListenerView, topic: TopicImage, numbers: range) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=[_partition(view, number, topic.partitions[number]) for number in numbers],
         topic_authorized_operations=ALL_ON_TOPIC,
     )
 

@@ -6,8 +6,11 @@ worked out once for all partitions that have the same: thousands do.
 """
 
 from odradek.api.context import Context
+from odradek.common.failures import ApiError
+from odradek.controller.topic_names import check_topic_name
 from odradek.metadata.node_registration import BrokerRegistration, Endpoint
 from odradek.metadata.partition_registration import Ids, PartitionRegistration
+from odradek.protocol.error_codes import ErrorCode
 
 NO_NODE = -1
 
@@ -58,3 +61,12 @@ class ListenerView:
                 if replica not in self._reachable or not self._reachable[replica].has_online_directory(directory)
             ]
         return found
+
+
+def error_of_missing(name: str) -> ErrorCode:
+    """Of a topic that is not there: it could be, or could never."""
+    try:
+        check_topic_name(name)
+    except ApiError:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -15,10 +15,9 @@ from collections.abc import Iterable
 
 from odradek.api.authorized_operations import ALL_ON_CLUSTER, ALL_ON_TOPIC
 from odradek.api.context import Context
-from odradek.api.listener_view import INTERNAL_TOPICS, NO_NODE, ListenerView
+from odradek.api.listener_view import INTERNAL_TOPICS, NO_NODE, ListenerView, error_of_missing
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
-from odradek.controller.topic_names import check_topic_name
 from odradek.metadata.partition_registration import PartitionRegistration
 from odradek.metadata.topics_image import TopicImage
 from odradek.protocol.error_codes import ErrorCode
@@ -97,21 +96,13 @@ def _by_name(
         if topic is not None:
             found.append(_topic(view, topic, ctx.api_version))
             continue
-        error = _error_of_missing(name)
+        error = error_of_missing(name)
         found.append(MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS))
         if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             missing.append(name)
     if missing and may_create and ctx.services.topic_creator is not None:
         ctx.services.topic_creator.create(missing, ctx.principal, ctx.session.client_address)
     return found
-
-
-def _error_of_missing(name: str) -> ErrorCode:
-    try:
-        check_topic_name(name)
-    except ApiError:
-        return ErrorCode.INVALID_TOPIC_EXCEPTION
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _topic(view: ListenerView, topic: TopicImage, version: int) -> MetadataResponseTopic:
