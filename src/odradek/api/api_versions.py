@@ -9,9 +9,11 @@ the client can ask again. It is answered before authentication, too.
 
 import re
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 from odradek.api.context import Context, Features
 from odradek.api.envelope_form import FORWARDABLE
+from odradek.api.registry import Registry
 from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions
@@ -43,7 +45,27 @@ def handle(ctx: Context, request: ApiVersionsRequest | None) -> ApiVersionsRespo
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         ctx.session.client_software_name = request.client_software_name
         ctx.session.client_software_version = request.client_software_version
-    features = ctx.services.features()
+    return _repeated(ctx, ctx.services.features())
+
+
+#: By registry and version: what the last response was made from, and the response. Eighty APIs take as many objects,
+#: and whoever connects asks for them.
+_SAID: WeakKeyDictionary[Registry, dict[int, tuple[object, ApiVersionsResponse]]] = WeakKeyDictionary()
+
+
+def _repeated(ctx: Context, features: Features) -> ApiVersionsResponse:
+    forwarder = ctx.services.forwarder
+    made_from = (features, forwarder and forwarder.controller_versions)
+    said = _SAID.setdefault(ctx.registry, {})
+    last = said.get(ctx.api_version)
+    if last is not None and last[0] == made_from:
+        return last[1]
+    response = _response(ctx, features)
+    said[ctx.api_version] = (made_from, response)
+    return response
+
+
+def _response(ctx: Context, features: Features) -> ApiVersionsResponse:
     return ApiVersionsResponse(
         api_keys=[_api_version(key, versions) for key, versions in _advertised(ctx).items()],
         supported_features=_supported(features, with_level_0=ctx.api_version >= FIRST_VERSION_WITH_LEVEL_0),

@@ -41,6 +41,8 @@ class Api:
     #: All it changes is changed before it first waits, so that the connection's next request may begin meanwhile.
     #: Otherwise requests of a connection are handled one after the other, which is what Kafka's clients rely on.
     pipelined: bool = False
+    #: It may give the same object again, unchanged, for the same answer: that is encoded only once.
+    repeats: bool = False
 
     def served_on(self, listener: Listener) -> bool:
         if self.listeners is not None and listener not in self.listeners:
@@ -82,7 +84,7 @@ def _forwarded(key: ApiKey) -> Api:
 SERVED: tuple[Api, ...] = (
     Api(ApiKey.FETCH, "fetch_metadata_log", listeners=_ON_CONTROLLER, long_poll=True, pipelined=True),
     Api(ApiKey.METADATA, "metadata"),
-    Api(ApiKey.API_VERSIONS, "api_versions"),
+    Api(ApiKey.API_VERSIONS, "api_versions", repeats=True),
     _forwarded(ApiKey.CREATE_TOPICS),
     _of_controller(ApiKey.CREATE_TOPICS, "create_topics"),
     _forwarded(ApiKey.DELETE_TOPICS),
@@ -100,8 +102,10 @@ SERVED: tuple[Api, ...] = (
     _of_controller(ApiKey.ALTER_PARTITION_REASSIGNMENTS, "alter_partition_reassignments"),
     _forwarded(ApiKey.LIST_PARTITION_REASSIGNMENTS),
     _of_controller(ApiKey.LIST_PARTITION_REASSIGNMENTS, "list_partition_reassignments"),
+    Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, "describe_client_quotas"),
     _forwarded(ApiKey.ALTER_CLIENT_QUOTAS),
     _of_controller(ApiKey.ALTER_CLIENT_QUOTAS, "alter_client_quotas"),
+    Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, "describe_user_scram_credentials", listeners=_ON_BROKER),
     _of_quorum(ApiKey.VOTE, "vote"),
     _of_quorum(ApiKey.BEGIN_QUORUM_EPOCH, "begin_quorum_epoch"),
     _of_quorum(ApiKey.END_QUORUM_EPOCH, "end_quorum_epoch"),
@@ -134,11 +138,14 @@ SERVED: tuple[Api, ...] = (
 class Entry:
     """An API with its function at hand."""
 
-    __slots__ = ("handle", "long_poll", "pipelined")
+    __slots__ = ("encoded", "handle", "long_poll", "pipelined", "repeats")
 
     def __init__(self, api: Api) -> None:
         self.long_poll = api.long_poll
         self.pipelined = api.pipelined
+        self.repeats = api.repeats
+        #: By version: the last response, and its bytes.
+        self.encoded: dict[int, tuple[Message, bytes]] = {}
         self.handle: Handler = _imported(api.handle) if isinstance(api.handle, str) else api.handle
 
 

@@ -26,7 +26,7 @@ from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.common.ports import Buffer
 from odradek.network.endpoint import Deadline, Endpoint, logger
 from odradek.protocol.api_keys import ApiKey
-from odradek.protocol.codec import encode_parts
+from odradek.protocol.codec import encode, encode_parts
 from odradek.protocol.errors import InvalidMessage
 from odradek.protocol.framing import LENGTH_BYTES, FrameReader
 from odradek.protocol.message import Message
@@ -233,7 +233,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _answer(self, context: Context, entry: Entry, response: Answer) -> None:
         """At once; behind those that are not ready yet."""
-        pieces = self._encoded(context, response)
+        pieces = self._encoded(context, entry, response)
         if not self._begun:
             self._put(pieces)
             return
@@ -267,8 +267,8 @@ class Connection(asyncio.BufferedProtocol):
             return []
         error = task.exception()
         if isinstance(error, Exception):
-            return self._encoded(begun.context, self._failed(begun.context, begun.request, error))
-        return self._encoded(begun.context, task.result())
+            return self._encoded(begun.context, begun.entry, self._failed(begun.context, begun.request, error))
+        return self._encoded(begun.context, begun.entry, task.result())
 
     def _put_answers(self) -> None:
         """Those that are ready, in order, up to the first that is not."""
@@ -291,11 +291,11 @@ class Connection(asyncio.BufferedProtocol):
             self._break(ProtocolError(f"API key {context.api_key} failed and has no answer for that: {error}"))
         return response
 
-    def _encoded(self, context: Context, response: Answer) -> list[Buffer]:
+    def _encoded(self, context: Context, entry: Entry, response: Answer) -> list[Buffer]:
         if response is None or self._transport.is_closing():
             return []
         try:
-            pieces = encode_parts(response, context.api_version)
+            pieces = _pieces(entry, response, context.api_version)
         except Exception as error:  # noqa: BLE001 - whatever a handler put there, only its connection ends
             bug = None if isinstance(error, ApiError | InvalidMessage) else error
             text = "connection %s: an answer that cannot be written: %s"
@@ -386,3 +386,13 @@ class Connection(asyncio.BufferedProtocol):
             services=endpoint.services,
             authenticated=not endpoint.needs_authentication,
         )
+
+
+def _pieces(entry: Entry, response: Message, version: int) -> list[Buffer]:
+    """The body of an answer."""
+    if not entry.repeats:
+        return encode_parts(response, version)
+    last = entry.encoded.get(version)
+    if last is None or last[0] is not response:
+        last = entry.encoded[version] = (response, encode(response, version))
+    return [last[1]]
