@@ -71,6 +71,7 @@ ECHOES: Mapping[int, tuple[Echo, ...]] = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: (
         Echo("topics", "topics", _NAME, (Echo("partition_indexes", "partitions", {"partition_index": ""}),)),
     ),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: (Echo("users", "results", {}),),
     ApiKey.ALTER_CLIENT_QUOTAS: (
         Echo(
             "entries",
@@ -85,6 +86,9 @@ ECHOES: Mapping[int, tuple[Echo, ...]] = {
 #: Fields at the top that come back as they were.
 COPIED: Mapping[int, tuple[str, ...]] = {ApiKey.FETCH: ("session_id",)}
 
+#: Lists at the top that are null where they would be empty otherwise.
+NULLED: Mapping[int, tuple[str, ...]] = {ApiKey.DESCRIBE_CLIENT_QUOTAS: ("entries",)}
+
 
 def error_response(api_key: int, version: int, error: Exception, request: Message | None = None) -> Message | None:
     """None where this version cannot say it. What is no ApiError tells nothing of our insides: code -1."""
@@ -92,6 +96,8 @@ def error_response(api_key: int, version: int, error: Exception, request: Messag
     writer = _Writer(response, version, error)
     fields = writer.schema.fields
     is_said = writer.put_error(response, fields)
+    for name in NULLED.get(api_key, ()):
+        setattr(response, name, None)
     if request is not None:
         for name in COPIED.get(api_key, ()):
             setattr(response, name, getattr(request, name))
