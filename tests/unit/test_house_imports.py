@@ -25,7 +25,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "raft": ("records", "protocol", "common"),
     "metadata": ("protocol", "common"),
     "controller": ("metadata", "raft", "protocol", "common"),
-    "replica": ("log", "metadata", "records", "common"),
+    "replica": ("log", "metadata", "records", "protocol", "common"),
     "coordinator": ("records", "metadata", "protocol", "common"),
     "security": ("metadata", "protocol", "common"),
     "client": ("protocol", "records", "security", "common"),

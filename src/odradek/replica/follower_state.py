@@ -1,0 +1,76 @@
+"""What a leader knows of one follower, from its fetches.
+
+A fetch at offset N says that the follower has everything below N. A follower is caught up when it fetches at the log's
+end; one that fetches at what was the end at its previous fetch was caught up then. That is how a follower stays in
+sync under steady load, in which it never reaches the end.
+"""
+
+from __future__ import annotations
+
+from odradek.log.offsets import OffsetMetadata
+
+UNKNOWN_OFFSET = -1
+_UNKNOWN_PLACE = OffsetMetadata(UNKNOWN_OFFSET)
+#: Longer ago than any lag that is allowed.
+_NEVER_MS = -(1 << 62)
+
+
+class FollowerState:
+    __slots__ = (
+        "broker_epoch",
+        "broker_id",
+        "last_caught_up_ms",
+        "last_fetch_leader_end_offset",
+        "last_fetch_ms",
+        "log_end_offset",
+        "log_end_place",
+        "log_start_offset",
+    )
+
+    def __init__(self, broker_id: int) -> None:
+        self.broker_id = broker_id
+        self.log_start_offset = UNKNOWN_OFFSET
+        self.log_end_offset = UNKNOWN_OFFSET
+        self.log_end_place = _UNKNOWN_PLACE
+        self.last_fetch_leader_end_offset = UNKNOWN_OFFSET
+        self.last_fetch_ms = _NEVER_MS
+        self.last_caught_up_ms = _NEVER_MS
+        #: Of the registration that fetched; -1 if it did not say, None while it has not fetched.
+        self.broker_epoch: int | None = None
+
+    def reset(self, now_ms: int, leader_end_offset: int, is_new_leader: bool, is_in_sync: bool) -> None:
+        """A new leader epoch begins. A new leader knows nothing; the same one keeps what it knew. A member of the ISR
+        has the whole lag time to show itself."""
+        since_ms = now_ms if is_in_sync else _NEVER_MS
+        self.last_caught_up_ms = since_ms
+        if is_new_leader:
+            self.log_start_offset = self.log_end_offset = UNKNOWN_OFFSET
+            self.log_end_place = _UNKNOWN_PLACE
+            self.last_fetch_leader_end_offset = UNKNOWN_OFFSET
+            self.last_fetch_ms = _NEVER_MS
+            self.broker_epoch = None
+        else:
+            self.last_fetch_leader_end_offset = leader_end_offset
+            self.last_fetch_ms = since_ms
+
+    def fetched(
+        self, place: OffsetMetadata, log_start_offset: int, now_ms: int, leader_end_offset: int, broker_epoch: int
+    ) -> None:
+        offset = place.message_offset
+        if offset >= leader_end_offset:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
+        elif offset >= self.last_fetch_leader_end_offset:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
+        self.log_start_offset = log_start_offset
+        self.log_end_place = place
+        self.log_end_offset = offset
+        if leader_end_offset > self.last_fetch_leader_end_offset:
+            self.last_fetch_leader_end_offset = leader_end_offset
+        self.last_fetch_ms = now_ms
+        self.broker_epoch = broker_epoch
+
+    def is_caught_up(self, leader_end_offset: int, now_ms: int, max_lag_ms: int) -> bool:
+        return self.log_end_offset == leader_end_offset or now_ms - self.last_caught_up_ms <= max_lag_ms
+
+    def __repr__(self) -> str:
+        return f"FollowerState(broker {self.broker_id}, end {self.log_end_offset}, epoch {self.broker_epoch})"

@@ -1,0 +1,207 @@
+"""From a change of metadata to what this broker's replicas do.
+
+Order: replicas that are gone, then those that lead now, then those that follow, then who fetches from whom. Only
+partitions whose registration changed are looked at. A replica whose log cannot be opened is offline, and the others go
+on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.common.ids import TopicPartition, uuid_to_text
+from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
+from odradek.log.manager_changes import delete_logs
+from odradek.log.unified_log import UnifiedLog
+from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.image import MetadataImage
+from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
+from odradek.metadata.topics_image import TopicDelta, TopicsDelta
+from odradek.replica.fetcher import FetchFrom
+from odradek.replica.partition import Partition
+
+if TYPE_CHECKING:
+    from odradek.replica.replica_manager import ReplicaManager
+
+logger = logging.getLogger("odradek.replica")
+
+
+class _Change(NamedTuple):
+    topic_partition: TopicPartition
+    topic_id: bytes
+    registration: PartitionRegistration
+
+
+class LocalChanges:
+    """What a delta means for one broker."""
+
+    def __init__(self, broker_id: int, delta: TopicsDelta) -> None:
+        self.deleted: list[tuple[TopicPartition, bytes]] = []
+        self.leaders: list[_Change] = []
+        self.followers: list[_Change] = []
+        for topic_id in delta.deleted:
+            topic = delta.image.by_id[topic_id]
+            for number, registration in topic.partitions.items():
+                if broker_id in registration.replicas:
+                    self.deleted.append((TopicPartition(topic.name, number), topic_id))
+        for topic_delta in delta.changed.values():
+            self._add_topic(broker_id, topic_delta)
+
+    def _add_topic(self, broker_id: int, delta: TopicDelta) -> None:
+        topic = delta.image
+        for number, registration in delta.partitions.changes.items():
+            before: PartitionRegistration | None = topic.partitions.get(number)
+            if registration is None:
+                continue
+            tp = TopicPartition(topic.name, number)
+            if broker_id not in registration.replicas:
+                if before is not None and broker_id in before.replicas:
+                    self.deleted.append((tp, topic.id))
+            elif before is None or before.partition_epoch != registration.partition_epoch:
+                change = _Change(tp, topic.id, registration)
+                (self.leaders if registration.leader == broker_id else self.followers).append(change)
+
+
+def apply(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -> None:
+    manager.context.image = image
+    if delta.topics is None:
+        _restart_fetchers(manager, delta)
+        return
+    changes = LocalChanges(manager.broker_id, delta.topics)
+    _delete(manager, changes)
+    _lead(manager, changes)
+    _follow(manager, changes)
+    _restart_fetchers(manager, delta)
+    for change in (*changes.leaders, *changes.followers):
+        _report_directory(manager, change)
+
+
+def _delete(manager: ReplicaManager, changes: LocalChanges) -> None:
+    gone = [tp for tp, topic_id in changes.deleted if _is_held(manager, tp, topic_id)]
+    if not gone:
+        return
+    manager.fetchers.remove(gone)
+    for tp in gone:
+        partition = manager.partitions.pop(tp, None)
+        manager.offline.pop(tp, None)
+        if partition is not None:
+            partition.mark_offline()
+        manager.wake(tp)
+    for tp, error in delete_logs(manager.logs, gone).items():
+        logger.error("%s could not be deleted: %s", tp, error)
+    logger.info("%d replicas are deleted: %s", len(gone), ", ".join(map(str, gone[:10])))
+
+
+def _is_held(manager: ReplicaManager, tp: TopicPartition, topic_id: bytes) -> bool:
+    """Not a later topic of the same name."""
+    partition = manager.partitions.get(tp)
+    if partition is not None:
+        return partition.topic_id == topic_id
+    if tp in manager.offline:
+        return manager.offline[tp] == topic_id
+    log = manager.logs.log(tp)
+    return log is not None and log.topic_id == topic_id
+
+
+def _lead(manager: ReplicaManager, changes: LocalChanges) -> None:
+    manager.fetchers.remove([change.topic_partition for change in changes.leaders])
+    for change in changes.leaders:
+        partition = _get_or_create(manager, change)
+        if partition is not None and _make(manager, partition.make_leader, partition, change) is not None:
+            # Even where the high watermark stays: those who wait may wait for an epoch that is over.
+            manager.wake(change.topic_partition)
+
+
+def _follow(manager: ReplicaManager, changes: LocalChanges) -> None:
+    for change in changes.followers:
+        partition = _get_or_create(manager, change)
+        if partition is None:
+            continue
+        is_new_epoch = _make(manager, partition.make_follower, partition, change)
+        if is_new_epoch is None:
+            continue
+        registration = change.registration
+        has_left = registration.leader == NO_LEADER or manager.broker_id not in registration.isr
+        if manager.is_in_controlled_shutdown and has_left:
+            manager.fetchers.remove((change.topic_partition,))
+        elif is_new_epoch:
+            _start_fetching(manager, partition)
+        if is_new_epoch:
+            manager.wake(change.topic_partition)
+
+
+def _start_fetching(manager: ReplicaManager, partition: Partition) -> None:
+    tp = partition.topic_partition
+    if partition.leader_id == NO_LEADER:
+        manager.fetchers.remove((tp,))
+        return
+    try:
+        manager.fetchers.add(partition.leader_id, FetchFrom(tp, partition.topic_id, partition.leader_epoch))
+    except KafkaStorageError as error:
+        logger.error("%s cannot be fetched: %s", tp, error)
+        manager.fetchers.failed(tp)
+
+
+def _restart_fetchers(manager: ReplicaManager, delta: MetadataDelta) -> None:
+    """A broker that registered anew may listen elsewhere: its fetchers begin again."""
+    if delta.cluster is not None:
+        for broker_id, registration in delta.cluster.brokers.changes.items():
+            before = delta.cluster.brokers.base.get(broker_id)
+            if registration is not None and (before is None or before.epoch != registration.epoch):
+                manager.fetchers.source_changed(broker_id)
+
+
+def _get_or_create(manager: ReplicaManager, change: _Change) -> Partition | None:
+    tp, topic_id, _ = change
+    partition = manager.partitions.get(tp)
+    if partition is not None and partition.topic_id == topic_id:
+        return partition
+    if tp in manager.offline:
+        if manager.offline[tp] == topic_id:
+            logger.warning("%s: stays offline, its log directory has failed", tp)
+            return None
+        del manager.offline[tp]
+    if partition is not None:
+        logger.error("%s has topic id %s, not %s", tp, uuid_to_text(partition.topic_id), uuid_to_text(topic_id))
+        return None
+    partition = manager.partitions[tp] = Partition(manager.context, tp, topic_id)
+    partition.hw_moved = manager.wake
+    return partition
+
+
+def _make(
+    manager: ReplicaManager,
+    make: Callable[[PartitionRegistration, bool], bool],
+    partition: Partition,
+    change: _Change,
+) -> bool | None:
+    """What `make_leader` or `make_follower` says; None where the log cannot be had, and the partition is offline."""
+    try:
+        return make(change.registration, partition.partition_epoch < 0)
+    except StorageFault as fault:
+        manager.storage_failed(fault)
+    except (KafkaStorageError, InconsistentTopicId, DamagedFile) as error:
+        logger.error("%s cannot be opened: %s", change.topic_partition, error)
+    manager.mark_offline(change.topic_partition)
+    return None
+
+
+def _report_directory(manager: ReplicaManager, change: _Change) -> None:
+    """The controller must know which replicas go with a directory when it fails."""
+    partition = manager.partitions.get(change.topic_partition)
+    if partition is None or partition.log is None:
+        return
+    actual = manager.logs.directory_id(partition.log.log_dir)
+    if actual is not None and actual != change.registration.directory(manager.broker_id):
+        manager.on_assignment(change.topic_id, change.topic_partition.partition, actual)
+
+
+def is_stray(broker_id: int, image: MetadataImage, log: UnifiedLog) -> bool:
+    """A log that was found at the start, and that is not this broker's any more; for `LogManager.load_all`. One without
+    a topic id was made but never written to."""
+    if log.topic_id is None:
+        return True
+    registration = image.topics.partition(log.topic_id, log.topic_partition.partition)
+    return registration is None or broker_id not in registration.replicas

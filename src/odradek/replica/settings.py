@@ -1,0 +1,21 @@
+"""The broker's settings that concern replicas; names (with underscores) and defaults are Kafka's."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSettings:
+    replica_lag_time_max_ms: int = 30_000
+    replica_fetch_wait_max_ms: int = 500
+    replica_fetch_min_bytes: int = 1
+    replica_fetch_max_bytes: int = 1024 * 1024
+    replica_fetch_response_max_bytes: int = 10 * 1024 * 1024
+    replica_fetch_backoff_ms: int = 1_000
+    max_incremental_fetch_session_cache_slots: int = 1_000
+    #: `replica.selector.class` is the rack-aware one: consumers are sent to a replica in their own rack (KIP-392).
+    is_rack_aware: bool = False
+
+    @property
+    def isr_check_interval_ms(self) -> int:
+        """So often that a follower is out of the ISR at most half as long again after its time is over."""
+        return self.replica_lag_time_max_ms // 2
