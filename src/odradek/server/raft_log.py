@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from odradek.common.failures import check
+from odradek.common.failures import Fault, check
 from odradek.common.ports import Buffer, FileSystem
 from odradek.log.flush import FlushPlan
 from odradek.log.offsets import AppendOrigin
@@ -266,16 +266,15 @@ class MetadataLog:
 
     def on_snapshot_frozen(self, snapshot_id: OffsetAndEpoch, size_bytes: int) -> None:
         self._snapshots[snapshot_id] = size_bytes
-        logger.info(
-            "wrote the snapshot that ends at offset %d of epoch %d (%d bytes)",
-            snapshot_id.offset,
-            snapshot_id.epoch,
-            size_bytes,
-        )
+
+    @property
+    def fault(self) -> Fault | None:
+        """Why nothing is answered any more."""
+        return self._log.fault
 
     def check_online(self) -> None:
-        if self._log.fault is not None:
-            raise self._log.fault
+        if self.fault is not None:
+            raise self.fault
         self._log.check_online()
 
     @contextmanager
@@ -292,7 +291,6 @@ class MetadataLog:
             return False
         logger.info("%s is left behind: it starts anew at offset %d of epoch %d", self, latest.offset, latest.epoch)
         self._log.truncate_fully_and_start_at(latest.offset)
-        self.flush()
         self._run_removals()
         self._remove_snapshots_before(latest)
         self._leader_epoch = 0
@@ -320,7 +318,7 @@ class MetadataLog:
 
     def close(self) -> None:
         """Durable as a whole, unless the disk has failed."""
-        if self._log.fault is None and not self._log.is_closed:
+        if self.fault is None and not self._log.is_closed:
             self.flush()
         self._log.close()
 
@@ -385,5 +383,7 @@ class _GuardedSnapshot:
         self._log.on_snapshot_frozen(self._file.id, self._file.size_bytes)
 
     def close(self) -> None:
-        with self._log.guard():
-            self._file.close()
+        """On a disk that has failed the rest is left to the next start."""
+        if self._log.fault is None:
+            with self._log.guard():
+                self._file.close()

@@ -11,7 +11,7 @@ import pytest
 from helpers.figures import report
 from helpers.log_faults import scaled
 from helpers.raft import data_batch
-from helpers.raft_logs import content, freeze, new_disk, open_log
+from helpers.raft_logs import DIRECTORY, content, freeze, new_disk, open_log
 from odradek.common.failures import Fault
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
@@ -209,12 +209,16 @@ def every_call(log: MetadataLog) -> list[Callable[[], object]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
-def test_the_first_error_of_the_disk_is_the_end(error: int) -> None:
+@pytest.mark.parametrize(
+    ("error", "kinds"),
+    [(errno.EIO, ("write", "truncate", "sync", "sync_dir", "remove", "rename")), (errno.ENOSPC, ("write", "create"))],
+    ids=["EIO", "ENOSPC"],
+)
+def test_the_first_error_of_the_disk_is_the_end(error: int, kinds: tuple[str, ...]) -> None:
     whole, owed = run_whole()
-    operations = len(whole.disk.journal)
+    numbers = [number for number, operation in enumerate(whole.disk.journal) if operation.kind in kinds]
     ever = set[bytes]().union(*(duty.allowed for _, duty in owed))
-    for number in range(operations):
+    for number in numbers:
         run = Run(new_disk())
         run.disk.fail(error, operation=number)
         with pytest.raises(Fault):
@@ -227,7 +231,9 @@ def test_the_first_error_of_the_disk_is_the_end(error: int) -> None:
             run.log.close()
         assert len(run.disk.journal) <= number + 1, "nothing is written after the error"
         check_survivor(run.disk.crash(Random(number)), replace(run.duty, allowed=ever))
-    report("metadata log: error at every operation", error=errno.errorcode[error], operations=operations, acked_after=0)
+    report(
+        "metadata log: error at every operation", error=errno.errorcode[error], operations=len(numbers), acked_after=0
+    )
 
 
 def test_an_error_while_reading_is_the_end_too() -> None:
@@ -240,3 +246,38 @@ def test_an_error_while_reading_is_the_end_too() -> None:
     for call in every_call(log):
         with pytest.raises(Fault, match="Input/output error"):
             call()
+
+
+def test_a_snapshot_on_a_failed_disk_is_the_end_and_can_be_closed() -> None:
+    disk = new_disk()
+    log = open_log(disk)
+    raw = log.create_snapshot(OffsetAndEpoch(1, 1))
+    assert raw is not None
+    disk.fail(errno.ENOSPC, kind="write", path="*.part")
+    with pytest.raises(Fault, match="No space left"):
+        raw.append(b"some of it")
+    raw.close()
+    with pytest.raises(Fault, match="No space left"):
+        raw.freeze()
+    with pytest.raises(Fault, match="No space left"):
+        log.flush()
+    assert open_log(disk.copy()).latest_snapshot_id is None
+
+
+def test_damage_in_what_was_synced_is_never_cut() -> None:
+    """In a sealed segment when it is read, below a snapshot when the log is opened."""
+    disk = new_disk()
+    log = open_log(disk)
+    lead(10, 1)(log)
+    log.update_high_watermark(10)
+    freeze(log, OffsetAndEpoch(1, 10))
+    log.close()
+    first, *_, last = [f"{DIRECTORY}/{name}" for name in disk.list_dir(DIRECTORY) if name.endswith(".log")]
+    for path in (first, last):
+        damaged = disk.copy()
+        content_before = damaged.read_file(path)
+        file = damaged.open(path)
+        file.write(len(content_before) - 1, bytes([content_before[-1] ^ 1]))
+        with pytest.raises(Fault, match="CRC"):
+            content(open_log(damaged))
+        assert len(damaged.read_file(path)) == len(content_before)
