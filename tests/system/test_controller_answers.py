@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from helpers.controller_questions import conversation
 from helpers.controller_talk import hold
 from helpers.figures import report
 from helpers.nodes import HOST, Cluster, Kind, controllers
@@ -22,21 +23,21 @@ pytestmark = [pytest.mark.peer, pytest.mark.slow]
 SETTINGS = {"broker.session.timeout.ms": "600000"}
 
 
-async def conversation(root: Path, kind: Kind) -> dict[str, Any]:
+async def answers(root: Path, kind: Kind) -> dict[str, Any]:
     with Cluster(root, controllers(1, kind), settings=SETTINGS) as cluster:
         cluster.start()
         async with Quorum(cluster) as quorum:
             await quorum.leader()
             channel = Channel(HOST, cluster[1].controller_port, CHANNEL_CONFIG)
             try:
-                return await hold(channel, cluster.cluster_id)
+                return await hold(channel, cluster.cluster_id, conversation())
             finally:
                 await channel.close()
 
 
 def test_the_same_questions_have_the_same_answers(tmp_path: Path) -> None:
-    ours = asyncio.run(conversation(tmp_path / "ours", Kind.ODRADEK))
-    kafkas = asyncio.run(conversation(tmp_path / "kafkas", Kind.KAFKA))
+    ours = asyncio.run(answers(tmp_path / "ours", Kind.ODRADEK))
+    kafkas = asyncio.run(answers(tmp_path / "kafkas", Kind.KAFKA))
     differing = {name: (ours[name], kafkas[name]) for name in ours if ours[name] != kafkas[name]}
     assert differing == {}
     report("controller: answers like Apache Kafka's", questions=len(ours))
