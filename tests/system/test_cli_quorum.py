@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from helpers import peers, vectors
-from helpers.kafka_node import kafka_node, wait_until
+from helpers.kafka_node import free_ports, kafka_node, wait_until
 from helpers.nodes import ODRADEK, Cluster, Kind, NodeSpec
 from odradek.common.ids import uuid_to_text
 
@@ -35,6 +35,15 @@ def odradek(*arguments: str | Path) -> Any:
     return json.loads(done.stdout)
 
 
+def kafkas_snapshot(target: Path) -> Path:
+    """The directory that Kafka left, as if its log had been dropped behind its last snapshot."""
+    data = vectors.unpack(vectors.CLEAN, target)
+    for file in (data / "__cluster_metadata-0").glob("[0l]*"):
+        if file.name != SNAPSHOT:
+            file.unlink()
+    return data
+
+
 class LiveKafka(NamedTuple):
     broker: str
     controller: str
@@ -43,13 +52,9 @@ class LiveKafka(NamedTuple):
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveKafka]:
-    """Kafka on what it wrote once. Its log is gone, so that all it has to give of the past is a snapshot."""
+    """On what it wrote once; all it has to give of that is a snapshot."""
     root = tmp_path_factory.mktemp("kafka")
-    data = vectors.unpack(vectors.CLEAN, root)
-    for segment in (data / "__cluster_metadata-0").glob("0*.*"):
-        if segment.name != SNAPSHOT:
-            segment.unlink()
-    (data / "__cluster_metadata-0" / "leader-epoch-checkpoint").unlink()
+    data = kafkas_snapshot(root)
     with kafka_node(data, root / "scratch") as node:
         found = re.search(r"CONTROLLER://(127.0.0.1:\d+)", (root / "scratch" / "server.properties").read_text())
         assert found is not None
@@ -200,3 +205,28 @@ def _refusal(*arguments: str) -> str:
     done = subprocess.run([*ODRADEK, *arguments], capture_output=True, text=True)
     assert done.returncode == 1
     return done.stderr
+
+
+@pytest.mark.slow
+def test_our_controller_gives_its_snapshot_and_what_came_after(tmp_path: Path) -> None:
+    """On what Kafka left when it was stopped, a snapshot and no log; the command is all there is to ask it."""
+    data = kafkas_snapshot(tmp_path)
+    (port,) = free_ports(1)
+    properties = tmp_path / "controller.properties"
+    properties.write_text(
+        f"process.roles=controller\nnode.id=1\nlog.dirs={data}\ncontroller.listener.names=CONTROLLER\n"
+        f"listeners=CONTROLLER://127.0.0.1:{port}\ncontroller.quorum.voters=1@127.0.0.1:{port}\n"
+    )
+    before = odradek("metadata", "cat", "image", "-s", data)
+    address = ("--bootstrap-controller", f"127.0.0.1:{port}")
+    with (tmp_path / "node.log").open("wb") as log:
+        node = subprocess.Popen([*ODRADEK, "server", "start", str(properties)], stdout=log, stderr=log)
+    try:
+        wait_until(lambda: _members(address, "voters") == [1], "it leads", WAIT_S, (tmp_path / "node.log").read_text)
+        now = odradek("metadata", "cat", "image", *address)
+    finally:
+        node.kill()
+        node.wait()
+    assert now["provenance"]["offset"] > before["provenance"]["offset"] == 147
+    assert _names(now["topics"]) == _names(before["topics"]) and "plain" in now["topics"]["byName"]
+    assert now["configs"] == before["configs"]

@@ -56,7 +56,7 @@ def tree_command(settings: Settings, path: str, source: str | None, secrets: boo
         return
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in tree_lines(node):
-        click.echo(line if columns is None or len(line) <= columns else line[: columns - 1] + "…")
+        sys.stdout.write((line if columns is None or len(line) <= columns else line[: columns - 1] + "…") + "\n")
 
 
 @metadata.command("cat")

@@ -47,7 +47,9 @@ def _shown(content: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    """JSON without its quotes and spaces."""
+    """JSON without its quotes and spaces. Whole numbers come first: most of a tree are."""
+    if type(value) is int:
+        return str(value)
     if isinstance(value, dict):
         return "{" + ",".join(f"{name}:{_short(each)}" for name, each in value.items()) + "}"
     if isinstance(value, list):
