@@ -10,7 +10,13 @@ from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcom
 from odradek.controller.feature_control import FeatureControl
 from odradek.controller.topic_names import check_topic_name
 from odradek.metadata import config_schema
-from odradek.metadata.config_schema import ConfigLayers, EffectiveConfig, definitions, effective_topic_config
+from odradek.metadata.config_schema import (
+    ConfigLayers,
+    ConfigSource,
+    EffectiveConfig,
+    definitions,
+    effective_topic_config,
+)
 from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
 from odradek.metadata.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
@@ -53,6 +59,8 @@ class ConfigurationControl:
         self._static = static
         self._features = features
         self.settings: dict[ConfigResource, dict[str, str]] = {}
+        #: What holds for a topic without settings of its own; None until it is asked for again.
+        self._topic_defaults: dict[str, EffectiveConfig] | None = None
 
     # Questions
 
@@ -73,8 +81,12 @@ class ConfigurationControl:
         return int(self._static.get(MIN_INSYNC_REPLICAS) or 1)
 
     def effective_topic_configs(self, topic_settings: Mapping[str, str]) -> dict[str, EffectiveConfig]:
-        layers = self._layers(topic_settings)
-        return {name: effective_topic_config(name, layers) for name in sorted(definitions(ConfigResourceType.TOPIC))}
+        """All of them, by name. They go with the answer to every creation, so what topics share is worked out once."""
+        if self._topic_defaults is None:
+            layers, names = self._layers({}), sorted(definitions(ConfigResourceType.TOPIC))
+            self._topic_defaults = {name: effective_topic_config(name, layers) for name in names}
+        own = {name: EffectiveConfig(value, ConfigSource.DYNAMIC_TOPIC) for name, value in topic_settings.items()}
+        return self._topic_defaults | own
 
     def _topic_settings(self, topic: str) -> Mapping[str, str]:
         return self.of(ConfigResource(ConfigResourceType.TOPIC, topic))
@@ -234,6 +246,8 @@ class ConfigurationControl:
 
     def replay(self, record: ConfigRecord) -> None:
         resource = ConfigResource(record.resource_type, record.resource_name)
+        if resource.type == ConfigResourceType.BROKER:
+            self._topic_defaults = None
         settings = self.settings.setdefault(resource, {})
         if record.value is None:
             settings.pop(record.name, None)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from odradek.common.failures import ApiError
@@ -11,7 +12,7 @@ from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcom
 from odradek.controller.replica_placer import Randomness, StripedReplicaPlacer
 from odradek.controller.replication_state import ReplicationState, TopicState
 from odradek.controller.topic_names import check_topic_name, collision_form
-from odradek.metadata.config_schema import is_sensitive
+from odradek.metadata.config_schema import EffectiveConfig, is_sensitive
 from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
 from odradek.metadata.partition_registration import PartitionRegistration
 from odradek.metadata.record_serde import MetadataRecord
@@ -35,6 +36,9 @@ from odradek.raft.values import METADATA_TOPIC
 MAX_PARTITIONS_PER_REQUEST = 10_000
 
 _DEFAULT = -1
+
+#: Descriptions of settings that are kept: some tens are the defaults, the rest is what topics set most.
+_DESCRIBED_MAX = 1_000
 
 T = TypeVar("T")
 
@@ -220,15 +224,8 @@ class TopicControl:
     ) -> None:
         result.num_partitions = len(partitions)
         result.replication_factor = len(partitions[0].replicas)
-        result.configs = [
-            CreatableTopicConfigs(
-                name=name,
-                value=None if is_sensitive(ConfigResourceType.TOPIC, name) else config.value,
-                config_source=config.source,
-                is_sensitive=is_sensitive(ConfigResourceType.TOPIC, name),
-            )
-            for name, config in self._state.configuration.effective_topic_configs(settings).items()
-        ]
+        effective = self._state.configuration.effective_topic_configs(settings)
+        result.configs = [_described(name, config) for name, config in effective.items()]
 
     # Growth
 
@@ -335,6 +332,15 @@ def _request_flaw(asked: _Asked, is_repeated: bool) -> Outcome:
         what = "Duplicate topic name." if asked.name is not None else "Duplicate topic id."
         return Outcome(ErrorCode.INVALID_REQUEST, what)
     return DONE
+
+
+@lru_cache(maxsize=_DESCRIBED_MAX)
+def _described(name: str, config: EffectiveConfig) -> CreatableTopicConfigs:
+    """Shared by all answers that say the same: nobody changes an answer."""
+    hidden = is_sensitive(ConfigResourceType.TOPIC, name)
+    return CreatableTopicConfigs(
+        name=name, value=None if hidden else config.value, config_source=config.source, is_sensitive=hidden
+    )
 
 
 def _repeated(names: list[T]) -> Collection[T]:

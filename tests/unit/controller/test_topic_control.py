@@ -193,3 +193,19 @@ def test_a_topic_is_deleted_once_or_not_at_all(bench: Bench) -> None:
     responses = bench.ask(DeleteTopicsRequest(topics=both)).responses
     assert {r.error_code for r in responses} == {ErrorCode.INVALID_REQUEST}
     assert list(bench.controller.controls.replication.topics) == [by_name, by_id]
+
+
+def test_the_settings_in_the_answer_follow_those_of_the_brokers(bench: Bench) -> None:
+    def shown(name: str, **settings: str) -> list[tuple[str | None, int]]:
+        asked = topic(name, [[0]], configs={key.replace("_", "."): value for key, value in settings.items()})
+        configs = bench.ask(CreateTopicsRequest(topics=[asked])).topics[0].configs
+        assert [config.name for config in configs] == sorted(config.name for config in configs)
+        return [(c.value, c.config_source) for c in configs if c.name in ("retention.ms", "segment.bytes")]
+
+    by_default = [("604800000", 5), ("1073741824", 5)]
+    assert shown("a") == by_default
+    assert shown("b", retention_ms="7") == [("7", 1), by_default[1]]
+    assert bench.set_config(4, "", "log.retention.ms", "9") == (0, None)
+    assert shown("c") == [("9", 3), by_default[1]]
+    assert bench.set_config(4, "", "log.retention.ms", None, op=1) == (0, None)
+    assert shown("d") == by_default
