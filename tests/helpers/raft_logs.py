@@ -1,8 +1,7 @@
 """The metadata log on a simulated disk, and beside it the simulator's own log, which it must agree with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
-from typing import TypeVar
 
 from helpers.raft import WALL_MS
 from odradek.common.ports import Buffer
@@ -22,8 +21,6 @@ DIRECTORY = f"{LOG_DIR}/__cluster_metadata-0"
 
 #: So small that a few batches fill a segment.
 SMALL = MetadataLogConfig(segment_bytes=300)
-
-T = TypeVar("T")
 
 
 class Clock:
@@ -71,8 +68,7 @@ def freeze(log: RaftLog, snapshot_id: OffsetAndEpoch, timestamp: int = WALL_MS) 
     writer.close()
 
 
-def snapshot_ids(log: RaftLog, candidates: object) -> list[OffsetAndEpoch]:
-    assert isinstance(candidates, list | set | dict)
+def snapshot_ids(log: RaftLog, candidates: Iterable[OffsetAndEpoch]) -> list[OffsetAndEpoch]:
     return sorted(known for known in candidates if log.snapshot_size_bytes(known) is not None)
 
 
