@@ -74,10 +74,12 @@ def listening_in_thread(apis: Iterable[Api] = (), **parts: Any) -> Iterator[List
 
 async def until(condition: Callable[[], bool], what: str) -> None:
     """Gives way to the loop until it is so."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.005)
-    assert condition(), what
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while not condition():
+                await asyncio.sleep(0.005)
+    except TimeoutError:
+        raise AssertionError(f"it is not so: {what}") from None
 
 
 #: Whose loop `run` uses; `each_loop` sets it.

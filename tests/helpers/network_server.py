@@ -1,4 +1,5 @@
-"""A listener in a process of its own, which answers every request of Kafka's with the smallest response that there is.
+"""A listener in a process of its own, which answers every request of Kafka's with the smallest response that there is;
+only Metadata has a large one.
 
 Run as a program, it takes a JSON object (`limits`, `per_ip_max`, `security_protocol`, `listener`), prints its port and
 serves until it is killed. `serving` starts it and watches it from outside: descriptors, memory, what it logs.
@@ -26,12 +27,15 @@ from odradek.network.loop import run
 from odradek.protocol import api_keys
 from odradek.protocol.api_keys import APIS, ApiKey
 from odradek.protocol.message import Message
+from odradek.protocol.messages.metadata_response import MetadataResponse
 from odradek.protocol.registry import response_class
 
 
 def answering(key: ApiKey) -> Api:
     """At once, or one turn of the loop later: one in two keys each."""
     smallest = response_class(key)()
+    if isinstance(smallest, MetadataResponse):
+        smallest.cluster_id = "x" * 20_000
 
     async def later(context: Any, request: Any) -> Message:
         await asyncio.sleep(0)
@@ -88,6 +92,10 @@ class Watched:
             assert word not in text, text[max(0, text.index(word) - 500) :][:4_000]
 
 
+#: Large blocks go back to the system when they are free, so that what is held can be told from what was held once.
+_GIVE_BACK_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "8192", "MALLOC_TRIM_THRESHOLD_": "8192"}
+
+
 @contextmanager
 def serving(directory: Path, **options: Any) -> Iterator[Watched]:
     log = directory / "listener.log"
@@ -96,7 +104,7 @@ def serving(directory: Path, **options: Any) -> Iterator[Watched]:
             [sys.executable, "-m", "helpers.network_server", json.dumps(options)],
             stdout=subprocess.PIPE,
             stderr=errors,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+            env={**os.environ, **_GIVE_BACK_MEMORY, "PYTHONPATH": str(Path(__file__).parents[1])},
         )
     try:
         assert process.stdout is not None

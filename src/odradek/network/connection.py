@@ -41,7 +41,7 @@ _HEADS = (struct.Struct(">ii"), struct.Struct(">iix"))
 _RECEIVE_BYTES_BETWEEN = 64 * 1024
 
 #: Answers up to this are copied into one piece, which costs less than handing many small ones to the loop.
-_JOINED_BYTES_MAX = 16 * 1024
+_JOINED_BYTES_MAX = 64 * 1024
 
 
 class _Begun:
