@@ -1,4 +1,4 @@
-"""A controller becomes a voter (KIP-853). Answered once the change of voters is committed.
+"""AddRaftVoter (key 80): a controller becomes a voter (KIP-853). Answered once the change of voters is committed.
 
 v0 KIP-853 · v1 may be answered before that (KIP-1186)
 

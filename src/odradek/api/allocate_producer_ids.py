@@ -1,4 +1,4 @@
-"""A broker gets a block of producer ids.
+"""AllocateProducerIds (key 67): a broker gets a block of producer ids.
 
 v0 KIP-730
 

@@ -1,4 +1,4 @@
-"""Quotas of users, clients and addresses.
+"""AlterClientQuotas (key 49): quotas of users, clients and addresses.
 
 v0 KIP-546 · v1 flexible
 

@@ -1,4 +1,4 @@
-"""All settings of a resource at once: those that are not named go back to their defaults.
+"""AlterConfigs (key 33): all settings of a resource at once: those that are not named go back to their defaults.
 
 v0 KIP-133 · v1 throttle after the response (KIP-219) · v2 flexible
 

@@ -1,4 +1,4 @@
-"""The leader of a partition says which replicas are in sync.
+"""AlterPartition (key 56): the leader of a partition says which replicas are in sync.
 
 v2 topic ids · v3 with each replica's broker epoch (KIP-903)
 

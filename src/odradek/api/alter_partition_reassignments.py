@@ -1,4 +1,4 @@
-"""Partitions move to other brokers, or their move is taken back.
+"""AlterPartitionReassignments (key 45): partitions move to other brokers, or their move is taken back.
 
 v0 KIP-455 · v1 the replication factor may be kept (KIP-860)
 

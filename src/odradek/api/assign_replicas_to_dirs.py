@@ -1,4 +1,4 @@
-"""A broker says in which of its log directories replicas live.
+"""AssignReplicasToDirs (key 73): a broker says in which of its log directories replicas live.
 
 v0 KIP-858
 

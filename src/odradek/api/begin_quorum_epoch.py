@@ -1,4 +1,4 @@
-"""A new leader of the quorum says that it is one.
+"""BeginQuorumEpoch (key 53): a new leader of the quorum says that it is one.
 
 v0 KIP-595 · v1 flexible, voters by directory id, the leader's endpoints (KIP-853)
 

@@ -1,4 +1,4 @@
-"""A broker lives, and learns whether it is fenced and whether it may shut down.
+"""BrokerHeartbeat (key 63): a broker lives, and learns whether it is fenced and whether it may shut down.
 
 v0 KIP-631 · v1 log directories that are offline (KIP-858) · v2 log directories that are cordoned (KIP-1066)
 

@@ -1,4 +1,4 @@
-"""A broker's process joins the cluster and gets its epoch.
+"""BrokerRegistration (key 62): a broker's process joins the cluster and gets its epoch.
 
 v0 KIP-631 · v1 brokers that migrate from ZooKeeper (KIP-866) · v2 log directories (KIP-858) · v3 the epoch of the
 last clean shutdown (KIP-966) · v4 features whose lowest level is 0 (KIP-1022)

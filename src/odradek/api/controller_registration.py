@@ -1,4 +1,4 @@
-"""A controller tells its endpoints and features to the active one.
+"""ControllerRegistration (key 70): a controller tells its endpoints and features to the active one.
 
 v0 KIP-919
 

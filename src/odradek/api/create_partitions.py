@@ -1,4 +1,4 @@
-"""Topics get more partitions.
+"""CreatePartitions (key 37): topics get more partitions.
 
 v0 KIP-195 · v1 throttle after the response (KIP-219) · v2 flexible · v3 may be refused for a quota (KIP-599)
 

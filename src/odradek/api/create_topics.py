@@ -1,4 +1,4 @@
-"""Topics come into being.
+"""CreateTopics (key 19): topics come into being.
 
 v2 throttle time · v4 -1 for the default number of partitions and replicas (KIP-464) · v5 flexible, the new topic's
 settings in the answer (KIP-525) · v6 may be refused for a quota (KIP-599) · v7 topic ids (KIP-516)

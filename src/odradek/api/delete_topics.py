@@ -1,4 +1,4 @@
-"""Topics go, by name or by id.
+"""DeleteTopics (key 20): topics go, by name or by id.
 
 v1 throttle time · v3 TOPIC_DELETION_DISABLED · v4 flexible · v5 error messages, may be refused for a quota (KIP-599) ·
 v6 topic ids (KIP-516)

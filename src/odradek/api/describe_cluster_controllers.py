@@ -1,4 +1,4 @@
-"""DescribeCluster on a controller's listener: the controllers, from their registrations (KIP-919).
+"""DescribeCluster (key 60) on a controller's listener: the controllers, from their registrations (KIP-919).
 
 v0 KIP-700, of brokers only · v1 the kind of endpoints that is asked for (KIP-919) · v2 fenced brokers (KIP-1073)
 

@@ -1,4 +1,5 @@
-"""The state of the quorum as its leader knows it. A broker passes the request on to the active controller.
+"""DescribeQuorum (key 55): the state of the quorum as its leader knows it. A broker passes the request on to the
+active controller.
 
 v0 KIP-595 · v1 when a replica last fetched and was caught up (KIP-836) · v2 directory ids, endpoints and error
 messages (KIP-853)

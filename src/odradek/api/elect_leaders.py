@@ -1,4 +1,4 @@
-"""Another leader for partitions, or for all of them.
+"""ElectLeaders (key 43): another leader for partitions, or for all of them.
 
 v0 preferred leaders (KIP-183) · v1 unclean elections, an error for the whole (KIP-460) · v2 flexible
 

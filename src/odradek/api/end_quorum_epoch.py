@@ -1,4 +1,4 @@
-"""A leader of the quorum steps down and says who should follow it.
+"""EndQuorumEpoch (key 54): a leader of the quorum steps down and says who should follow it.
 
 v0 KIP-595 · v1 flexible, successors by directory id, the leader's endpoints (KIP-853)
 

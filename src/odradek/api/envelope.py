@@ -1,4 +1,4 @@
-"""Envelope (KIP-590): a broker passes on what a client asked it, and vouches for who that is.
+"""Envelope (key 58, KIP-590): a broker passes on what a client asked it, and vouches for who that is.
 
 v0 KIP-590
 

@@ -1,4 +1,4 @@
-"""Fetch on a controller's listener: a replica of the metadata log, voter or observer, reads on (KIP-595).
+"""Fetch (key 1) on a controller's listener: a replica of the metadata log, voter or observer, reads on (KIP-595).
 
 v4 what transactions need · v5 the follower's log start · v7 sessions (KIP-227) · v9 leader epochs (KIP-320) · v10
 zstd · v11 racks (KIP-392) · v12 flexible, diverging epoch, snapshot id, cluster id (KIP-595) · v13 topic ids

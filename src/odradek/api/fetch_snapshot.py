@@ -1,4 +1,4 @@
-"""A replica of the metadata log that is too far behind reads a snapshot, a piece at a time.
+"""FetchSnapshot (key 59): a replica of the metadata log that is too far behind reads a snapshot, a piece at a time.
 
 v0 KIP-630 · v1 the replica's directory id, the leader's endpoints (KIP-853)
 

@@ -1,4 +1,4 @@
-"""Changes of single settings.
+"""IncrementalAlterConfigs (key 44): changes of single settings.
 
 v0 KIP-339 · v1 flexible
 

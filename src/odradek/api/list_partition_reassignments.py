@@ -1,4 +1,5 @@
-"""Which partitions are moving. The time-out of the request says nothing: the answer is at hand.
+"""ListPartitionReassignments (key 46): which partitions are moving. The time-out of the request says nothing: the
+answer is at hand.
 
 v0 KIP-455
 

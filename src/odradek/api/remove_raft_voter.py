@@ -1,4 +1,4 @@
-"""A voter leaves the quorum (KIP-853). Answered once the change of voters is committed.
+"""RemoveRaftVoter (key 81): a voter leaves the quorum (KIP-853). Answered once the change of voters is committed.
 
 v0 KIP-853
 

@@ -1,4 +1,4 @@
-"""A broker that is gone for good is taken out of the cluster.
+"""UnregisterBroker (key 64): a broker that is gone for good is taken out of the cluster.
 
 v0 KIP-631
 

@@ -1,4 +1,4 @@
-"""Features go up or down, metadata.version among them.
+"""UpdateFeatures (key 57): features go up or down, metadata.version among them.
 
 v0 KIP-584 · v1 kinds of downgrade, dry runs (KIP-778) · v2 one error for all features (KIP-1022)
 

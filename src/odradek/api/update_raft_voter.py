@@ -1,4 +1,5 @@
-"""A voter tells the leader its endpoints and the versions of kraft.version that it supports (KIP-853).
+"""UpdateRaftVoter (key 82): a voter tells the leader its endpoints and the versions of kraft.version that it supports
+(KIP-853).
 
 v0 KIP-853
 

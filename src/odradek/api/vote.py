@@ -1,4 +1,4 @@
-"""A candidate asks for a vote, or whether it would get one.
+"""Vote (key 52): a candidate asks for a vote, or whether it would get one.
 
 v0 KIP-595 · v1 voters by directory id (KIP-853) · v2 pre-votes (KIP-996)
 
