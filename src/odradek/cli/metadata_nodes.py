@@ -10,10 +10,10 @@ they are asked for; a token's secret is made from its id with the cluster's own,
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from odradek import __version__
+from odradek.cli.output import format_timestamp
 from odradek.common.ids import uuid_to_text
 from odradek.metadata.acls_image import StandardAcl
 from odradek.metadata.client_quotas_image import QuotaEntity
@@ -29,6 +29,7 @@ from odradek.metadata.topics_image import TopicImage
 REDACTED = "[redacted]"
 
 #: Kafka's names by their numbers.
+_RECOVERY_STATES = tuple(state.name for state in LeaderRecoveryState)
 _SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 _RESOURCE_TYPES = ("UNKNOWN", "ANY", "TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER")
@@ -116,7 +117,7 @@ def _holding(children: Mapping[str, Node]) -> Directory:
 
 def _provenance(provenance: MetadataProvenance) -> Leaf:
     time_ms = provenance.last_contained_log_time_ms
-    time = None if time_ms < 0 else datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    time = None if time_ms < 0 else format_timestamp(time_ms, utc=True)
     offset, epoch = provenance.last_contained_offset, provenance.last_contained_epoch
     return Leaf({"offset": offset, "epoch": epoch, "time": time})
 
@@ -148,7 +149,7 @@ def _partition(partition: PartitionRegistration) -> Leaf:
             "lastKnownElr": list(partition.last_known_elr),
             "addingReplicas": list(partition.adding_replicas),
             "removingReplicas": list(partition.removing_replicas),
-            "leaderRecoveryState": LeaderRecoveryState(partition.leader_recovery_state).name,
+            "leaderRecoveryState": _named(_RECOVERY_STATES, partition.leader_recovery_state),
             "directories": [uuid_to_text(directory) for directory in partition.directories],
         }
     )

@@ -5,9 +5,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from crc32c import crc32c
 
 from helpers import vectors
 from helpers.fake_quorum import FakeQuorum, running_in_thread
@@ -26,7 +28,7 @@ from odradek.protocol.messages.delegation_token_record import DelegationTokenRec
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from odradek.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
-from odradek.records.batch import read_batches
+from odradek.records.batch import ATTRIBUTES_AT, read_batches
 
 Captured = pytest.CaptureFixture[str]
 
@@ -201,6 +203,25 @@ def test_damage_is_told_with_its_place(log_dir: Path, capsys: Captured) -> None:
     cut = log_dir.parent / SNAPSHOT
     cut.write_bytes((log_dir / SNAPSHOT).read_bytes()[:-1])
     assert refused(capsys, "tree", "-s", cut) == f"{cut}: the snapshot has no footer: it is not whole"
+
+
+@pytest.mark.parametrize("name", [SEGMENT, SNAPSHOT])
+def test_damage_that_a_crc_does_not_show_is_told_too(log_dir: Path, name: str, capsys: Captured) -> None:
+    """Whatever a batch holds, there is a tree or one line about it."""
+    path, random = log_dir.parent / name, Random(name)
+    whole = (log_dir / name).read_bytes()
+    for _ in range(150):
+        data = bytearray(whole)
+        batch = random.choice(list(read_batches(whole)))
+        start = whole.index(bytes(batch.buffer))
+        for _ in range(random.randint(1, 3)):
+            data[start + random.randrange(ATTRIBUTES_AT, batch.size_bytes)] = random.choice((0, 1, 127, 128, 255))
+        crc = crc32c(bytes(data[start + ATTRIBUTES_AT : start + batch.size_bytes]))
+        data[start + ATTRIBUTES_AT - 4 : start + ATTRIBUTES_AT] = crc.to_bytes(4, "big")
+        path.write_bytes(data)
+        status = run(["metadata", "tree", "-s", str(path)])
+        told = capsys.readouterr()
+        assert (status == 0 and told.out and not told.err) or (status == 1 and len(told.err.splitlines()) == 1)
 
 
 def test_what_holds_no_metadata_is_refused(clean: Path, tmp_path: Path, capsys: Captured) -> None:
