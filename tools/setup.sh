@@ -18,6 +18,7 @@ missing_packages() {
     [ -x $VENV/bin/python ] || "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
     command -v java >/dev/null || echo default-jre-headless
     command -v mvn >/dev/null || echo maven
+    command -v kcat >/dev/null || echo kcat
     command -v cc >/dev/null || echo gcc
     [ -e $STAMPS/headers ] || "$PYTHON" -c "$HAS_HEADERS" 2>/dev/null || echo python3-dev
 }
