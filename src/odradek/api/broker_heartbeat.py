@@ -9,6 +9,7 @@ linger, and end after the broker has gone over to another.
 Authorised by CLUSTER_ACTION on the cluster.
 """
 
+from collections.abc import Awaitable
 from typing import cast
 
 from odradek.api.context import Context, Session
@@ -19,16 +20,20 @@ HEARTBEAT_INTERVAL_MS = "broker.heartbeat.interval.ms"
 _HEARTBEAT_INTERVAL_MS_DEFAULT = "2000"
 
 
-async def handle(ctx: Context, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+def handle(ctx: Context, request: BrokerHeartbeatRequest) -> Awaitable[BrokerHeartbeatResponse]:
+    """The connection is watched at once, and not when the loop comes to it: it may be gone by then."""
     _watch(ctx.session, request)
-    # Kafka's figure: the broker gives up after an interval, so an answer later than half of it is likely too late.
+    return _answer(ctx, request)
+
+
+async def _answer(ctx: Context, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+    # Kafka's figure: what has waited for longer is overtaken by the broker's next heartbeat.
     interval_ms = int(ctx.services.static_configs.get(HEARTBEAT_INTERVAL_MS, _HEARTBEAT_INTERVAL_MS_DEFAULT))
     deadline_ms = ctx.deadline_ms(interval_ms // 2)
     return cast(BrokerHeartbeatResponse, await ctx.controller.handle(request, deadline_ms=deadline_ms))
 
 
 def _watch(session: Session, request: BrokerHeartbeatRequest) -> None:
-    """Before anything is waited for: the connection may be gone by then."""
     watch = next((told for told in session.on_close if isinstance(told, _Watch)), None)
     if watch is None:
         watch = _Watch(session)

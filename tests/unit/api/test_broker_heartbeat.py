@@ -1,8 +1,11 @@
 """BrokerHeartbeat: the connection it comes on is watched."""
 
+from typing import Any
+
 from helpers.api import BenchController, ask, bench_services, session
 from helpers.controller import Bench
-from odradek.api.context import Services, Session
+from odradek.api.broker_heartbeat import handle
+from odradek.api.context import Context, Services, Session
 from odradek.protocol.error_codes import ErrorCode
 
 
@@ -69,6 +72,15 @@ def test_a_connection_that_goes_over_to_another_broker_lets_go_of_the_first() ->
     assert list(services.heartbeat_connections) == [2]
     ended(connection)
     assert [broker for broker, _ in controller.lost] == [2]
+
+
+def test_a_connection_that_ends_before_the_loop_comes_to_the_heartbeat() -> None:
+    bench, services, controller = bench_with_broker()
+    connection = session(services)
+    beginning: Any = handle(Context(connection, 63, 1, 1, "", "User:a"), bench.beat(1))
+    ended(connection)
+    beginning.close()
+    assert controller.lost == [(1, epoch(bench))]
 
 
 def test_a_refused_heartbeat_is_answered_by_its_code() -> None:
