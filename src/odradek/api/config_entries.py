@@ -7,6 +7,7 @@ another name in front of the first of the own name are not shown, and so do not 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from functools import partial
 
 from odradek.api.context import Context
@@ -42,7 +43,7 @@ class ConfigEntries:
     def __init__(self, ctx: Context, *, with_synonyms: bool) -> None:
         self._image: MetadataImage = ctx.services.image()
         self._with_synonyms = with_synonyms
-        self._static = ctx.services.static_configs
+        self._static = _with_both_ids(ctx.services.static_configs)
         self._node = self._set_for(ConfigResourceType.BROKER, str(ctx.services.node_id))
         self._cluster = self._set_for(ConfigResourceType.BROKER, "")
 
@@ -112,7 +113,7 @@ class ConfigEntries:
             synonyms = [DescribeConfigsSynonym(name=one.name, value=None, source=one.source) for one in synonyms]
         return Entry(
             name=definition.name,
-            value=None if is_secret else value,
+            value=None if is_secret or value is None else _shown(definition.type, value),
             read_only=read_only and not definition.is_dynamic,
             config_source=synonyms[0].source if synonyms else ConfigSource.DEFAULT,
             is_sensitive=is_secret,
@@ -125,7 +126,7 @@ class ConfigEntries:
         """`described` gives the default of a setting that is in no table of its own."""
         known = definitions(ConfigResourceType.BROKER)
         names = _aliases(name)
-        defaults = {one: known[one].default if one in known else described.default for one in names}
+        defaults = {one: _shown_default(known.get(one, described)) for one in names}
         found = [
             DescribeConfigsSynonym(name=one, value=layer[one], source=source)
             for layer, source in (
@@ -142,6 +143,35 @@ class ConfigEntries:
 
     def _set_for(self, kind: ConfigResourceType, name: str) -> Mapping[str, str]:
         return self._image.configs.settings(ConfigResource(kind, name))
+
+
+def _with_both_ids(static: Mapping[str, str]) -> Mapping[str, str]:
+    """`broker.id` is the old name of `node.id`; who sets one has set both."""
+    node_id = static.get("node.id", static.get("broker.id"))
+    return static if node_id is None else {"node.id": node_id, "broker.id": node_id, **static}
+
+
+def _shown(kind: str, text: str) -> str:
+    """As Java prints the value that the text stands for."""
+    text = text.strip()
+    if kind in ("int", "long", "short"):
+        return str(int(text))
+    if kind == "boolean":
+        return text.lower()
+    if kind == "list":
+        return ",".join(item.strip() for item in text.split(","))
+    return _java_double(float(text)) if kind == "double" else text
+
+
+def _shown_default(definition: ConfigDefinition) -> str | None:
+    return None if definition.default is None else _shown(definition.type, definition.default)
+
+
+def _java_double(number: float) -> str:
+    if number == 0 or 1e-3 <= abs(number) < 1e7:
+        return repr(number)
+    digits, _, exponent = f"{Decimal(repr(number)).normalize():E}".partition("E")
+    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
 
 
 def _lazily(

@@ -32,13 +32,11 @@ def handle(ctx: Context, request: DescribeConfigsRequest) -> DescribeConfigsResp
 
 
 def _result(ctx: Context, entries: ConfigEntries, resource: DescribeConfigsResource) -> DescribeConfigsResult:
-    result = DescribeConfigsResult(
-        resource_type=resource.resource_type, resource_name=resource.resource_name, error_message=None
-    )
+    result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
     try:
         found = _found(ctx, entries, resource)
     except ApiError as error:
-        result.error_code, result.error_message = error.code, str(error) or None
+        result.error_code, result.error_message = error.code, str(error)
         return result
     wanted = resource.configuration_keys or list(found)
     result.configs = [found[key]() for key in dict.fromkeys(wanted) if key in found]
