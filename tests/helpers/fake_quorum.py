@@ -32,6 +32,7 @@ class FakeQuorum:
 
     def __init__(self, handlers: dict[ApiKey, Handler] | None = None) -> None:
         self.addresses: dict[int, HostPort] = {}
+        self.endpoints: dict[int, Endpoint] = {}
         self.leader_id: int | None = 1
         #: Who is told in DescribeCluster; all that listen, unless a test changes it.
         self.registered: dict[int, HostPort] = {}
@@ -46,6 +47,10 @@ class FakeQuorum:
 
     def asked_for(self, kind: type[Message]) -> list[int]:
         return [node_id for node_id, request in self.asked if isinstance(request, kind)]
+
+    def break_connections(self, node_id: int) -> None:
+        for connection in list(self.endpoints[node_id].connections):
+            connection.abort()
 
     def apis(self, node_id: int) -> list[Api]:
         return [Api(ApiKey.API_VERSIONS, "api_versions"), *(self._api(node_id, key) for key in self.handlers)]
@@ -82,7 +87,8 @@ async def running(quorum: FakeQuorum, count: int = 1) -> AsyncIterator[FakeQuoru
     async with AsyncExitStack() as stack:
         for node_id in range(1, count + 1):
             registry = Registry(api_keys.Listener.CONTROLLER, quorum.apis(node_id))
-            listener = Listener(Endpoint("CONTROLLER", registry), "127.0.0.1", 0)
+            quorum.endpoints[node_id] = Endpoint("CONTROLLER", registry)
+            listener = Listener(quorum.endpoints[node_id], "127.0.0.1", 0)
             await listener.start()
             stack.push_async_callback(listener.stop, timeout_ms=100)
             quorum.addresses[node_id] = HostPort("127.0.0.1", listener.port)

@@ -22,6 +22,9 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "quickstart.md").read_text()
 CONFIG = "config"
 
+#: How ports begin in the text, and how what takes their place ends.
+_WRITTEN = {"9092": "2", "9093": "3", "910": "", "920": ""}
+
 WAIT_S = 90
 END = "the block is done"
 
@@ -64,8 +67,13 @@ class Quickstart:
 
     def wait_until_ready(self, block: str) -> None:
         """All that the block has started."""
-        logs = [name.replace("$i", i) for name in re.findall(r"([^/\s]+\.log) ", block) for i in "123"]
-        wait_until(lambda: all(": ready" in self._logs().get(log, "") for log in logs), f"{logs} say ready", WAIT_S)
+        logs = {name.replace("$i", i) for name in re.findall(r"([^/\s]+\.log) ", block) for i in "123"}
+        wait_until(
+            lambda: all(": ready" in self._logs().get(log, "") for log in logs),
+            f"{sorted(logs)} say ready",
+            WAIT_S,
+            lambda: str(self._logs()),
+        )
 
     def close(self) -> None:
         """With whatever it has started."""
@@ -87,10 +95,6 @@ def _ports() -> dict[str, str]:
     """Free ones for those of the text, where 910$i and 920$i are ports, too."""
     starts = iter(random.sample(range(1500, 3200), 1700))
     return {f"localhost:{written}": f"localhost:{_free_start(starts)}{last}" for written, last in _WRITTEN.items()}
-
-
-#: How ports begin in the text, and how what takes their place ends.
-_WRITTEN = {"9092": "2", "9093": "3", "910": "", "920": ""}
 
 
 def _free_start(starts: Iterator[int]) -> int:

@@ -5,8 +5,8 @@ for the active controller, so that any of them will do. Controllers do not: one 
 (DescribeCluster), and the leader is asked itself. While there is none, or the one that is named does not answer, this
 goes on until the operation's time is up, since an election takes only moments.
 
-Addresses are tried in their order, the one that answered last first. A request whose connection breaks is not sent
-again: the caller knows whether it may be repeated.
+Addresses are tried in their order, the one that answered last first. A request whose connection breaks is sent again
+only if the caller says that it may be.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Refused(ApiError):
 @dataclass(frozen=True, slots=True)
 class ClusterDescription:
     cluster_id: str
-    #: None while there is none that the answering node knows of. To brokers only a broker's id is told.
+    #: As the node that answered knows it; None while it knows of none. Brokers name one of themselves instead.
     controller_id: int | None
     #: Brokers or controllers, as those who were asked.
     nodes: Mapping[int, HostPort]
@@ -109,30 +109,40 @@ class Cluster:
             {node.broker_id: HostPort(node.host, node.port) for node in response.brokers},
         )
 
-    async def send_to_leader(self, request: Message, error_of: Callable[[Any], int]) -> Any:
+    async def send_to_leader(self, request: Message, error_of: Callable[[Any], int], *, repeatable: bool) -> Any:
         """The response of the active controller, whatever it says; `error_of` finds the error code in it.
 
-        Raises NoLeader when none was found in time, and what `any_node` and `Channel.send` raise.
+        `repeatable` if it does no harm twice. Raises NoLeader when none was found in time, and what `any_node` and
+        `Channel.send` raise.
         """
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + self.config.api_timeout_ms / 1000
         while True:
             reasons: list[str] = []
             for channel in await self._leading(reasons):
-                response = await self._send(channel, request)
-                error = error_of(response)
-                if error not in _NOT_LEADER:
+                try:
+                    response = await self._send(channel, request)
+                except Unreachable as error:
+                    if not repeatable:
+                        raise
+                    reasons.append(error.message)
+                    continue
+                code = error_of(response)
+                if code not in _NOT_LEADER:
                     self._leader = channel
                     return response
                 self._leader = None
-                reasons.append(f"{channel.host}:{channel.port}: {ErrorCode(error).name}")
+                reasons.append(f"{channel.host}:{channel.port}: {ErrorCode(code).name}")
             if loop.time() >= deadline_s:
-                seconds = self.config.api_timeout_ms / 1000
-                raise NoLeader(
-                    f"the quorum has no leader that answers after {seconds:g} s ({'; '.join(reasons)}); "
-                    "one is elected while a majority of the voters is up and can reach each other"
-                )
+                raise self._no_leader(reasons)
             await asyncio.sleep(_RETRY_BACKOFF_S)
+
+    def _no_leader(self, reasons: list[str]) -> NoLeader:
+        seconds = self.config.api_timeout_ms / 1000
+        return NoLeader(
+            f"the quorum has no leader that answers after {seconds:g} s ({'; '.join(reasons)}); "
+            "one is elected while a majority of the voters is up and can reach each other"
+        )
 
     async def _leading(self, reasons: list[str]) -> Iterable[Channel]:
         """Those to send to what is for the leader; none, and the reason, while there is no leader."""

@@ -143,7 +143,9 @@ class _Observer:
 
     async def _ask(self, request: Message, partition_of: Callable[[Any], Any]) -> Any:
         """The partition's part of the answer; None if it is worth another attempt."""
-        response = await self._cluster.send_to_leader(request, lambda answer: int(partition_of(answer).error_code))
+        response = await self._cluster.send_to_leader(
+            request, lambda answer: int(partition_of(answer).error_code), repeatable=True
+        )
         partition = partition_of(response)
         if partition.error_code in _EPOCH_CHANGED:
             await self._learn_epoch()

@@ -59,7 +59,7 @@ class QuorumDescription:
 
 async def describe_quorum(cluster: Cluster) -> QuorumDescription:
     topic = TopicData(topic_name=METADATA_TOPIC, partitions=[PartitionData(partition_index=0)])
-    response = await cluster.send_to_leader(DescribeQuorumRequest(topics=[topic]), _error_of)
+    response = await cluster.send_to_leader(DescribeQuorumRequest(topics=[topic]), _error_of, repeatable=True)
     check_error(response.error_code, response.error_message)
     partition = _partition_of(response)
     check_error(partition.error_code, partition.error_message)
@@ -87,14 +87,14 @@ async def add_voter(
         voter_directory_id=directory_id,
         listeners=[VoterListener(name=each.listener, host=each.host, port=each.port) for each in endpoints],
     )
-    response = await cluster.send_to_leader(request, lambda answer: int(answer.error_code))
+    response = await cluster.send_to_leader(request, lambda answer: int(answer.error_code), repeatable=False)
     check_error(response.error_code, response.error_message)
 
 
 async def remove_voter(cluster: Cluster, voter_id: int, directory_id: bytes) -> None:
     """Returns when its removal is committed. Raises Refused."""
     request = RemoveRaftVoterRequest(cluster_id=None, voter_id=voter_id, voter_directory_id=directory_id)
-    response = await cluster.send_to_leader(request, lambda answer: int(answer.error_code))
+    response = await cluster.send_to_leader(request, lambda answer: int(answer.error_code), repeatable=False)
     check_error(response.error_code, response.error_message)
 
 

@@ -97,6 +97,29 @@ def test_a_leader_that_moves_is_followed() -> None:
     assert quorum.asked_for(RemoveRaftVoterRequest) == [1, 2]
 
 
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_a_connection_that_breaks_ends_only_what_must_not_be_repeated(repeatable: bool) -> None:
+    quorum = FakeQuorum()
+
+    def remove(node_id: int, _: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
+        if len(quorum.asked_for(RemoveRaftVoterRequest)) == 1:
+            quorum.break_connections(node_id)
+        return RemoveRaftVoterResponse()
+
+    quorum.handlers[ApiKey.REMOVE_RAFT_VOTER] = remove
+
+    async def main() -> None:
+        async with running(quorum), cluster([quorum.addresses[1]]) as ours:
+            await ours.send_to_leader(RemoveRaftVoterRequest(), lambda answer: answer.error_code, repeatable=repeatable)
+
+    if repeatable:
+        asyncio.run(main())
+    else:
+        with pytest.raises(Unreachable, match="connection"):
+            asyncio.run(main())
+    assert len(quorum.asked_for(RemoveRaftVoterRequest)) == 1 + repeatable
+
+
 def test_an_election_is_waited_for() -> None:
     quorum = FakeQuorum()
     quorum.leader_id = None
