@@ -63,7 +63,12 @@ def bootstrap_records(version: MetadataVersion = LATEST_PRODUCTION, **levels: in
 def make_controller(
     node_id: int, clock: ManualClock, seed: int = 0, bootstrap: Sequence[MetadataRecord] | None = None, **other: Any
 ) -> QuorumController:
-    controls = ControlSettings(CLUSTER_ID, QuorumFeatures(node_id), static_configs=other.pop("static", {}))
+    controls = ControlSettings(
+        CLUSTER_ID,
+        QuorumFeatures(node_id),
+        static_configs=other.pop("static", {}),
+        broker_incarnation_id=other.pop("broker_incarnation_id", None),
+    )
     settings = ControllerSettings(controls, bootstrap_records() if bootstrap is None else bootstrap, **other)
     return QuorumController(node_id, settings, Random(seed), MetadataLoader(), clock)
 

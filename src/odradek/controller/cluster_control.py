@@ -7,6 +7,7 @@ registration, and everything it asks for must carry it, so that an older process
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from odradek.common.failures import check
 from odradek.common.ids import uuid_to_text
@@ -51,9 +52,25 @@ class BrokerState(Enum):
     STOPPING = "Stopping"
 
 
+class Neighbour(NamedTuple):
+    """The broker in the controller's own process; `incarnation_id` is None where there is none."""
+
+    node_id: int
+    incarnation_id: bytes | None
+
+    def has_replaced(self, broker: BrokerRegistration) -> bool:
+        """Whether the broker was an earlier process of this node, and so is gone."""
+        replaced = self.incarnation_id is not None and self.incarnation_id != broker.incarnation_id
+        return replaced and broker.id == self.node_id
+
+
 class ClusterControl:
-    def __init__(self, cluster_id: str, limits: HeartbeatLimits, features: FeatureControl) -> None:
+    def __init__(
+        self, cluster_id: str, limits: HeartbeatLimits, features: FeatureControl, neighbour: Neighbour
+    ) -> None:
         self._cluster_id = cluster_id
+        self._neighbour = neighbour
+        self._limits = limits
         self._features = features
         self.heartbeats = Heartbeats(limits)
         self.brokers: dict[int, BrokerRegistration] = {}
@@ -62,9 +79,11 @@ class ClusterControl:
         self.registration_offsets: dict[int, int] = {}
 
     def activate(self, now_ms: int) -> None:
+        """Who is unfenced counts as heard just now, but for a process that this one has taken the place of."""
         for broker in self.brokers.values():
             if not broker.fenced:
-                self.heartbeats.heard(broker.id, broker.epoch, now_ms)
+                ago_ms = self._limits.session_timeout_ms if self._neighbour.has_replaced(broker) else 0
+                self.heartbeats.heard(broker.id, broker.epoch, now_ms - ago_ms)
 
     # Questions
 

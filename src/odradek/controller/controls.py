@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from odradek.common.failures import check
 from odradek.controller.client_quota_control import ClientQuotaControl
-from odradek.controller.cluster_control import ClusterControl
+from odradek.controller.cluster_control import ClusterControl, Neighbour
 from odradek.controller.configuration_control import ConfigurationControl
 from odradek.controller.feature_control import FeatureControl, QuorumFeatures
 from odradek.controller.heartbeats import HeartbeatLimits
@@ -45,6 +45,8 @@ class ControlSettings:
     static_configs: Mapping[str, str] = field(default_factory=dict)
     #: The level of kraft.version, which Raft keeps.
     kraft_version: Callable[[], int] = lambda: 1
+    #: Of the broker in the same process; None where there is none.
+    broker_incarnation_id: bytes | None = None
 
 
 #: Records without effect on this state: NoOp, and a migration that is long over.
@@ -56,7 +58,8 @@ _REGISTER_BROKER: Final = 0
 class Controls:
     def __init__(self, settings: ControlSettings, random: Randomness) -> None:
         self.features = FeatureControl(settings.quorum, settings.kraft_version)
-        self.cluster = ClusterControl(settings.cluster_id, settings.heartbeat, self.features)
+        neighbour = Neighbour(settings.quorum.node_id, settings.broker_incarnation_id)
+        self.cluster = ClusterControl(settings.cluster_id, settings.heartbeat, self.features, neighbour)
         self.configuration = ConfigurationControl(settings.quorum.node_id, settings.static_configs, self.features)
         self.replication = ReplicationState(self.cluster, self.configuration, self.features)
         self.topics = TopicControl(self.replication, random, settings.topic_defaults)

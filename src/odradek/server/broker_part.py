@@ -59,6 +59,7 @@ def build_broker(
     dirs: NodeDirs,
     quorum: QuorumPart,
     ports: dict[str, int],
+    incarnation_id: bytes,
     on_over: Callable[[str], None],
 ) -> BrokerPart:
     driver = BrokerDriver(
@@ -69,6 +70,7 @@ def build_broker(
         quorum=quorum.driver,
         image=quorum.image,
         previous_broker_epoch=_previous_epoch(files, config.log_dirs),
+        incarnation_id=incarnation_id,
         clock=clock,
         on_over=on_over,
     )

@@ -20,15 +20,26 @@ from odradek.server.quorum_part import QuorumPart
 
 
 def build_controller(
-    files: FileSystem, clock: Clock, random: Random, config: ServerConfig, dirs: NodeDirs, quorum: QuorumPart
+    files: FileSystem,
+    clock: Clock,
+    random: Random,
+    config: ServerConfig,
+    dirs: NodeDirs,
+    quorum: QuorumPart,
+    broker_incarnation_id: bytes | None,
 ) -> ControllerDriver:
-    settings = _controller_settings(config, dirs, quorum, _bootstrap(files, config))
+    """`broker_incarnation_id` of the broker in the same process; None where there is none."""
+    settings = _controller_settings(config, dirs, quorum, _bootstrap(files, config), broker_incarnation_id)
     core = QuorumController(config.node_id, settings, random, quorum.loader, clock)
     return ControllerDriver(core, quorum.driver, clock)
 
 
 def _controller_settings(
-    config: ServerConfig, dirs: NodeDirs, quorum: QuorumPart, bootstrap: list[MetadataRecord]
+    config: ServerConfig,
+    dirs: NodeDirs,
+    quorum: QuorumPart,
+    bootstrap: list[MetadataRecord],
+    broker_incarnation_id: bytes | None,
 ) -> ControllerSettings:
     settings = config.settings
     controls = ControlSettings(
@@ -38,6 +49,7 @@ def _controller_settings(
         topic_defaults=TopicDefaults(settings.whole("num.partitions"), settings.whole("default.replication.factor")),
         static_configs=settings.given,
         kraft_version=lambda: quorum.raft.kraft_version,
+        broker_incarnation_id=broker_incarnation_id,
     )
     balance_ms = settings.whole("leader.imbalance.check.interval.seconds") * 1000
     return ControllerSettings(

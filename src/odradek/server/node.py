@@ -77,6 +77,7 @@ class Node:
         self.controller: ControllerDriver | None = None
         self.broker: BrokerPart | None = None
         self.fault: Fault | None = None
+        self._broker_incarnation_id = random_uuid()
         self._services = Services(node_id=config.node_id, static_configs=config.settings.given)
         self._ended = asyncio.Event()
         #: What was started and must be stopped, the latest first.
@@ -142,7 +143,10 @@ class Node:
         quorum.driver.machine = MetadataFollower(quorum.raft, quorum.loader)
 
     def _add_controller(self) -> None:
-        made = build_controller(self.files, self.clock, self.random, self.config, self.dirs, self.quorum)
+        made = build_controller(
+            *(self.files, self.clock, self.random, self.config, self.dirs, self.quorum),
+            self._broker_incarnation_id if self.config.is_broker else None,
+        )
         self.controller = self._services.controller = self.quorum.driver.machine = made
         self._started.callback(made.close)
         self.quorum.loader.add_publisher(ChangeLog())
@@ -188,7 +192,9 @@ class Node:
 
     async def _start_broker(self) -> None:
         broker = self.broker = build_broker(
-            *(self.files, self.clock, self.config, self.dirs, self.quorum, self.listeners.ports), self._gave_up
+            *(self.files, self.clock, self.config, self.dirs, self.quorum, self.listeners.ports),
+            self._broker_incarnation_id,
+            self._gave_up,
         )
         self._services.forwarder = broker.forwarder
         self._services.topic_creator = broker.topic_creator

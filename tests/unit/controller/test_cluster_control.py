@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from helpers.controller import Bench, directory_of, registration
+from helpers.controller import Bench, ManualClock, directory_of, make_controller, registration
 from odradek.controller.cluster_control import BrokerState
 from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.publisher import LeaderAndEpoch
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import Feature
@@ -169,3 +170,32 @@ def test_unregistering(bench: Bench) -> None:
     assert state(bench, 1) is BrokerState.OFFLINE
     assert only_partition(bench).leader == 2
     assert bench.refusal(UnregisterBrokerRequest(broker_id=1)).code == ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+def test_an_earlier_process_of_the_same_node_is_known_to_be_gone() -> None:
+    """A node that is broker and controller was killed and is back: it need not wait for its own session to end."""
+    image = Bench()
+    image.add_broker(1, incarnation=1)
+    image.add_broker(2, incarnation=1)
+    clock = ManualClock()
+    own = registration(1, incarnation=2)
+    controller = make_controller(1, clock, broker_incarnation_id=own.incarnation_id)
+    controller.committed(image.log)
+    bench = Bench(clock=clock)
+    bench.controller = controller
+    bench.take(controller.leader_changed(LeaderAndEpoch(1, 2), image.controller.next_write_offset))
+    assert bench.refusal(registration(2, incarnation=2)).code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    epoch = bench.ask(own).broker_epoch
+    assert controller.controls.cluster.brokers[1].epoch == epoch
+
+
+def test_a_broker_in_the_same_process_is_as_alive_as_the_others_when_its_controller_becomes_active() -> None:
+    image = Bench()
+    image.add_broker(1, incarnation=1)
+    own = registration(1, incarnation=1).incarnation_id
+    clock = ManualClock()
+    controller = make_controller(1, clock, broker_incarnation_id=own)
+    controller.committed(image.log)
+    controller.leader_changed(LeaderAndEpoch(1, 2), image.controller.next_write_offset)
+    assert controller.tick(clock.now_ms) == []
+    assert controller.controls.cluster.state(1) is BrokerState.ONLINE
