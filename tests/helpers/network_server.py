@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.kafka_node import wait_until
-from helpers.network import PATIENCE_S, api_versions_bytes, exchange
+from helpers.network import PATIENCE_S, api_versions_bytes, exchange, unknown_api_versions_bytes
 from odradek.api.registry import SERVED, Api, Registry
 from odradek.network.endpoint import Endpoint
 from odradek.network.limits import ConnectionQuotas, Limits
@@ -115,6 +116,46 @@ def serving(directory: Path, **options: Any) -> Iterator[Watched]:
     finally:
         process.kill()
         process.wait()
+
+
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+
+
+def answer_to(port: int, data: bytes, wait_s: float = PATIENCE_S) -> bytes:
+    """What comes back for it on a connection of its own, until the peer closes or is done with it.
+
+    Behind a whole frame goes a question of ours, whose answer shows that the frame was dealt with. It does not come
+    where the frame is a request that waits for something, which is left behind after `wait_s`.
+    """
+    is_whole = int.from_bytes(data[:4], "big", signed=True) == len(data) - 4
+    received = b""
+    with connect(port) as connection:
+        connection.settimeout(wait_s)
+        try:
+            connection.sendall(data + _LAST_QUESTION if is_whole else data)
+            if not is_whole:
+                connection.shutdown(socket.SHUT_WR)
+            while _LAST_ANSWER not in received and (came := connection.recv(65536)):
+                received += came
+        except (ConnectionError, TimeoutError):
+            pass
+    return received.partition(_LAST_ANSWER)[0]
+
+
+_LAST_QUESTION = unknown_api_versions_bytes(0x4F445241)
+#: Correlation id and UNSUPPORTED_VERSION.
+_LAST_ANSWER = b"ODRA\x00\x23"
+
+
+def first_answer(port: int, data: bytes) -> bytes:
+    """The same, but it is the peer that ends it; the first that comes back."""
+    with connect(port) as connection:
+        try:
+            connection.sendall(data)
+            return connection.recv(65536)
+        except ConnectionError:
+            return b""
 
 
 if __name__ == "__main__":

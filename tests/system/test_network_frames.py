@@ -1,7 +1,6 @@
 """Frames that are nearly right, and sizes that are not, against a listener in a process of its own."""
 
 import os
-import socket
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -10,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from helpers.figures import report
-from helpers.network import PATIENCE_S
-from helpers.network_server import Watched, serving
+from helpers.network_server import Watched, answer_to, connect, first_answer, serving
 from helpers.protocol_fuzz import streams
 from odradek.protocol.api_keys import ApiKey, Listener, accepted_versions
 from odradek.protocol.codec import encode
-from odradek.protocol.framing import FRAME_BYTES_MAX, UNAUTHENTICATED_FRAME_BYTES_MAX
+from odradek.protocol.framing import FRAME_BYTES_MAX, LENGTH_BYTES, UNAUTHENTICATED_FRAME_BYTES_MAX
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import request_header_version
 
@@ -23,34 +21,6 @@ FRAMES = int(os.environ.get("ODRADEK_SOCKET_FRAMES", "10000"))
 FRAMES_BETWEEN_CHECKS = 100
 
 GROWTH_BYTES_MAX = 10 * 1024 * 1024
-
-
-def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
-
-
-def sent(connection: socket.socket, data: bytes) -> bytes:
-    """What comes back until the peer closes, after which it is closed here too."""
-    received = []
-    with connection:
-        try:
-            connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
-            while came := connection.recv(65536):
-                received.append(came)
-        except ConnectionError:
-            pass
-    return b"".join(received)
-
-
-def left_open(connection: socket.socket, data: bytes) -> bytes:
-    """As `sent`, but it is the peer that ends it."""
-    with connection:
-        try:
-            connection.sendall(data)
-            return connection.recv(65536)
-        except ConnectionError:
-            return b""
 
 
 @pytest.mark.slow
@@ -61,7 +31,7 @@ def test_mutated_frames_over_a_socket(listener: str, tmp_path: Path) -> None:
         answered = checked = 0
         before_bytes, before = server.resident_bytes(), server.descriptors()
         for number, stream in enumerate(streams(2026, FRAMES // 2, FRAME_BYTES_MAX), 1):
-            answered += bool(sent(connect(server.port), stream))
+            answered += len(answer_to(server.port, stream)) > LENGTH_BYTES
             if number % FRAMES_BETWEEN_CHECKS == 0:
                 assert server.answers(), f"after frame {number}"
                 checked += 1
@@ -84,7 +54,7 @@ def test_lengths_that_cannot_be_are_refused_before_anything_is_held(tmp_path: Pa
         before = warm(server)
         for length in (-1, 0, FRAME_BYTES_MAX + 1, 2**31 - 1, -(2**31)):
             for _ in range(20):
-                assert left_open(connect(server.port), struct.pack(">i", length) + bytes(100_000)) == b""
+                assert first_answer(server.port, struct.pack(">i", length) + bytes(100_000)) == b""
                 assert server.resident_bytes() - before < GROWTH_BYTES_MAX
         assert server.answers()
         server.check_log()
@@ -94,7 +64,7 @@ def test_before_authentication_frames_are_small(tmp_path: Path) -> None:
     with serving(tmp_path, security_protocol="SASL_PLAINTEXT") as server:
         before = warm(server)
         for length in (UNAUTHENTICATED_FRAME_BYTES_MAX + 1, FRAME_BYTES_MAX):
-            assert left_open(connect(server.port), struct.pack(">i", length) + bytes(100_000)) == b""
+            assert first_answer(server.port, struct.pack(">i", length) + bytes(100_000)) == b""
         assert server.answers()
         assert server.resident_bytes() - before < GROWTH_BYTES_MAX
         server.check_log()
@@ -119,7 +89,7 @@ def test_counts_beyond_the_frame_are_refused_before_anything_is_held(tmp_path: P
     with serving(tmp_path) as server:
         before = warm(server)
         for request in greedy_requests():
-            refused += left_open(connect(server.port), request) == b""
+            refused += first_answer(server.port, request) == b""
             peak = max(peak, server.resident_bytes() - before)
         assert server.answers()
         server.check_log()
@@ -155,5 +125,5 @@ def warm(server: Watched) -> int:
     """Memory of a listener that has served everything once."""
     for _ in range(50):
         assert server.answers()
-    left_open(connect(server.port), b"\xff\xff\xff\xff")
+    first_answer(server.port, b"\xff\xff\xff\xff")
     return server.resident_bytes()
