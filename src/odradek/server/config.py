@@ -63,13 +63,20 @@ class ServerConfig:
     def broker_disconnect_grace_ms(self) -> int:
         return self.settings.whole("odradek.broker.disconnect.grace.ms")
 
+    @property
+    def append_linger_ms(self) -> int:
+        """None unless the file asks for it: records gather while the disk syncs those before them, which is as long as
+        it pays. Kafka's 25 ms would be added to every change."""
+        setting = "controller.quorum.append.linger.ms"
+        return self.settings.whole(setting) if self.settings.is_given(setting) else 0
+
     def quorum(self) -> QuorumConfig:
         whole, prefix = self.settings.whole, "controller.quorum."
         return QuorumConfig(
             election_timeout_ms=whole(prefix + "election.timeout.ms"),
             fetch_timeout_ms=whole(prefix + "fetch.timeout.ms"),
             election_backoff_max_ms=whole(prefix + "election.backoff.max.ms"),
-            append_linger_ms=whole(prefix + "append.linger.ms"),
+            append_linger_ms=self.append_linger_ms,
             request_timeout_ms=whole(prefix + "request.timeout.ms"),
             retry_backoff_ms=whole(prefix + "retry.backoff.ms"),
             auto_join=self.settings.boolean(prefix + "auto.join.enable"),

@@ -110,6 +110,12 @@ def test_the_values_of_a_combined_node(tmp_path: Path) -> None:
     assert config.settings.real("log.cleaner.min.cleanable.ratio") == 0.5
 
 
+def test_records_linger_only_where_the_file_says_so(tmp_path: Path) -> None:
+    assert load(tmp_path, lines(COMBINED)).quorum().append_linger_ms == 0
+    asked = {**COMBINED, "controller.quorum.append.linger.ms": "25"}
+    assert load(tmp_path, lines(asked)).quorum().append_linger_ms == 25
+
+
 def test_a_broker_knows_controllers_by_address_only(tmp_path: Path) -> None:
     config = load(tmp_path, lines({**BROKER, "metadata.log.dir": "/tmp/meta/"}))
     assert config.voters == () and config.bootstrap_servers == (HostPort("localhost", 9093),)
