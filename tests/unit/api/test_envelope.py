@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helpers.api import SpokenQuorum, ask, bench_services, session
 from helpers.controller import Bench, topic
@@ -164,3 +166,24 @@ def test_the_principal_is_written_as_kafka_writes_it() -> None:
 def test_an_envelope_with_nothing_in_it() -> None:
     with pytest.raises(ProtocolError):
         unwrap(EnvelopeResponse())
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    data=st.one_of(
+        st.binary(max_size=60),
+        st.tuples(st.sampled_from(FORWARDABLE), st.integers(0, 8), st.binary(max_size=60)).map(
+            lambda parts: parts[0].to_bytes(2, "big") + parts[1].to_bytes(2, "big") + parts[2]
+        ),
+    ),
+    principal=st.none() | st.binary(max_size=20),
+    address=st.binary(max_size=17),
+)
+def test_any_envelope_has_an_answer(data: bytes, principal: bytes | None, address: bytes) -> None:
+    quorum = SpokenQuorum(ApiError("not now", ErrorCode.REQUEST_TIMED_OUT))
+    envelope = wrap(data, "User:alice", "10.0.0.7")
+    asking = session(bench_services(Bench(), quorum))
+    response = ask(asking, envelope)
+    assert (response.error_code == 0) == (response.response_data is not None)
+    envelope.request_principal, envelope.client_host_address = principal, address
+    assert ask(asking, envelope).error_code != ErrorCode.UNKNOWN_SERVER_ERROR
