@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka import admin as confluent
 
-from helpers import nodes
+from helpers import nodes, peers
 from helpers.nodes import HOST, OURS, Cluster, Node, NodeSpec, controllers
 from odradek.client.channel import Channel
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
@@ -159,6 +159,31 @@ def test_aiokafka(node: Node) -> None:
             await client.close()
 
     asyncio.run(main())
+
+
+# Apache Kafka's own tools
+
+
+@pytest.mark.peer
+def test_kafkas_tools(node: Node) -> None:
+    def topics(*options: str) -> str:
+        return tool("org.apache.kafka.tools.TopicCommand", *options)
+
+    def tool(name: str, *options: str) -> str:
+        said: str = peers.run_kafka_tool(name, "--bootstrap-server", node.broker_address, *options).stdout
+        return said
+
+    topics("--create", "--topic", "java", "--partitions", "3", "--config", "segment.ms=60000")
+    described = topics("--describe", "--topic", "java")
+    assert "PartitionCount: 3" in described
+    assert "segment.ms=60000" in described
+    assert described.count("Leader: 1\tReplicas: 1\tIsr: 1") == 3
+    change = ("--alter", "--entity-type", "topics", "--entity-name", "java", "--add-config", "flush.ms=1000")
+    assert "Completed updating config for topic java" in tool("kafka.admin.ConfigCommand", *change)
+    shown = tool("kafka.admin.ConfigCommand", "--describe", "--entity-type", "topics", "--entity-name", "java")
+    assert "flush.ms=1000" in shown
+    topics("--delete", "--topic", "java")
+    assert "java" not in topics("--list").split()
 
 
 # Brokers apart from the controllers
