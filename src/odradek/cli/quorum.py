@@ -17,10 +17,11 @@ from odradek.cli.output import print_json
 from odradek.cli.quorum_show import print_replication, print_status, replication_document, status_document
 from odradek.client.bootstrap import Cluster
 from odradek.client.quorum import QuorumDescription, VoterEndpoint, add_voter, describe_quorum, remove_voter
-from odradek.common.failures import InputError
+from odradek.common.failures import ApiError, InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_from_text, uuid_to_text
 from odradek.log.meta_properties import MetaProperties, read_meta_properties
+from odradek.protocol.error_codes import ErrorCode
 from odradek.server.config import ServerConfig, load_server_config
 
 
@@ -104,8 +105,15 @@ def remove_voter_command(settings: Settings, voter_id: int, directory_id: str, y
         click.echo(f"Removed controller {voter_id}, directory {directory_id}.")
 
 
-async def _describe(cluster: Cluster) -> tuple[str, QuorumDescription]:
-    return (await cluster.describe()).cluster_id, await describe_quorum(cluster)
+async def _describe(cluster: Cluster) -> tuple[str | None, QuorumDescription]:
+    """Without the cluster's id where controllers are too old to say it."""
+    quorum = await describe_quorum(cluster)
+    try:
+        return (await cluster.describe()).cluster_id, quorum
+    except ApiError as error:
+        if error.code != ErrorCode.UNSUPPORTED_VERSION:
+            raise
+        return None, quorum
 
 
 def _formatted(config: ServerConfig, path: str, meta: MetaProperties | None) -> MetaProperties:

@@ -12,7 +12,7 @@ from odradek.common.ids import uuid_to_text
 _LABEL_WIDTH = 18
 
 
-def status_document(cluster_id: str, quorum: QuorumDescription) -> dict[str, Any]:
+def status_document(cluster_id: str | None, quorum: QuorumDescription) -> dict[str, Any]:
     lag, lag_ms = _max_follower_lag(quorum)
     return {
         "cluster_id": cluster_id,
@@ -41,11 +41,11 @@ def replication_document(quorum: QuorumDescription) -> list[dict[str, Any]]:
     ]
 
 
-def print_status(cluster_id: str, quorum: QuorumDescription) -> None:
+def print_status(cluster_id: str | None, quorum: QuorumDescription) -> None:
     lag, lag_ms = _max_follower_lag(quorum)
     behind = "unknown" if lag is None else plural(lag, "record")
     rows = [
-        ("cluster id", [cluster_id]),
+        ("cluster id", [cluster_id or "unknown"]),
         ("leader", [f"{quorum.leader_id}, epoch {quorum.leader_epoch}"]),
         ("high watermark", [str(quorum.high_watermark)]),
         ("max follower lag", [behind if lag_ms is None else f"{behind}, {lag_ms} ms"]),

@@ -2,7 +2,8 @@
 
 The addresses are those of brokers or those of controllers, and each kind knows its own way. Brokers pass on what is
 for the active controller, so that any of them will do. Controllers do not: one that answers is asked who leads
-(DescribeCluster), and the leader is asked itself. While there is none, or the one that is named does not answer, this
+(DescribeCluster), and the leader is asked itself. Controllers that cannot say it, because they are old or have no
+metadata yet, are asked one after the other. While there is no leader, or the one that is named does not answer, this
 goes on until the operation's time is up, since an election takes only moments.
 
 Addresses are tried in their order, the one that answered last first. A request whose connection breaks is sent again
@@ -10,7 +11,7 @@ only if the caller says that it may be.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -144,24 +145,32 @@ class Cluster:
             "one is elected while a majority of the voters is up and can reach each other"
         )
 
-    async def _leading(self, reasons: list[str]) -> Iterable[Channel]:
+    async def _leading(self, reasons: list[str]) -> list[Channel]:
         """Those to send to what is for the leader; none, and the reason, while there is no leader."""
         if not self.are_controllers:
             return [await self.any_node()]
         if self._leader is not None and self._leader.connected:
             return [self._leader]
-        description = await self.describe()
+        try:
+            description = await self.describe()
+        except ApiError as error:
+            if error.code != ErrorCode.UNSUPPORTED_VERSION:
+                raise
+            return await self._connect_all(reasons)
         if description.controller_id is None:
             reasons.append(f"{self._answered} knows of none")
             return []
         address = description.nodes.get(description.controller_id)
-        if address is None:  # it leads, but has not registered its address yet: one of ours may be its
-            channels = [await self._connect(each, reasons) for each in self.addresses]
-            return [channel for channel in channels if channel is not None]
+        if address is None:  # it leads, but has not registered its address yet
+            return await self._connect_all(reasons)
         found: list[str] = []
         channel = await self._connect(address, found)
         reasons += [f"controller {description.controller_id} leads, but {reason}" for reason in found]
         return [] if channel is None else [channel]
+
+    async def _connect_all(self, reasons: list[str]) -> list[Channel]:
+        channels = [await self._connect(address, reasons) for address in self.addresses]
+        return [channel for channel in channels if channel is not None]
 
     async def _connect(self, address: HostPort, reasons: list[str]) -> Channel | None:
         if address not in self._channels:

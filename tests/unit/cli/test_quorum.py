@@ -19,6 +19,7 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
 from odradek.protocol.messages.add_raft_voter_response import AddRaftVoterResponse
+from odradek.protocol.messages.describe_cluster_response import DescribeClusterResponse
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest
 from odradek.protocol.messages.describe_quorum_response import (
     DescribeQuorumResponse,
@@ -150,6 +151,13 @@ def test_describe_for_people(quorum: Quorum, capsys: pytest.CaptureFixture[str])
     assert lines[8].split()[:4] == ["node", "status", "log", "end"]
     assert lines[9].split()[:6] == ["1", "leader", "110", "0", "2023-11-14", "22:13:20.000+00:00"]
     assert lines[11].split() == ["7", "observer", "0", "110", "-", "-", TEXTS[7]]
+
+
+def test_a_cluster_that_does_not_tell_its_id(quorum: Quorum, capsys: pytest.CaptureFixture[str]) -> None:
+    refusal = DescribeClusterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    quorum.handlers[ApiKey.DESCRIBE_CLUSTER] = lambda *_: refusal
+    assert run(["quorum", "describe", *address(quorum)]) == 0
+    assert capsys.readouterr().out.startswith("cluster id        unknown\nleader            1, epoch 4\n")
 
 
 @pytest.mark.parametrize(("option", "kept"), [("--status", "cluster_id"), ("--replication", "replication")])

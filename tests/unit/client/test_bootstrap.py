@@ -15,6 +15,7 @@ from odradek.client.quorum import describe_quorum, remove_voter
 from odradek.common.addresses import HostPort
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.describe_cluster_response import DescribeClusterResponse
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest
 from odradek.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from odradek.protocol.messages.remove_raft_voter_response import RemoveRaftVoterResponse
@@ -168,6 +169,25 @@ def test_a_leader_that_has_not_registered_is_found_among_the_addresses() -> None
     async def main() -> None:
         async with running(quorum, 2), cluster([*quorum.addresses.values()]) as ours:
             quorum.registered.clear()
+            await describe_quorum(ours)
+
+    asyncio.run(main())
+    assert quorum.asked_for(DescribeQuorumRequest) == [1, 2]
+
+
+@pytest.mark.parametrize("is_older", [True, False])
+def test_controllers_that_cannot_say_who_leads_are_asked_in_turn(is_older: bool) -> None:
+    """Those before 3.7 have no DescribeCluster; those without metadata yet do not answer it."""
+    quorum = FakeQuorum()
+    quorum.leader_id = 2
+    if is_older:
+        del quorum.handlers[ApiKey.DESCRIBE_CLUSTER]
+    else:
+        refusal = DescribeClusterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+        quorum.handlers[ApiKey.DESCRIBE_CLUSTER] = lambda *_: refusal
+
+    async def main() -> None:
+        async with running(quorum, 3), cluster([*quorum.addresses.values()]) as ours:
             await describe_quorum(ours)
 
     asyncio.run(main())
