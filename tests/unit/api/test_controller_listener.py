@@ -129,7 +129,7 @@ def requests(draw: Any) -> tuple[Message, int]:
     return draw(messages(request_class(key), version)), version
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(requests(), st.integers(0, 1000))
 def test_any_request_has_an_answer(asked: tuple[Message, int], seed: int) -> None:
     """Whatever it holds: a response that this version can write, and never a failure of ours."""
@@ -149,7 +149,7 @@ def near(message: Message, topic_id: bytes, random: Random) -> None:
     silent = type(message)()
     for name in message.field_names()[:-1]:
         value = getattr(message, name)
-        if value == getattr(silent, name):
+        if value == getattr(silent, name) or name == "port":
             continue
         if isinstance(value, list):
             value = [near_value(one, topic_id, random) for one in value]
