@@ -1,8 +1,7 @@
 """The cluster as the clients of one listener see it: brokers at their addresses on that listener, partitions by who of
 them can be reached.
 
-One is made per request, from one image, so that an answer is of one moment. What follows from a partition's replicas is
-worked out once for all partitions that have the same: thousands do.
+One is made per request, from one image, so that an answer is of one moment.
 """
 
 from odradek.api.context import Context
@@ -31,7 +30,6 @@ class ListenerView:
                 self.endpoints[broker_id] = endpoint
                 if not broker.fenced:
                     self._reachable[broker_id] = broker
-        self._offline: dict[tuple[Ids, tuple[bytes, ...]], list[int]] = {}
 
     def brokers(self, *, with_fenced: bool = False) -> list[tuple[BrokerRegistration, Endpoint]]:
         """In the order of their ids."""
@@ -52,15 +50,11 @@ class ListenerView:
         return partition.leader if partition.leader in self.endpoints else NO_NODE
 
     def offline_replicas(self, partition: PartitionRegistration) -> list[int]:
-        key = (partition.replicas, partition.directories)
-        found = self._offline.get(key)
-        if found is None:
-            found = self._offline[key] = [
-                replica
-                for replica, directory in zip(partition.replicas, partition.directories, strict=True)
-                if replica not in self._reachable or not self._reachable[replica].has_online_directory(directory)
-            ]
-        return found
+        return [
+            replica
+            for replica, directory in zip(partition.replicas, partition.directories, strict=True)
+            if replica not in self._reachable or not self._reachable[replica].has_online_directory(directory)
+        ]
 
 
 def error_of_missing(name: str) -> ErrorCode:

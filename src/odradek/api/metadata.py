@@ -12,6 +12,7 @@ Authorised by DESCRIBE on each topic, and CREATE for one that is to be made.
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from odradek.api.authorized_operations import ALL_ON_CLUSTER, ALL_ON_TOPIC
 from odradek.api.context import Context
@@ -55,14 +56,15 @@ def handle(ctx: Context, request: MetadataRequest) -> MetadataResponse:
 
 
 def _topics(ctx: Context, view: ListenerView, request: MetadataRequest) -> list[MetadataResponseTopic]:
+    answer = _Answer(view, ctx.api_version)
     if request.topics is None or (ctx.api_version == 0 and not request.topics):
-        return [_topic(view, topic, ctx.api_version) for _, topic in sorted(view.image.topics.by_name.items())]
+        return [answer.topic(topic) for _, topic in sorted(view.image.topics.by_name.items())]
     _check(request.topics, ctx.api_version)
     ids = dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID)
     if ids:
-        return _by_id(ctx, view, ids)
+        return _by_id(view, answer, ids)
     names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
-    return _by_name(ctx, view, names, may_create=request.allow_auto_topic_creation)
+    return _by_name(ctx, view, answer, names, may_create=request.allow_auto_topic_creation)
 
 
 def _check(topics: Iterable[MetadataRequestTopic], version: int) -> None:
@@ -75,7 +77,7 @@ def _check(topics: Iterable[MetadataRequestTopic], version: int) -> None:
             raise ApiError(f"Topic IDs are not supported in requests for version {version}", ErrorCode.INVALID_REQUEST)
 
 
-def _by_id(ctx: Context, view: ListenerView, ids: Iterable[bytes]) -> list[MetadataResponseTopic]:
+def _by_id(view: ListenerView, answer: "_Answer", ids: Iterable[bytes]) -> list[MetadataResponseTopic]:
     """Where a request has ids, its names do not count."""
     found = []
     for topic_id in ids:
@@ -83,18 +85,18 @@ def _by_id(ctx: Context, view: ListenerView, ids: Iterable[bytes]) -> list[Metad
         if topic is None:
             found.append(MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
         else:
-            found.append(_topic(view, topic, ctx.api_version))
+            found.append(answer.topic(topic))
     return found
 
 
 def _by_name(
-    ctx: Context, view: ListenerView, names: Iterable[str], *, may_create: bool
+    ctx: Context, view: ListenerView, answer: "_Answer", names: Iterable[str], *, may_create: bool
 ) -> list[MetadataResponseTopic]:
     found, missing = [], []
     for name in names:
         topic = view.image.topics.by_name.get(name)
         if topic is not None:
-            found.append(_topic(view, topic, ctx.api_version))
+            found.append(answer.topic(topic))
             continue
         error = error_of_missing(name)
         found.append(MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS))
@@ -105,39 +107,61 @@ def _by_name(
     return found
 
 
-def _topic(view: ListenerView, topic: TopicImage, version: int) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
-        name=topic.name,
-        topic_id=topic.id,
-        is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=[
-            _partition(view, number, partition, version) for number, partition in sorted(topic.partitions.items())
-        ],
-    )
+class _Placement(NamedTuple):
+    """Where a partition is: all that an answer says of it but its number and epoch."""
+
+    error_code: int
+    leader: int
+    replicas: list[int]
+    isr: list[int]
+    offline_replicas: list[int]
 
 
-def _partition(
-    view: ListenerView, number: int, partition: PartitionRegistration, version: int
-) -> MetadataResponsePartition:
-    leader = view.leader(partition)
-    error = ErrorCode.NONE
-    if leader == NO_NODE:
-        error = ErrorCode.LEADER_NOT_AVAILABLE
-        if version >= _FIRST_VERSION_WITH_LISTENER_ERROR and partition.leader in view.image.cluster.brokers:
-            error = ErrorCode.LISTENER_NOT_FOUND
-    replicas, isr = list(partition.replicas), list(partition.isr)
-    if version == 0:
-        # Its clients look every replica up among the brokers, and fail on one that is not there.
-        replicas, isr = view.reachable(partition.replicas), view.reachable(partition.isr)
-        is_complete = len(replicas) == len(partition.replicas) and len(isr) == len(partition.isr)
-        if leader != NO_NODE and not is_complete:
-            error = ErrorCode.REPLICA_NOT_AVAILABLE
-    return MetadataResponsePartition(
-        error_code=error,
-        partition_index=number,
-        leader_id=leader,
-        leader_epoch=partition.leader_epoch,
-        replica_nodes=replicas,
-        isr_nodes=isr,
-        offline_replicas=view.offline_replicas(partition),
-    )
+class _Answer:
+    """Topics of one answer. Of ten thousand partitions most are placed as another one: each placement is worked out
+    once, and its lists are shared."""
+
+    def __init__(self, view: ListenerView, version: int) -> None:
+        self._view = view
+        self._version = version
+        #: By leader and by which tuples the partition has; an image has each tuple of equal content once, mostly.
+        self._placements: dict[tuple[int, int, int, int], _Placement] = {}
+
+    def topic(self, topic: TopicImage) -> MetadataResponseTopic:
+        return MetadataResponseTopic(
+            name=topic.name,
+            topic_id=topic.id,
+            is_internal=topic.name in INTERNAL_TOPICS,
+            partitions=[self._partition(*numbered) for numbered in sorted(topic.partitions.items())],
+        )
+
+    def _partition(self, number: int, partition: PartitionRegistration) -> MetadataResponsePartition:
+        key = (partition.leader, id(partition.replicas), id(partition.isr), id(partition.directories))
+        placement = self._placements.get(key)
+        if placement is None:
+            placement = self._placements[key] = self._placement(partition)
+        error_code, leader, replicas, isr, offline_replicas = placement
+        return MetadataResponsePartition(
+            error_code=error_code,
+            partition_index=number,
+            leader_id=leader,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=replicas,
+            isr_nodes=isr,
+            offline_replicas=offline_replicas,
+        )
+
+    def _placement(self, partition: PartitionRegistration) -> _Placement:
+        view, leader, error = self._view, self._view.leader(partition), ErrorCode.NONE
+        if leader == NO_NODE:
+            error = ErrorCode.LEADER_NOT_AVAILABLE
+            if self._version >= _FIRST_VERSION_WITH_LISTENER_ERROR and partition.leader in view.image.cluster.brokers:
+                error = ErrorCode.LISTENER_NOT_FOUND
+        replicas, isr = list(partition.replicas), list(partition.isr)
+        if self._version == 0:
+            # Its clients look every replica up among the brokers, and fail on one that is not there.
+            replicas, isr = view.reachable(partition.replicas), view.reachable(partition.isr)
+            is_complete = len(replicas) == len(partition.replicas) and len(isr) == len(partition.isr)
+            if leader != NO_NODE and not is_complete:
+                error = ErrorCode.REPLICA_NOT_AVAILABLE
+        return _Placement(error, leader, replicas, isr, view.offline_replicas(partition))
