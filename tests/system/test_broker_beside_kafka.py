@@ -11,6 +11,7 @@ import pytest
 from helpers.nodes import HOST, Cluster, Kind, Node, NodeSpec
 from odradek.client.channel import Channel
 from odradek.client.errors import Disconnected
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import InvalidMessage, UnsupportedVersion
 from odradek.protocol.json_form import to_json
@@ -193,3 +194,19 @@ def test_settings_of_the_broker_are_the_same(both: list[Node]) -> None:
     assert set(ours) <= set(theirs)
     assert {name: config for name, config in theirs.items() if name in ours} == ours
     assert len(ours) > 300
+
+
+def test_versions_are_the_same(both: list[Node]) -> None:
+    """Of what we serve."""
+
+    async def told(node: Node) -> Any:
+        channel = Channel(HOST, node.broker_port)
+        try:
+            await channel.connect()
+            return channel.api_versions
+        finally:
+            await channel.close()
+
+    ours, theirs = (asyncio.run(told(node)) for node in both)
+    assert ApiKey.METADATA in ours
+    assert ours == {key: versions for key, versions in theirs.items() if key in ours}
