@@ -168,7 +168,7 @@ def test_an_envelope_with_nothing_in_it() -> None:
         unwrap(EnvelopeResponse())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     data=st.one_of(
         st.binary(max_size=60),
