@@ -95,6 +95,11 @@ class ControlState:
         self._load_log()
         self._refresh()
 
+    def pass_over(self, base_offset: int, end_offset: int) -> None:
+        """What was appended from `base_offset` on has no control records, and need not be read back."""
+        if self._next_offset == base_offset:
+            self._next_offset = end_offset
+
     def truncate_new(self, end_offset: int) -> None:
         """The log was cut to `end_offset`."""
         self._voters.truncate_new(end_offset)

@@ -130,6 +130,8 @@ def append_as_leader(core: Core, state: Leader) -> None:
     for batch in batches:
         core.log.append_as_leader(batch.data, state.epoch)
         core.listener.retain(state.epoch, batch)
+        if not batch.is_control:
+            core.control.pass_over(batch.base_offset, batch.last_offset + 1)
     core.control.update()
     complete(core, core.parked.take_before(core.log.end_offset))
     core.emit(Flush())
