@@ -116,7 +116,7 @@ def full_request(api_key: int, version: int) -> Message:
     def element(one: Field) -> Any:
         if one.is_struct:
             return filled(getattr(module, one.element)(), schema.structs[one.element])
-        samples = {"string": "a", "bool": False, "bytes": b"b", "records": None, "uuid": b"u" * 16, "float64": 1.5}
+        samples = {"string": "a", "bool": False, "bytes": b"b", "records": b"", "uuid": b"u" * 16, "float64": 1.5}
         return samples.get(one.element, 1)
 
     return filled(message_class(), schema.fields)  # type: ignore[no-any-return]

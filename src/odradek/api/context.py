@@ -5,12 +5,12 @@ connection and lives as long as it does. `Context` belongs to one request; Envel
 inside, with the principal that the forwarding broker vouches for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from odradek.api.facades import Controller, Forwarder, Image, Quorum, TopicCreator
-from odradek.common.failures import check
+from odradek.common.failures import check, fail
 from odradek.common.ports import Clock
 from odradek.common.system import SystemClock
 from odradek.metadata.image import EMPTY
@@ -19,6 +19,8 @@ from odradek.protocol.facts import Versions
 
 if TYPE_CHECKING:
     from odradek.api.registry import Registry
+    from odradek.metadata.topics_image import TopicImage
+    from odradek.replica.replica_manager import ReplicaManager
 
 #: Whoever has not said who they are. Kafka's name.
 ANONYMOUS = "User:ANONYMOUS"
@@ -36,6 +38,10 @@ class Features:
     zk_migration_ready: bool = False
 
 
+async def _no_producer_ids() -> int:
+    fail("a request for a producer id on a node that gives out none")
+
+
 @dataclass(slots=True)
 class Services:
     """What the node offers to handlers. Facades are functions or objects of the domain; a handler adds no rules."""
@@ -47,6 +53,13 @@ class Services:
     forwarder: Forwarder | None = None
     #: None also where `auto.create.topics.enable` is false.
     topic_creator: TopicCreator | None = None
+    #: On a broker.
+    replicas: "ReplicaManager | None" = None
+    #: Told when a request is left waiting in a purgatory: its deadline may be the next one.
+    began_to_wait: Callable[[], None] = lambda: None
+    new_producer_id: Callable[[], Awaitable[int]] = _no_producer_ids
+    #: Size of the disk that a directory is on, and what is free of it.
+    disk_space: Callable[[str], tuple[int, int]] = lambda path: (-1, -1)
     image: Image = lambda: EMPTY
     cluster_id: str = ""
     node_id: int = -1
@@ -111,6 +124,18 @@ class Context:
         check(found is not None, "a request for the controller on a node that has none")
         assert found is not None
         return found
+
+    @property
+    def replicas(self) -> "ReplicaManager":
+        found = self.session.services.replicas
+        check(found is not None, "a request for replicas on a node that has none")
+        assert found is not None
+        return found
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """None for an id that is no topic's, as far as this node knows."""
+        topic: TopicImage | None = self.session.services.image().topics.by_id.get(topic_id)
+        return None if topic is None else topic.name
 
     def deadline_ms(self, timeout_ms: int) -> int:
         """When the asker of this request has waited for so long, by the monotonic clock."""

@@ -37,7 +37,27 @@ class Echo(NamedTuple):
 _RESOURCE = {"resource_type": "resource_type", "resource_name": "resource_name"}
 _NAME = {"name": "name"}
 
+_INDEX = {"partition_index": "partition_index"}
+
 ECHOES: Mapping[int, tuple[Echo, ...]] = {
+    ApiKey.PRODUCE: (
+        Echo(
+            "topic_data",
+            "responses",
+            {"name": "name", "topic_id": "topic_id"},
+            (Echo("partition_data", "partition_responses", {"index": "index"}, constants={"base_offset": -1}),),
+        ),
+    ),
+    ApiKey.LIST_OFFSETS: (Echo("topics", "topics", _NAME, (Echo("partitions", "partitions", _INDEX),)),),
+    ApiKey.DELETE_RECORDS: (
+        Echo("topics", "topics", _NAME, (Echo("partitions", "partitions", _INDEX, constants={"low_watermark": -1}),)),
+    ),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (
+        Echo("topics", "topics", {"topic": "topic"}, (Echo("partitions", "partitions", {"partition": "partition"}),)),
+    ),
+    ApiKey.DESCRIBE_PRODUCERS: (
+        Echo("topics", "topics", _NAME, (Echo("partition_indexes", "partitions", {"partition_index": ""}),)),
+    ),
     ApiKey.FETCH: (
         Echo(
             "topics",
@@ -83,11 +103,17 @@ ECHOES: Mapping[int, tuple[Echo, ...]] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Echo("topics", "topics", _NAME),),
 }
 
+#: Versions of these cannot say that something failed, and an answer without anything in it has to do.
+SILENT = (ApiKey.DESCRIBE_LOG_DIRS,)
+
 #: Fields at the top that come back as they were.
 COPIED: Mapping[int, tuple[str, ...]] = {ApiKey.FETCH: ("session_id",)}
 
 #: Lists at the top that are null where they would be empty otherwise.
 NULLED: Mapping[int, tuple[str, ...]] = {ApiKey.DESCRIBE_CLIENT_QUOTAS: ("entries",)}
+
+#: Fields at the top that say that there is nothing, and whose default does not.
+NOTHING: Mapping[int, Mapping[str, Any]] = {ApiKey.INIT_PRODUCER_ID: {"producer_epoch": -1}}
 
 
 def error_response(api_key: int, version: int, error: Exception, request: Message | None = None) -> Message | None:
@@ -95,9 +121,11 @@ def error_response(api_key: int, version: int, error: Exception, request: Messag
     response = response_class(api_key)()
     writer = _Writer(response, version, error)
     fields = writer.schema.fields
-    is_said = writer.put_error(response, fields)
+    is_said = writer.put_error(response, fields) or api_key in SILENT
     for name in NULLED.get(api_key, ()):
         setattr(response, name, None)
+    for name, value in NOTHING.get(api_key, {}).items():
+        setattr(response, name, value)
     if request is not None:
         for name in COPIED.get(api_key, ()):
             setattr(response, name, getattr(request, name))

@@ -58,7 +58,7 @@ def parse_request(buffer: Buffer, accepted: Mapping[int, Versions]) -> ParsedReq
         header.client_id = ""  # Kafka makes no difference
     if not known:
         return ParsedRequest(header, None)
-    # What stands behind the body is left alone, as Kafka leaves it: librdkafka sends three bytes too many with Metadata.
+    # What stands behind the body is left alone, as in Kafka: librdkafka sends three bytes too many with Metadata.
     body, _ = decoder(request_class(api_key), api_version)(view, position)
     return ParsedRequest(header, body)
 

@@ -39,6 +39,8 @@ from odradek.replica.partition import Partition
 from odradek.replica.purgatory import Purgatory
 from odradek.replica.settings import ReplicaSettings
 from odradek.replica.values import (
+    NO_EPOCH,
+    NO_OFFSET,
     DeleteRecordsCallback,
     DeleteRecordsEntry,
     EpochEntry,
@@ -52,6 +54,7 @@ from odradek.replica.values import (
     LogDirInfo,
     ProduceCallback,
     ProduceEntry,
+    ProducerInfo,
     ReplicaInfo,
 )
 
@@ -195,6 +198,18 @@ class ReplicaManager:
     ) -> None:
         """Move log starts. The callback is called when all live replicas have followed, or `timeout_ms` is over."""
         delete_records.delete_records(self, entries, timeout_ms, callback, internal_topics_allowed)
+
+    def producers(self, tp: TopicPartition) -> list[ProducerInfo]:
+        """Those that the leader's log remembers. Raises `ApiError` as `find` does."""
+        log = self.find(tp).log_for(NO_EPOCH, only_leader=True)
+        return [
+            ProducerInfo(
+                *(entry.producer_id, entry.producer_epoch, entry.last_sequence, entry.last_timestamp),
+                entry.coordinator_epoch,
+                NO_OFFSET if entry.current_txn_first_offset is None else entry.current_txn_first_offset,
+            )
+            for entry in log.producers.producers.values()
+        ]
 
     def describe_log_dirs(self, wanted: Iterable[TopicPartition] | None = None) -> list[LogDirInfo]:
         """Every log directory, with the replicas of `wanted` (None: of all) in it."""

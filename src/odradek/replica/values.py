@@ -12,7 +12,8 @@ from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.common.ports import Buffer
 from odradek.log.offsets import AbortedTxn, FileRange
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import EpochEndOffset, Isolation, LogRead, RecordError
+from odradek.log.views import EpochEndOffset, LogRead, RecordError
+from odradek.log.views import Isolation as Isolation
 
 #: In place of a leader epoch: the asker does not know any.
 NO_EPOCH = -1
@@ -144,6 +145,17 @@ class DeleteRecordsResult(NamedTuple):
     error_code: int
     #: The smallest log start of all live replicas.
     low_watermark: int = NO_OFFSET
+
+
+class ProducerInfo(NamedTuple):
+    """A producer that a log remembers. `txn_start_offset` is -1 outside of a transaction."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int
+    txn_start_offset: int
 
 
 class ReplicaInfo(NamedTuple):

@@ -3,10 +3,13 @@
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from random import Random
 
+from odradek.api.context import Services
 from odradek.client.channel import ChannelConfig
 from odradek.common.ports import Clock, FileSystem
-from odradek.log.checkpoints import delete_clean_shutdown, read_clean_shutdown, write_clean_shutdown
+from odradek.log.checkpoints import read_clean_shutdown
+from odradek.metadata.loader import MetadataLoader
 from odradek.server.advertised import advertised_endpoints
 from odradek.server.broker_driver import BrokerDriver
 from odradek.server.broker_topic_creation import TopicCreation
@@ -14,6 +17,7 @@ from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.node_dirs import NodeDirs
 from odradek.server.quorum_part import QuorumPart
+from odradek.server.replica_part import ReplicaPart
 
 logger = logging.getLogger("odradek.broker")
 
@@ -26,26 +30,25 @@ class BrokerPart:
     forwarder: ControllerChannel
     #: None where `auto.create.topics.enable` is false.
     topic_creator: TopicCreation | None
-    _files: FileSystem
-    _log_dirs: tuple[str, ...]
+    replicas: ReplicaPart
+    _loader: MetadataLoader
     _is_started: bool = False
 
-    async def start(self, ready: Callable[[], Awaitable[None]]) -> None:
-        for log_dir in self._log_dirs:
-            delete_clean_shutdown(self._files, log_dir)
+    async def start(self, services: Services, ready: Callable[[], Awaitable[None]]) -> None:
+        """The replicas are there before the broker asks to be unfenced."""
+        services.forwarder, services.topic_creator = self.forwarder, self.topic_creator
+        await self.replicas.start(services)
+        self._loader.add_publisher(self.driver)
         self._is_started = True
         await self.driver.start(ready)
 
     async def leave(self, timeout_ms: int) -> None:
-        """So that the next process may say that it lost nothing, each directory gets the epoch of this one."""
-        if not self._is_started:
-            return
-        let_go = await self.driver.controlled_shutdown(timeout_ms)
-        if let_go and self.driver.epoch != _UNKNOWN_EPOCH:
-            for log_dir in self._log_dirs:
-                write_clean_shutdown(self._files, log_dir, self.driver.epoch)
+        if self._is_started:
+            self.replicas.manager.begin_controlled_shutdown()
+            await self.driver.controlled_shutdown(timeout_ms)
 
     async def close(self) -> None:
+        await self.replicas.close()
         await self.driver.close()
         if self.topic_creator is not None:
             await self.topic_creator.close()
@@ -55,6 +58,7 @@ class BrokerPart:
 def build_broker(
     files: FileSystem,
     clock: Clock,
+    random: Random,
     config: ServerConfig,
     dirs: NodeDirs,
     quorum: QuorumPart,
@@ -74,11 +78,11 @@ def build_broker(
         clock=clock,
         on_over=on_over,
     )
-    quorum.loader.add_publisher(driver)
     forwarder = ControllerChannel(quorum.driver, "forwarding", ChannelConfig(client_id=str(config.node_id)))
     creates_topics = config.settings.boolean("auto.create.topics.enable")
     topic_creator = TopicCreation(config, forwarder) if creates_topics else None
-    return BrokerPart(driver, forwarder, topic_creator, files, config.log_dirs)
+    replicas = ReplicaPart(*(files, clock, random, config, dirs, quorum), lambda: driver.epoch, driver.directory_failed)
+    return BrokerPart(driver, forwarder, topic_creator, replicas, quorum.loader)
 
 
 def _previous_epoch(files: FileSystem, log_dirs: tuple[str, ...]) -> int:

@@ -192,16 +192,14 @@ class Node:
 
     async def _start_broker(self) -> None:
         broker = self.broker = build_broker(
-            *(self.files, self.clock, self.config, self.dirs, self.quorum, self.listeners.ports),
+            *(self.files, self.clock, self.random, self.config, self.dirs, self.quorum, self.listeners.ports),
             self._broker_incarnation_id,
             self._gave_up,
         )
-        self._services.forwarder = broker.forwarder
-        self._services.topic_creator = broker.topic_creator
         self._started.push_async_callback(broker.close)
         self._started.push_async_callback(_stop_all, self.listeners.for_clients, _HAND_OVER_MS)
         self._started.push_async_callback(self._leave_cluster)
-        await broker.start(self._serve_clients)
+        await broker.start(self._services, self._serve_clients)
 
     async def _serve_clients(self) -> None:
         for listener in self.listeners.for_clients:

@@ -6,7 +6,7 @@ import pytest
 
 from helpers import peers
 from helpers.api import codes_in, full_request
-from odradek.api.errors import error_response
+from odradek.api.errors import SILENT, error_response
 from odradek.api.registry import Registry
 from odradek.common.failures import ApiError
 from odradek.protocol.api_keys import ApiKey, Listener
@@ -93,7 +93,7 @@ def test_every_api_that_is_served_can_fail_in_every_version(key: int, version: i
     assert response is not None
     read = decode(response_class(key), version, encode(response, version))
     codes = codes_in(read)
-    assert set(codes) - {0} == {41}
+    assert set(codes) - {0} == (set() if key in SILENT and version < 3 else {41})
     assert encode(read, version) == encode(response, version)
 
 

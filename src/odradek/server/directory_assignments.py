@@ -1,0 +1,84 @@
+"""Tells the controller in which log directory each replica is, where the metadata says something else (KIP-858).
+
+Replicas gather for a moment and go in one AssignReplicasToDirs request, of which one is under way at a time. What was
+not taken is told again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from odradek.api.facades import Forwarder
+from odradek.common.failures import ApiError
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.assign_replicas_to_dirs_request import (
+    AssignReplicasToDirsRequest,
+    DirectoryData,
+    PartitionData,
+    TopicData,
+)
+
+logger = logging.getLogger("odradek.replica")
+
+#: Kafka's figures: for how long replicas gather, how many one request may name.
+_LINGER_MS = 500
+_MAX_PER_REQUEST = 2250
+_TIMEOUT_MS = 30_000
+
+_Replica = tuple[bytes, int]
+
+
+class DirectoryAssignments:
+    def __init__(self, broker_id: int, broker_epoch: Callable[[], int], channel: Forwarder) -> None:
+        self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
+        self._channel = channel
+        self._waiting: dict[_Replica, bytes] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def tell(self, topic_id: bytes, partition: int, directory_id: bytes) -> None:
+        self._waiting[topic_id, partition] = directory_id
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._run())
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                await asyncio.sleep(_LINGER_MS / 1000)
+                told = dict(list(self._waiting.items())[:_MAX_PER_REQUEST])
+                if await self._send(told):
+                    for replica, directory_id in told.items():
+                        if self._waiting.get(replica) == directory_id:
+                            del self._waiting[replica]
+        finally:
+            self._task = None
+
+    async def _send(self, told: dict[_Replica, bytes]) -> bool:
+        try:
+            answer = await self._channel.send(self._request(told), _TIMEOUT_MS)
+        except ApiError as error:
+            logger.warning("the controller was not told of %d log directories: %s", len(told), error)
+            return False
+        if answer.error_code:
+            logger.warning("AssignReplicasToDirs was refused with %s", ErrorCode(answer.error_code).name)
+        return not answer.error_code
+
+    def _request(self, told: dict[_Replica, bytes]) -> AssignReplicasToDirsRequest:
+        directories: dict[bytes, dict[bytes, TopicData]] = {}
+        for (topic_id, partition), directory_id in told.items():
+            topics = directories.setdefault(directory_id, {})
+            topic = topics.setdefault(topic_id, TopicData(topic_id=topic_id))
+            topic.partitions.append(PartitionData(partition_index=partition))
+        return AssignReplicasToDirsRequest(
+            broker_id=self._broker_id,
+            broker_epoch=self._broker_epoch(),
+            directories=[
+                DirectoryData(id=directory_id, topics=list(topics.values()))
+                for directory_id, topics in directories.items()
+            ],
+        )

@@ -1,0 +1,214 @@
+"""The replicas of a broker on the event loop: metadata in, time, and messages to the controller and other brokers.
+
+Requests of clients come straight from the handlers; what is here is the rest. A publisher hands each image to the
+replica manager. One timer calls `tick` when something is due. AlterPartition requests go to the active controller, one
+at a time. Each fetcher has a task of its own, which asks its source over a channel of its own, one request at a time.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from odradek.api.facades import Forwarder
+from odradek.client.channel import Channel, ChannelConfig
+from odradek.common.failures import ApiError
+from odradek.common.ports import Clock
+from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.image import MetadataImage
+from odradek.metadata.node_registration import BrokerRegistration
+from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.replica.fetcher import Fetcher
+from odradek.replica.replica_manager import ReplicaManager
+from odradek.server.config import ServerConfig
+
+logger = logging.getLogger("odradek.replica")
+
+#: The controller is asked for this long before the changes of ISRs are gathered anew.
+_ALTER_PARTITION_TIMEOUT_MS = 30_000
+
+
+class ReplicaDriver:
+    """A `MetadataPublisher`."""
+
+    name = "ReplicaDriver"
+
+    def __init__(
+        self,
+        manager: ReplicaManager,
+        config: ServerConfig,
+        channel: Forwarder,
+        broker_epoch: Callable[[], int],
+        clock: Clock,
+    ) -> None:
+        """`channel` leads to the active controller, for AlterPartition alone; it stays the caller's to close."""
+        self._manager = manager
+        self._channel = channel
+        self._broker_epoch = broker_epoch
+        self._clock = clock
+        self._listener = config.listeners.inter_broker_name
+        self._timeout_ms = config.settings.whole("replica.socket.timeout.ms")
+        self._client_id = f"broker-{config.node_id}-fetcher"
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms: int | None = None
+        self._altering: asyncio.Task[None] | None = None
+        self._fetching: dict[Fetcher, _FetcherTask] = {}
+        self._is_closed = False
+        manager.alter_partition.on_ready = self._alter_partition
+        manager.fetchers.on_ready = self._look_at
+
+    # The metadata
+
+    def on_metadata_update(self, delta: MetadataDelta, image: MetadataImage, manifest: LoaderManifest) -> None:
+        if not self._is_closed:
+            self._manager.broker_epoch = self._broker_epoch()
+            self._manager.apply(delta, image)
+            self.set_timer()
+
+    def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:
+        """The channel finds the new one by itself."""
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        tasks = [each.task for each in self._fetching.values()]
+        if self._altering is not None:
+            tasks.append(self._altering)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    # Time
+
+    def set_timer(self) -> None:
+        """Somebody began to wait, perhaps not as long as all the others."""
+        deadline_ms = self._manager.deadline_ms
+        if self._is_closed or (self._timer_ms is not None and self._timer_ms <= deadline_ms):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ms = deadline_ms
+        delay_ms = max(0, deadline_ms - self._clock.monotonic_ms())
+        self._timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = self._timer_ms = None
+        self._manager.tick(self._clock.monotonic_ms())
+        self.set_timer()
+
+    # The controller
+
+    def _alter_partition(self) -> None:
+        if self._altering is None and not self._is_closed:
+            self._altering = asyncio.ensure_future(self._send_alter_partitions())
+
+    async def _send_alter_partitions(self) -> None:
+        outbox = self._manager.alter_partition
+        try:
+            while outbox.wants_to_send:
+                request = outbox.next_request(self._clock.monotonic_ms())
+                if request is None:
+                    await self._until(outbox.deadline_ms)
+                    continue
+                try:
+                    response = await self._channel.send(request, _ALTER_PARTITION_TIMEOUT_MS)
+                except ApiError as error:
+                    logger.warning("AlterPartition was not answered: %s", error)
+                    outbox.handle_failure(self._clock.monotonic_ms())
+                else:
+                    outbox.handle_response(response, self._clock.monotonic_ms())
+        finally:
+            self._altering = None
+
+    async def _until(self, deadline_ms: int | None) -> None:
+        if deadline_ms is not None:
+            await asyncio.sleep(max(0, deadline_ms - self._clock.monotonic_ms()) / 1000)
+
+    # Other brokers
+
+    def _look_at(self, fetcher: Fetcher) -> None:
+        running = self._fetching.get(fetcher)
+        if running is not None:
+            running.wake()
+        elif not fetcher.is_closed and not self._is_closed:
+            started = _FetcherTask(fetcher, self._clock, self._timeout_ms, self._address_of, self._client_id)
+            self._fetching[fetcher] = started
+            started.task.add_done_callback(lambda task: self._ended(fetcher, task))
+
+    def _ended(self, fetcher: Fetcher, task: "asyncio.Task[None]") -> None:
+        self._fetching.pop(fetcher, None)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("the fetcher from broker %d ended", fetcher.source_id, exc_info=task.exception())
+
+    def _address_of(self, broker_id: int) -> tuple[str, int] | None:
+        broker: BrokerRegistration | None = self._manager.image.cluster.brokers.get(broker_id)
+        endpoint = broker.listeners.get(self._listener) if broker is not None else None
+        return None if endpoint is None else (endpoint.host, endpoint.port)
+
+
+class _FetcherTask:
+    """Asks one broker, again and again, until its fetcher is closed."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        clock: Clock,
+        timeout_ms: int,
+        address_of: Callable[[int], tuple[str, int] | None],
+        client_id: str,
+    ) -> None:
+        self._fetcher = fetcher
+        self._clock = clock
+        self._timeout_ms = timeout_ms
+        self._address_of = address_of
+        self._config = ChannelConfig(client_id=f"{client_id}-{fetcher.source_id}")
+        self._channel: Channel | None = None
+        self._wake = asyncio.Event()
+        self.task = asyncio.ensure_future(self._run())
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    async def _run(self) -> None:
+        fetcher = self._fetcher
+        try:
+            while not fetcher.is_closed:
+                self._wake.clear()
+                request = fetcher.next_request(self._clock.monotonic_ms())
+                if request is None:
+                    await self._wait(fetcher.deadline_ms)
+                    continue
+                try:
+                    channel = await self._connected()
+                    response = await channel.send(request, self._timeout_ms)
+                except ApiError as error:
+                    logger.info("fetching from broker %d failed: %s", fetcher.source_id, error)
+                    fetcher.handle_failure(self._clock.monotonic_ms())
+                else:
+                    fetcher.handle_response(response, self._clock.monotonic_ms())
+        finally:
+            if self._channel is not None:
+                await self._channel.close()
+
+    async def _wait(self, deadline_ms: int | None) -> None:
+        """Woken, or the time has come."""
+        delay_s = None if deadline_ms is None else max(0, deadline_ms - self._clock.monotonic_ms()) / 1000
+        try:
+            async with asyncio.timeout(delay_s):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    async def _connected(self) -> Channel:
+        """To where the broker is now."""
+        address = self._address_of(self._fetcher.source_id)
+        if address is None:
+            raise ApiError(f"broker {self._fetcher.source_id} has no address for brokers")
+        channel = self._channel
+        if channel is not None and (channel.host, channel.port) != address:
+            await channel.close()
+            channel = None
+        if channel is None:
+            channel = self._channel = Channel(*address, self._config)
+        return channel

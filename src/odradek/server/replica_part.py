@@ -1,0 +1,119 @@
+"""The data of a broker, put together from its configuration: logs, replicas, and what drives them.
+
+Loading comes first and takes as long as the disks do; only then do the replicas hear of the metadata. At the end every
+log is flushed and closed, and the stop is marked as clean.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from random import Random
+
+from odradek.api.context import Services
+from odradek.client.channel import ChannelConfig
+from odradek.common.ports import Clock, FileSystem
+from odradek.log.manager import LogManager
+from odradek.metadata.loader import MetadataLoader
+from odradek.replica.replica_manager import ReplicaManager
+from odradek.replica.settings import ReplicaSettings
+from odradek.server.config import ServerConfig
+from odradek.server.controller_channel import ControllerChannel
+from odradek.server.directory_assignments import DirectoryAssignments
+from odradek.server.log_jobs import LogJobs
+from odradek.server.log_part import LogConfigs, build_logs, load_logs
+from odradek.server.node_dirs import NodeDirs
+from odradek.server.producer_ids import ProducerIds
+from odradek.server.quorum_part import QuorumPart
+from odradek.server.replica_driver import ReplicaDriver
+
+logger = logging.getLogger("odradek.replica")
+
+_RACK_AWARE = "RackAwareReplicaSelector"
+_SESSION_IDS = 2**31 - 1
+
+
+class ReplicaPart:
+    def __init__(
+        self,
+        files: FileSystem,
+        clock: Clock,
+        random: Random,
+        config: ServerConfig,
+        dirs: NodeDirs,
+        quorum: QuorumPart,
+        broker_epoch: Callable[[], int],
+        on_dir_failed: Callable[[bytes], None],
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._random = random
+        self._broker_epoch = broker_epoch
+        self._on_dir_failed = on_dir_failed
+        self._loader: MetadataLoader = quorum.loader
+        self.logs: LogManager = build_logs(files, clock, random, config, dirs)
+        self.manager: ReplicaManager
+        self.driver: ReplicaDriver
+        self._channel = ControllerChannel(
+            quorum.driver, "alter-partition", ChannelConfig(client_id=str(config.node_id))
+        )
+        self._producer_ids = ProducerIds(config.node_id, broker_epoch, self._channel)
+        self._assignments = DirectoryAssignments(config.node_id, broker_epoch, self._channel)
+        self._jobs: asyncio.Task[None] | None = None
+
+    async def start(self, services: Services) -> None:
+        """Load, and begin to follow the metadata."""
+        threads = self._config.settings.whole("num.recovery.threads.per.data.dir")
+        started_ms = self._clock.monotonic_ms()
+        await asyncio.to_thread(load_logs, self.logs, threads)
+        elapsed_ms = self._clock.monotonic_ms() - started_ms
+        logger.info(
+            "%d logs in %d directories loaded in %d ms", len(self.logs.current), len(self.logs.live), elapsed_ms
+        )
+        self.manager = ReplicaManager(
+            self._config.node_id,
+            self._clock,
+            self.logs,
+            _replica_settings(self._config),
+            new_session_id=lambda: self._random.randrange(1, _SESSION_IDS),
+        )
+        self.manager.on_dir_failed = self._on_dir_failed
+        self.manager.on_assignment = self._assignments.tell
+        self.driver = ReplicaDriver(self.manager, self._config, self._channel, self._broker_epoch, self._clock)
+        services.replicas = self.manager
+        services.began_to_wait = self.driver.set_timer
+        services.new_producer_id = self._producer_ids.next_id
+        services.disk_space = _disk_space
+        self._loader.add_publisher(LogConfigs(self.logs, self._config.node_id, self._config.settings.given))
+        self._loader.add_publisher(self.driver)
+        self._jobs = asyncio.ensure_future(LogJobs(self.logs, self._clock).run())
+
+    async def close(self) -> None:
+        if self._jobs is None:
+            return
+        self._jobs.cancel()
+        await asyncio.wait([self._jobs])
+        await self.driver.close()
+        await self._producer_ids.close()
+        await self._assignments.close()
+        await self._channel.close()
+        await asyncio.to_thread(self.logs.shutdown, self._broker_epoch())
+
+
+def _replica_settings(config: ServerConfig) -> ReplicaSettings:
+    whole, selector = config.settings.whole, config.settings.optional_text("replica.selector.class") or ""
+    return ReplicaSettings(
+        replica_lag_time_max_ms=whole("replica.lag.time.max.ms"),
+        replica_fetch_wait_max_ms=whole("replica.fetch.wait.max.ms"),
+        replica_fetch_min_bytes=whole("replica.fetch.min.bytes"),
+        replica_fetch_max_bytes=whole("replica.fetch.max.bytes"),
+        replica_fetch_response_max_bytes=whole("replica.fetch.response.max.bytes"),
+        replica_fetch_backoff_ms=whole("replica.fetch.backoff.ms"),
+        max_incremental_fetch_session_cache_slots=whole("max.incremental.fetch.session.cache.slots"),
+        is_rack_aware=selector.endswith(_RACK_AWARE),
+    )
+
+
+def _disk_space(path: str) -> tuple[int, int]:
+    found = os.statvfs(path)
+    return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
