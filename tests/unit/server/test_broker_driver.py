@@ -13,6 +13,7 @@ import pytest
 from helpers.config_cases import BROKER
 from helpers.controller import CLUSTER_ID, Bench, bootstrap_records, directory_of
 from helpers.fake_controllers import FakeQuorum, break_connections, controller_listener, of_core
+from helpers.figures import report
 from helpers.network import each_loop, run, until
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
@@ -162,11 +163,17 @@ def test_it_asks_to_be_unfenced_only_when_the_node_is_ready(tmp_path: Path) -> N
 
 
 def test_a_broken_connection_is_followed_by_a_heartbeat_on_a_new_one(tmp_path: Path) -> None:
+    """Within the grace of 300 ms, if the machine lets it: that is a figure and not a verdict."""
+
     async def test(world: World) -> None:
         await started(world)
-        before = len(world.heartbeats)
-        break_connections(world.listener)
-        await until(lambda: len(world.heartbeats) > before, "heard again, long before its time")
+        loop, took_ms = asyncio.get_running_loop(), list[float]()
+        for _ in range(10):
+            before, broke_s = len(world.heartbeats), loop.time()
+            break_connections(world.listener)
+            await until(lambda: len(world.heartbeats) > before, "heard again, long before its time")  # noqa: B023
+            took_ms.append((loop.time() - broke_s) * 1000)
+        report("heard again after a broken connection", breaks=len(took_ms), longest_ms=round(max(took_ms)))
 
     in_world(tmp_path, test, broker_heartbeat_interval_ms=FAR_MS, broker_session_timeout_ms=FAR_MS)
 
