@@ -40,6 +40,7 @@ from odradek.server.controller_registration import ControllerRegistrar
 from odradek.server.metadata_follower import MetadataFollower
 from odradek.server.node_dirs import NodeDirs, take_dirs
 from odradek.server.node_listeners import NodeListeners, build_listeners
+from odradek.server.not_yet import refuse_unserved
 from odradek.server.quorum_part import QuorumPart, build_quorum
 from odradek.server.raft_driver import fault_of
 from odradek.server.snapshot_task import SnapshotTask
@@ -87,6 +88,7 @@ class Node:
         """Raises InputError for what the user can mend, Fault for what is broken."""
         config = self.config
         try:
+            refuse_unserved(config)
             self.dirs = take_dirs(self.files, config)
             self._started.callback(self.dirs.release)
             logger.info("node %d of cluster %s starts as %s", config.node_id, self.dirs.cluster_id, _roles(config))
