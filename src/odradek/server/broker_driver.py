@@ -104,7 +104,6 @@ class BrokerDriver:
         self._running: asyncio.Task[None] | None = None
         self._sending: asyncio.Task[None] | None = None
         self._told_failure = ""
-        self._over_reason = ""
         #: Whoever started it, or stops it, sees by itself that it is over.
         self._is_watched = True
 
@@ -205,18 +204,29 @@ class BrokerDriver:
     # The loop
 
     async def _run(self) -> None:
-        core, clock = self._core, self._clock
-        while not core.is_over:
-            self._wake.clear()
-            request = core.poll(clock.monotonic_ms(), self._image().offset)
-            if request is not None:
-                self._sending = asyncio.create_task(self._send(request))
-            self._tell_changes()
-            await self._until(core.deadline_ms)
+        """A flaw of ours ends the broker's life loudly: it must not fall silent while the node goes on."""
+        try:
+            await self._live()
+        except Exception as error:
+            logger.error("broker %d: broken", self._config.node_id, exc_info=error)
+            self._core.shut_down(f"it is broken: {error}")
         self._tell_changes()
         if self._sending is not None:
             self._sending.cancel()
             await asyncio.wait([self._sending])
+
+    async def _live(self) -> None:
+        core, clock = self._core, self._clock
+        while not core.is_over:
+            self._wake.clear()
+            if self._sending is not None and self._sending.done():
+                self._sending.result()
+            request = core.poll(clock.monotonic_ms(), self._image().offset)
+            if request is not None:
+                self._sending = asyncio.create_task(self._send(request))
+                self._sending.add_done_callback(lambda _: self._wake.set())
+            self._tell_changes()
+            await self._until(core.deadline_ms)
 
     async def _until(self, deadline_ms: int | None) -> None:
         """Woken, or the time has come."""
@@ -236,7 +246,6 @@ class BrokerDriver:
             self._core.failed(error, self._clock.monotonic_ms())
         else:
             self._core.answered(response, self._clock.monotonic_ms())
-        self._wake.set()
 
     def _disconnected(self, reason: str) -> None:
         logger.info("broker %d: the heartbeats' connection is gone: %s", self._config.node_id, reason)
@@ -252,7 +261,7 @@ class BrokerDriver:
         while not condition() and not self._core.is_over:
             await self._next_change()
         if self._core.is_over:
-            raise InputError(f"broker {self._config.node_id} did not start: {self._over_reason}")
+            raise InputError(f"broker {self._config.node_id} did not start: {self._core.over_reason}")
 
     async def _next_change(self) -> None:
         self._changed.clear()
@@ -272,7 +281,5 @@ class BrokerDriver:
             "broker %d: %s, %s at epoch %d: %s",
             *(self._config.node_id, change.state.name, change.standing.value, change.epoch, change.reason),
         )
-        if change.state is BrokerState.SHUTTING_DOWN:
-            self._over_reason = change.reason
-            if not self._is_watched:
-                self._on_over(change.reason)
+        if change.state is BrokerState.SHUTTING_DOWN and not self._is_watched:
+            self._on_over(change.reason)

@@ -122,6 +122,7 @@ class BrokerLifecycle:
         self.epoch = NO_EPOCH
         #: Why the last request failed; empty after one that did not.
         self.last_failure = ""
+        self.over_reason = ""
         #: Those that take no new replicas; None where the cluster's metadata.version has no word for them.
         self.cordoned_directories: tuple[bytes, ...] | None = None
         self._timings = timings
@@ -206,7 +207,7 @@ class BrokerLifecycle:
 
     def shut_down(self, reason: str) -> None:
         if not self.is_over:
-            self._in_flight = None
+            self._in_flight, self.over_reason = None, reason
             self._move(BrokerState.SHUTTING_DOWN, reason)
 
     # What became of a request
@@ -266,7 +267,7 @@ class BrokerLifecycle:
         elif self.state is BrokerState.RECOVERY and not response.is_fenced:
             self._move(BrokerState.RUNNING, "unfenced")
         elif sent.want_shut_down and response.should_shut_down:
-            self._move(BrokerState.SHUTTING_DOWN, "the controller has moved its leaderships")
+            self.shut_down("the controller has moved its leaderships")
         else:
             return False
         return True

@@ -261,6 +261,17 @@ def test_the_node_is_told_when_a_failed_directory_cannot_be_reported(tmp_path: P
     in_world(tmp_path, test, handlers=handlers, bench=bench, log_dir_failure_timeout_ms=200)
 
 
+def test_a_flaw_of_ours_is_told_and_not_swallowed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def test(world: World) -> None:
+        await started(world)
+        break_connections(world.listener)  # so that something is sent
+        world.driver._core.answered = None  # type: ignore[assignment, method-assign]
+        await until(lambda: bool(world.over), "the node is told")
+        assert "it is broken" in world.over[0]
+
+    in_world(tmp_path, test, broker_heartbeat_interval_ms=FAR_MS, broker_session_timeout_ms=FAR_MS)
+
+
 def test_it_registers_again_when_the_cluster_learns_the_word_for_directories(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         await started(world)
