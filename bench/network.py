@@ -1,131 +1,177 @@
-"""Small requests over a socket: how many ApiVersions requests a listener answers, at 1, 5 and 50 in flight.
+"""Small requests, new connections and idle ones: a node beside Apache Kafka's, the same client for both.
 
-The listener runs in a process of its own, so that the client does not take its core. The client sends and receives
-raw bytes and decodes nothing. Beside each row stands the floor: the same traffic against a server that sends a fixed
-answer for every frame, without looking into it.
+Both are whole nodes, broker and controller in one, with their default settings; it is the broker's listener that is
+asked. The client sends and receives raw bytes and decodes nothing. It has a core of its own only where there are two.
 """
 
-import asyncio
-import multiprocessing
+import contextlib
+import shutil
 import socket
 import statistics
-import struct
+import subprocess
 import time
-from collections.abc import Callable
-from multiprocessing.connection import Connection
-from typing import Any, TypedDict
+from collections.abc import Iterator
+from typing import TypedDict
 
-from odradek.api.registry import Registry
-from odradek.network.endpoint import Endpoint
-from odradek.network.listener import Listener
-from odradek.network.loop import run as run_loop
-from odradek.protocol import api_keys
+from helpers.nodes import HOST, Kind, Node
 from odradek.protocol.framing import FrameReader, frame
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import request_parts
+from quorums import KINDS, cluster_of, resident_bytes, spec
 
 IN_FLIGHT = (1, 5, 50)
 ROUNDS = 5
-ROUND_SECONDS = 0.4
+ROUND_SECONDS = 0.5
+#: So that a JVM has compiled what it is measured at.
+WARM_UP_SECONDS = 4.0
+
+CONNECTIONS_A_ROUND = 500
+IDLE_CONNECTIONS = 2_000
+
+_START_TIMEOUT_S = 120
 
 
 class Row(TypedDict):
     operation: str
-    median_us: float
-    floor_us: float | None
+    ours: float
+    peer: float
+    unit: str
+    #: Whether more is better.
+    is_rate: bool
     note: str
 
 
-def request() -> bytes:
+def run() -> Iterator[Row]:
+    measured = {kind: measure(kind) for kind in KINDS}
+    for operation, ours in measured[Kind.ODRADEK].items():
+        is_rate = operation != MEMORY
+        yield Row(
+            operation=operation,
+            ours=ours,
+            peer=measured[Kind.KAFKA][operation],
+            unit="/s" if is_rate else "KiB",
+            is_rate=is_rate,
+            note="" if is_rate else "Odradek: resident; Apache Kafka: live objects in the heap, where jcmd can tell",
+        )
+
+
+CONNECTIONS = "connect, ApiVersions, close"
+MEMORY = f"memory of an idle connection, of {IDLE_CONNECTIONS:,}"
+
+
+def measure(kind: Kind) -> dict[str, float]:
+    with cluster_of(spec(kind, roles="broker,controller")) as cluster:
+        cluster.start()
+        node = cluster[1]
+        wait_for(node)
+        requests_per_second(node.broker_port, 50, rounds=1, round_seconds=WARM_UP_SECONDS)
+        connections_per_second(node.broker_port)
+        return {
+            **{
+                f"ApiVersions v4, {in_flight} in flight": requests_per_second(node.broker_port, in_flight)
+                for in_flight in IN_FLIGHT
+            },
+            CONNECTIONS: statistics.median(connections_per_second(node.broker_port) for _ in range(ROUNDS)),
+            MEMORY: idle_connection_bytes(node) / 1024,
+        }
+
+
+def wait_for(node: Node) -> None:
+    deadline_s = time.monotonic() + _START_TIMEOUT_S
+    while True:
+        node.check_alive()
+        try:
+            with connected(node.broker_port) as connection:
+                ask(connection)
+                return
+        except OSError:
+            if time.monotonic() > deadline_s:
+                raise
+            time.sleep(0.05)
+
+
+def connected(port: int) -> socket.socket:
+    connection = socket.create_connection((HOST, port), timeout=_START_TIMEOUT_S)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def ask(connection: socket.socket) -> None:
+    connection.sendall(REQUEST)
+    reader = FrameReader()
+    while not list(reader.feed(received(connection))):
+        pass
+
+
+def received(connection: socket.socket) -> bytes:
+    data = connection.recv(65536)
+    if not data:
+        raise ConnectionError("the node closed the connection")
+    return data
+
+
+def _request() -> bytes:
     header = RequestHeader(request_api_key=18, request_api_version=4, correlation_id=1, client_id="bench")
     body = ApiVersionsRequest(client_software_name="bench", client_software_version="1")
     return b"".join(frame(request_parts(header, body)))
 
 
-def serve(ready: Connection) -> None:
-    async def main() -> None:
-        listener = Listener(Endpoint("PLAINTEXT", Registry(api_keys.Listener.BROKER)), "127.0.0.1", 0)
-        await listener.start()
-        ready.send(listener.port)
-        await asyncio.Event().wait()
-
-    run_loop(main())
+REQUEST = _request()
 
 
-class _Fixed(asyncio.Protocol):
-    """The floor: frames are counted, and as many fixed answers are sent."""
-
-    def connection_made(self, transport: Any) -> None:
-        self._transport = transport
-        self._reader = FrameReader()
-
-    def data_received(self, data: bytes) -> None:
-        answers = len(list(self._reader.feed(data)))
-        self._transport.write((struct.pack(">i", 24) + bytes(24)) * answers)
-
-
-def serve_fixed(ready: Connection) -> None:
-    async def main() -> None:
-        server = await asyncio.get_running_loop().create_server(_Fixed, "127.0.0.1", 0)
-        ready.send(server.sockets[0].getsockname()[1])
-        await server.serve_forever()
-
-    run_loop(main())
-
-
-def requests_per_second(port: int, in_flight: int) -> float:
+def requests_per_second(
+    port: int, in_flight: int, *, rounds: int = ROUNDS, round_seconds: float = ROUND_SECONDS
+) -> float:
     """One connection that keeps `in_flight` requests on their way."""
-    sent = request()
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        rates = []
-        for _ in range(ROUNDS):
-            connection.sendall(sent * in_flight)
-            rates.append(_round(connection, sent, in_flight))
-        return statistics.median(rates)
+    with connected(port) as connection:
+        return statistics.median(_round(connection, in_flight, round_seconds) for _ in range(rounds))
 
 
-def _round(connection: socket.socket, sent: bytes, in_flight: int) -> float:
-    """Ends with nothing on its way."""
+def _round(connection: socket.socket, in_flight: int, round_seconds: float) -> float:
+    """Begins and ends with nothing on its way."""
     reader, answered, outstanding = FrameReader(), 0, in_flight
     started = time.perf_counter()
-    end = started + ROUND_SECONDS
+    end = started + round_seconds
+    connection.sendall(REQUEST * in_flight)
     while outstanding:
-        came = sum(1 for _ in reader.feed(connection.recv(65536)))
+        came = sum(1 for _ in reader.feed(received(connection)))
         answered += came
         outstanding -= came
         if came and time.perf_counter() < end:
-            connection.sendall(sent * came)
+            connection.sendall(REQUEST * came)
             outstanding += came
     return answered / (time.perf_counter() - started)
 
 
-def measured(server: Callable[[Connection], None]) -> list[float]:
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("fork").Process(target=server, args=(theirs,), daemon=True)
-    process.start()
-    try:
-        port = ours.recv()
-        return [requests_per_second(port, in_flight) for in_flight in IN_FLIGHT]
-    finally:
-        process.kill()
-        process.join()
+def connections_per_second(port: int) -> float:
+    """One after the other, each asked once: nobody connects to say nothing."""
+    started = time.perf_counter()
+    for _ in range(CONNECTIONS_A_ROUND):
+        with connected(port) as connection:
+            ask(connection)
+    return CONNECTIONS_A_ROUND / (time.perf_counter() - started)
 
 
-def run() -> list[Row]:
-    rates, floors = measured(serve), measured(serve_fixed)
-    return [
-        Row(
-            operation=f"ApiVersions v4, {in_flight} in flight",
-            median_us=1e6 / rate,
-            floor_us=1e6 / floor,
-            note=f"{rate:,.0f} requests/s; floor: frames counted, a fixed answer",
-        )
-        for in_flight, rate, floor in zip(IN_FLIGHT, rates, floors, strict=True)
-    ]
+def idle_connection_bytes(node: Node) -> float:
+    with contextlib.ExitStack() as idle:
+        before = held_bytes(node)
+        for _ in range(IDLE_CONNECTIONS):
+            ask(idle.enter_context(connected(node.broker_port)))
+        return (held_bytes(node) - before) / IDLE_CONNECTIONS
+
+
+def held_bytes(node: Node) -> int:
+    """A JVM's resident memory says how large its heap once was, not what is in it; the histogram collects first."""
+    jcmd = shutil.which("jcmd")
+    if node.spec.kind is Kind.ODRADEK or jcmd is None or node.process is None:
+        return resident_bytes(node)
+    command = [jcmd, str(node.process.pid), "GC.class_histogram"]
+    histogram = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_START_TIMEOUT_S).stdout
+    total = next(line for line in histogram.splitlines() if line.startswith("Total"))
+    return int(total.split()[2])
 
 
 if __name__ == "__main__":
     for row in run():
-        print(f"{row['operation']:32} {row['median_us']:8.1f} µs  floor {row['floor_us']:8.1f} µs  {row['note']}")
+        print(f"{row['operation']:48} {row['ours']:12,.1f} {row['peer']:12,.1f} {row['unit']}")

@@ -1,8 +1,10 @@
-"""Run the benchmarks and show one table: each operation, its median, the physical floor beside it, and the ratio.
+"""Run the benchmarks and show two tables: operations beside their physical floor, and nodes beside Apache Kafka's.
 
-A benchmark is a module beside this one with `run()`, which gives rows: `operation`, `median_us`, `floor_us` (None where
-there is no floor) and `note`. The table is printed, kept in `bench/out/latest.json`, and written into
-`docs/benchmarks.md` between its markers. `python bench/run.py codec batches` runs only some.
+A benchmark is a module beside this one with `run()`, which gives rows. Of the first table: `operation`, `median_us`,
+`floor_us` (None where there is no floor) and `note`. Of the second: `operation`, `ours`, `peer`, `unit`, `is_rate`
+(more is better) and `note`; its ratio says how many times better we are. The tables are printed, kept in
+`bench/out/latest.json`, and written into `docs/benchmarks.md` between its markers. `python bench/run.py codec batches`
+runs only some.
 """
 
 import importlib
@@ -20,16 +22,17 @@ OUT = HERE / "out" / "latest.json"
 DOCUMENT = HERE.parent / "docs" / "benchmarks.md"
 
 #: In the order of the table.
-SUITES = ("codec", "batches", "log_ops", "cleaning")
+SUITES = ("codec", "batches", "log_ops", "cleaning", "network")
 
 _START, _END = "<!-- bench:start -->", "<!-- bench:end -->"
-_HEADERS = ("operation", "median", "floor", "ratio", "note")
+_FLOOR_HEADERS = ("operation", "median", "floor", "ratio", "note")
+_PEER_HEADERS = ("operation", "odradek", "Apache Kafka", "better by", "note")
 
 Row = dict[str, Any]
 
 
 def collect(suites: Sequence[str]) -> Iterator[Row]:
-    sys.path.insert(0, str(HERE))
+    sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
     for suite in suites:
         if not (HERE / f"{suite}.py").exists():
             continue
@@ -48,14 +51,30 @@ def format_us(value: float | None) -> str:
 
 
 def cells(row: Row) -> tuple[str, str, str, str, str]:
+    if "peer" in row:
+        return _peer_cells(row)
     median, floor = row["median_us"], row.get("floor_us")
     ratio = f"{median / floor:.2f}" if floor else "-"
     return row["operation"], format_us(median), format_us(floor), ratio, row.get("note", "")
 
 
-def text_table(rows: Sequence[Row]) -> str:
-    lines = [_HEADERS, *map(cells, rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADERS))]
+def _peer_cells(row: Row) -> tuple[str, str, str, str, str]:
+    ours, peer, unit = row["ours"], row["peer"], row["unit"]
+    above, below = (ours, peer) if row["is_rate"] else (peer, ours)
+    ratio = f"{above / below:.2f}" if below else "-"
+    return row["operation"], f"{ours:,.4g} {unit}", f"{peer:,.4g} {unit}", ratio, row.get("note", "")
+
+
+def tables(rows: Sequence[Row]) -> list[list[Sequence[str]]]:
+    """Headers and lines of each table that has any."""
+    with_floor = [cells(row) for row in rows if "peer" not in row]
+    with_peer = [cells(row) for row in rows if "peer" in row]
+    both = ((_FLOOR_HEADERS, with_floor), (_PEER_HEADERS, with_peer))
+    return [[headers, *lines] for headers, lines in both if lines]
+
+
+def text_table(lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     return "\n".join(_text_line(line, widths) for line in lines)
 
 
@@ -65,9 +84,9 @@ def _text_line(line: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join((operation.ljust(widths[0]), *numbers, note)).rstrip()
 
 
-def markdown_table(rows: Sequence[Row]) -> str:
-    lines = [_HEADERS, ("---", "---:", "---:", "---:", "---"), *map(cells, rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def markdown_table(lines: Sequence[Sequence[str]]) -> str:
+    ruled = [lines[0], ("---", "---:", "---:", "---:", "---"), *lines[1:]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in ruled)
 
 
 def machine() -> str:
@@ -95,11 +114,11 @@ def main(arguments: Sequence[str]) -> int:
         print(f"no benchmark is called {unknown[0]}: there are {', '.join(SUITES)}", file=sys.stderr)
         return 2
     rows = list(collect(arguments or SUITES))
-    print(text_table(rows))
+    print("\n\n".join(map(text_table, tables(rows))))
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_text(json.dumps({"machine": machine(), "time": time.time(), "rows": rows}, indent=1) + "\n")
     if not arguments:
-        write_document(markdown_table(rows))
+        write_document("\n\n".join(map(markdown_table, tables(rows))))
     return 0
 
 
