@@ -28,7 +28,6 @@ from odradek.protocol.messages.describe_cluster_request import DescribeClusterRe
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse
-from odradek.protocol.messages.list_offsets_request import ListOffsetsRequest
 from odradek.protocol.messages.metadata_request import MetadataRequest
 from odradek.protocol.messages.metadata_response import MetadataResponse
 from odradek.protocol.messages.produce_request import ProduceRequest
@@ -291,15 +290,16 @@ def test_what_a_handler_raises_is_answered(how: Any, error: Exception, code: int
 
 
 @pytest.mark.parametrize("how", [raising, raising_later])
-def test_a_failure_that_the_response_cannot_say_closes_the_connection(how: Any) -> None:
+def test_a_failure_that_no_response_can_say_closes_the_connection(how: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         async with (
-            listening([Api(ApiKey.LIST_OFFSETS, how(ValueError("bug")))]) as listener,
+            listening([Api(METADATA, how(ValueError("bug")))]) as listener,
             peer(listener.port) as asking,
         ):
-            asking.send(request_bytes(ListOffsetsRequest(), 1))
+            asking.send(metadata_bytes())
             assert await asking.closed() == b""
 
+    monkeypatch.setattr("odradek.network.connection.error_response", lambda *asked: None)
     run(test())
 
 
