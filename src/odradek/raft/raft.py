@@ -280,9 +280,16 @@ class Raft:
         elif asked is ApiVersionsRequest:
             membership.failed_api_versions(core, node_id)
         elif event.refused and isinstance(state, Follower) and state.leader_id == node_id and not state.doubts_leader:
-            # Every follower notices at the same moment: without chance they would all stand in the same epoch.
-            grace_ms = core.config.disconnect_grace_ms
-            state.doubt_leader(core.now_ms + grace_ms // 2 + core.random.randrange(max(1, grace_ms)))
+            state.doubt_leader(core.now_ms + self._doubt_after_ms(node_id))
+
+    def _doubt_after_ms(self, leader_id: int) -> int:
+        """Every follower notices at the same moment, and if all stood at the same moment none would be elected. They
+        take turns instead: the first is the next voter behind the leader, half a grace before the second."""
+        core = self._core
+        ids = sorted(core.control.voters.ids)
+        behind = [voter_id for voter_id in ids if voter_id > leader_id] + [each for each in ids if each < leader_id]
+        turn = behind.index(core.local.id) if core.local.id in behind else 0
+        return (turn + 1) * core.config.disconnect_grace_ms // 2
 
     def _poll(self) -> None:
         core, now_ms = self._core, self._core.now_ms

@@ -130,6 +130,19 @@ def test_a_leader_that_is_gone_is_doubted_soon() -> None:
     assert bench.now_ms - began_ms < bench.config.fetch_timeout_ms // 2
 
 
+@pytest.mark.parametrize(("local_id", "turn"), [(3, 1), (1, 2)])
+def test_those_who_lost_their_leader_stand_one_after_the_other(local_id: int, turn: int) -> None:
+    """Both find out at the same moment; had both stood then, neither would have had a majority."""
+    bench = Bench(local_id=local_id)
+    bench.answer(bench.become_follower(2, 5), fetched(2, 5))
+    (send,) = bench.sends(FetchRequest)
+    bench.fail(send, refused=True)
+    bench.after(turn * bench.config.disconnect_grace_ms // 2 - 1)
+    assert bench.state == "Follower"
+    bench.after(1)
+    assert bench.state == "Prospective"
+
+
 def test_a_slow_leader_is_given_the_whole_time_out() -> None:
     bench = Bench()
     bench.answer(bench.become_follower(2, 5), fetched(2, 5))
