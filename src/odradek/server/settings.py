@@ -62,8 +62,11 @@ class Settings:
 
     @property
     def given(self) -> dict[str, str]:
-        """What was set, as text: the static layer of the node's configuration."""
-        return {key: given.value for key, given in self._given.items()}
+        """What was set, as text: the static layer of the node's configuration. Under either of its names, the id is
+        set under both."""
+        values = {key: given.value for key, given in self._given.items()}
+        node_id = values.get("node.id", values.get("broker.id"))
+        return values if node_id is None else values | {"node.id": node_id, "broker.id": node_id}
 
     def is_given(self, key: str) -> bool:
         return key in self._given

@@ -152,3 +152,10 @@ def test_every_setting_of_the_table_is_known(tmp_path: Path) -> None:
 def test_the_files_to_start_from_are_right_without_a_warning(name: str) -> None:
     config = load_server_config(OsFileSystem(), str(ROOT / "config" / f"{name}.properties"))
     assert config.warnings == ()
+
+
+@pytest.mark.parametrize("name", ["node.id", "broker.id"])
+def test_the_id_of_a_node_has_two_names(name: str, tmp_path: Path) -> None:
+    text = lines({key: value for key, value in BROKER.items() if key != "node.id"} | {name: "7"})
+    given = load(tmp_path, text).settings.given
+    assert given["node.id"] == given["broker.id"] == "7"
