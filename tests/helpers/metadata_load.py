@@ -274,12 +274,13 @@ class MetadataLoad:
 
 
 async def check_nothing_lost(quorum: Quorum, load: MetadataLoad) -> int:
-    """To be called when the load is over and all controllers run: waits until all have everything, stops them, and
+    """To be called when the load is over and all controllers run: waits until all have everything, kills them, and
     reads their disks. Every controller has the same log, and its topics are exactly those that were acknowledged.
     How many batches were compared."""
     view = await quorum.caught_up()
     running = quorum.cluster.running_controllers()
-    stop_all(running)
+    for node in running:
+        node.kill()
     return check_disks(running, view, load.topics)
 
 
@@ -293,14 +294,6 @@ def check_disks(nodes: list[Node], view: QuorumView, topics: dict[str, bytes | N
         wrong = [name for name, topic_id in topics.items() if topic_id not in (None, found[name])]
         assert not wrong, f"node {node.id} has topics with other ids than were acknowledged: {wrong[:5]}"
     return compared
-
-
-def stop_all(nodes: list[Node]) -> None:
-    """All at once, as when a machine is shut down."""
-    for node in nodes:
-        node.begin_stop()
-    for node in nodes:
-        node.end_stop()
 
 
 def _refused(change: str, name: str, result: Any) -> str:

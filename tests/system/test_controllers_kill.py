@@ -6,6 +6,7 @@ Whatever happens to them, every acknowledged change is there at the end, on ever
 import asyncio
 import re
 import shutil
+import statistics
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,12 @@ def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(tmp_path: Pa
         cluster.start()
         async with Quorum(cluster) as quorum:
             epoch = (await quorum.leader()).leader_epoch
+            killed_at_s = []
             async with MetadataLoad(cluster) as load:
                 for _ in range(KILLS):
                     await load.more()
                     victim = (await quorum.caught_up()).leader_id
+                    killed_at_s.append(asyncio.get_running_loop().time())
                     cluster[victim].kill()
                     view = await quorum.leader(above_epoch=epoch)
                     assert view.leader_id != victim
@@ -48,6 +51,7 @@ def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(tmp_path: Pa
             acknowledged=len(load.acknowledged),
             lost=0,
             longest_gap_ms=load.longest_gap_ms(),
+            median_gap_ms=statistics.median(load.gap_ms_around(at_s) for at_s in killed_at_s),
             epochs=epoch,
             identical_batches=compared,
         )
