@@ -1,6 +1,7 @@
 """Clients that we did not write, and a broker of ours as their only address: they see the cluster and change it."""
 
 import asyncio
+import json
 import subprocess
 import sys
 import time
@@ -120,6 +121,22 @@ def test_librdkafka_reads_and_changes_settings(librdkafka: Any) -> None:
 def test_a_topic_is_made_because_a_client_asks_for_it(librdkafka: Any) -> None:
     wait_for(lambda: librdkafka.list_topics("wished-for").topics["wished-for"].partitions, "made by itself")
     assert "wished-for" in librdkafka.list_topics().topics
+
+
+# kcat
+
+
+def test_kcat(node: Node, librdkafka: Any) -> None:
+    def told(*options: str) -> Any:
+        command = ["kcat", "-b", node.broker_address, "-L", "-J", *options]
+        said = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+        return json.loads(said.stdout)
+
+    done(librdkafka.create_topics([confluent.NewTopic("kcat", 2, 1)]))
+    seen = wait_for(lambda: (each := told("-t", "kcat"))["topics"][0]["partitions"] and each, "the topic is there")
+    assert seen["brokers"] == [{"id": 1, "name": node.broker_address}]
+    assert seen["controllerid"] == 1
+    assert [(each["partition"], each["leader"]) for each in seen["topics"][0]["partitions"]] == [(0, 1), (1, 1)]
 
 
 # kafka-python

@@ -246,6 +246,25 @@ def test_after_a_broken_connection_a_heartbeat_follows_at_once() -> None:
     assert isinstance(life.sent(), BrokerHeartbeatRequest)
 
 
+def test_a_heartbeat_out_of_turn_is_one_and_not_many() -> None:
+    life = Life().at(BrokerState.RUNNING)
+    life.wait()
+    life.sent()
+    life.core.heartbeat_soon(life.now_ms)
+    life.answer(heard(is_fenced=False))
+    assert life.wait() == 0
+    life.beat(is_fenced=False)
+    assert life.wait() == TIMINGS.heartbeat_interval_ms
+
+
+def test_a_broken_connection_does_not_hurry_registrations() -> None:
+    life = Life()
+    life.sent()
+    life.answer(BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION))
+    life.core.heartbeat_soon(life.now_ms)
+    assert life.wait() > 0
+
+
 def test_what_happens_while_a_request_is_under_way_is_told_right_after_it() -> None:
     events: list[Callable[[BrokerLifecycle, int], None]] = [
         BrokerLifecycle.heartbeat_soon,
