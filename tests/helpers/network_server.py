@@ -1,14 +1,16 @@
 """A listener in a process of its own, which answers every request of Kafka's with the smallest response that there is;
 only Metadata has a large one.
 
-Run as a program, it takes a JSON object (`limits`, `per_ip_max`, `security_protocol`, `listener`), prints its port and
-serves until it is killed. `serving` starts it and watches it from outside: descriptors, memory, what it logs.
+Run as a program, it takes a JSON object (`limits`, `per_ip_max`, `security_protocol`, `listener`, `descriptors_max`),
+prints its port and serves until it is killed. `serving` starts it and watches it from outside: descriptors,
+memory, what it logs.
 """
 
 import asyncio
 import json
 import logging
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -46,6 +48,8 @@ def answering(key: ApiKey) -> Api:
 
 
 async def serve(options: dict[str, Any]) -> None:
+    if "descriptors_max" in options:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (options["descriptors_max"],) * 2)
     kind = api_keys.Listener(options.get("listener", "broker"))
     versions = [api for api in SERVED if api.key == ApiKey.API_VERSIONS]
     registry = Registry(kind, [*versions, *(answering(key) for key in APIS if key != ApiKey.API_VERSIONS)])

@@ -15,7 +15,8 @@ import pytest
 from helpers.figures import report
 from helpers.network import PATIENCE_S, api_versions_bytes, exchange, request_bytes, run, until
 from helpers.network_probe import Probe, probing
-from helpers.network_server import Watched, serving
+from helpers.network_server import Watched, connect, serving
+from odradek.protocol.framing import LENGTH_BYTES
 from odradek.protocol.messages.metadata_request import MetadataRequest
 
 SLOW = UNREAD = 1_000
@@ -152,9 +153,34 @@ def test_an_address_has_its_share_and_others_theirs(tmp_path: Path) -> None:
         server.check_log()
 
 
+def test_a_listener_outlives_a_flood_that_takes_all_its_descriptors(tmp_path: Path) -> None:
+    with serving(tmp_path, descriptors_max=64) as server:
+        quiet = server.descriptors()
+        with connect(server.port) as good:
+            assert is_served(good)
+            for _ in range(3):
+                with contextlib.ExitStack() as opened:
+                    for _ in range(200):
+                        opened.enter_context(flooding(server.port))
+                    server.until(lambda: server.descriptors() >= 63, "no descriptor is left")
+                    assert is_served(good)
+                server.until(lambda: server.descriptors() <= quiet + 1, "the flood is over")
+                with connect(server.port) as late:
+                    assert is_served(late)
+        assert server.process.poll() is None
+
+
+def flooding(port: int) -> socket.socket:
+    """On its way; whether it arrives is not waited for."""
+    opened = socket.socket()
+    opened.setblocking(False)
+    opened.connect_ex(("127.0.0.1", port))
+    return opened
+
+
 def is_served(connection: socket.socket) -> bool:
     try:
         connection.sendall(api_versions_bytes())
-        return bool(connection.recv(4))
+        return len(connection.recv(65536)) > LENGTH_BYTES
     except ConnectionError:
         return False

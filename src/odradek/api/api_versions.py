@@ -89,8 +89,8 @@ def _advertised(ctx: Context) -> Mapping[int, Versions]:
 
 
 def _is_valid(request: ApiVersionsRequest) -> bool:
-    names = (request.client_software_name, request.client_software_version)
-    return all(SOFTWARE_NAME.fullmatch(name) for name in names)
+    matches = SOFTWARE_NAME.fullmatch
+    return bool(matches(request.client_software_name) and matches(request.client_software_version))
 
 
 def _api_version(api_key: int, versions: Versions) -> ApiVersion:
