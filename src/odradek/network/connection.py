@@ -184,6 +184,9 @@ class Connection(asyncio.BufferedProtocol):
                 self._begin(request)
             except ProtocolError as flaw:
                 self._break(flaw)
+            except Exception:  # noqa: BLE001 - a bug of ours, or a handler's module that cannot be read
+                logger.exception("connection %s: a request could not begin", self.session.connection_id)
+                self._break(ProtocolError("a request could not begin"))
             if self._output_bytes >= self.endpoint.limits.unsent_bytes_max:
                 self._flush()
         self._flush()

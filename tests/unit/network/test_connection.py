@@ -499,3 +499,21 @@ def test_a_listener_keeps_dead_peers_from_staying() -> None:
             assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
     run(test())
+
+
+@pytest.mark.parametrize("handle", ["there_is_no_such_module", lambda ctx, request: "not a response"])
+def test_a_request_that_cannot_begin_ends_only_its_connection(handle: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        budget = RequestBudget()
+        async with (
+            listening([Api(METADATA, handle)], budget=budget) as listener,
+            peer(listener.port) as good,
+            peer(listener.port) as asking,
+        ):
+            asking.send(metadata_bytes())
+            assert await asking.closed() == b""
+            await answered(good)
+            assert budget.requests == 0
+
+    run(test())
+    assert caplog.text.count("a request could not begin") == 2
