@@ -181,12 +181,22 @@ class BrokerDriver:
         version = image.features.metadata_version
         if version is not None and version.is_cordoned_log_dirs_supported:
             self._core.cordoned_directories = self._cordoned(image)
-        known = image.cluster.brokers.get(self._config.node_id)
-        is_without_directories = known is not None and known.epoch == self._core.epoch and not known.directories
-        if version is not None and version.is_directory_assignment_supported and is_without_directories:
-            # It registered while the cluster had no word for directories.
+        if version is not None and version.is_directory_assignment_supported and self._is_without_directories(image):
             self._core.register_again(self._clock.monotonic_ms())
             self._wake.set()
+        if self._sees_another_stop(delta):
+            # That one may go when the controller knows that everybody has read of it: it need not wait for our turn.
+            self._heartbeat_soon()
+
+    def _is_without_directories(self, image: MetadataImage) -> bool:
+        """It registered while the cluster had no word for directories."""
+        known = image.cluster.brokers.get(self._config.node_id)
+        return known is not None and known.epoch == self._core.epoch and not known.directories
+
+    def _sees_another_stop(self, delta: MetadataDelta) -> bool:
+        changed = () if delta.cluster is None else delta.cluster.brokers.changes.values()
+        stopping = [broker.id for broker in changed if broker and broker.in_controlled_shutdown and not broker.fenced]
+        return any(broker_id != self._config.node_id for broker_id in stopping)
 
     def _cordoned(self, image: MetadataImage) -> tuple[bytes, ...]:
         """`cordoned.log.dirs` as set for this broker, for all brokers, or in its file; `*` is all of them."""

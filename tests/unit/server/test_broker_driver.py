@@ -191,6 +191,20 @@ def test_another_controller_is_heartbeaten_as_soon_as_it_leads(tmp_path: Path) -
     in_world(tmp_path, test, broker_heartbeat_interval_ms=FAR_MS, broker_session_timeout_ms=FAR_MS)
 
 
+def test_a_broker_that_stops_does_not_wait_for_the_heartbeats_of_others(tmp_path: Path) -> None:
+    async def test(world: World) -> None:
+        await started(world)
+        bench = world.bench
+        bench.add_broker(5)
+        bench.create("t", [[5, 3]])
+        before = len(world.heartbeats)
+        assert not bench.ask(bench.beat(5, want_shut_down=True)).should_shut_down
+        await until(lambda: len(world.heartbeats) > before, "the controller is told that it was read of")
+        assert bench.ask(bench.beat(5, want_shut_down=True)).should_shut_down
+
+    in_world(tmp_path, test, broker_heartbeat_interval_ms=FAR_MS, broker_session_timeout_ms=FAR_MS)
+
+
 def test_a_controlled_shutdown_that_nobody_answers_ends_in_time(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         await started(world)

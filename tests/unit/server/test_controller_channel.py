@@ -159,7 +159,7 @@ def test_a_leader_that_hangs_is_left_when_another_one_takes_over() -> None:
             quorum.lead(second, 2)
             assert (await asked).error_code == 0
 
-    with_channel(test)
+    with_channel(test, request_timeout_ms=10 * PATIENCE_MS)
 
 
 def test_a_leader_that_hangs_is_asked_again_on_a_new_connection() -> None:
