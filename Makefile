@@ -23,7 +23,7 @@ lint: setup ## Formatting and lint
 types: setup ## mypy --strict over the package, the tools and the benchmarks
 	@$(BIN)/mypy --no-error-summary
 	@MYPYPATH=src:tests:tools $(BIN)/mypy --no-error-summary tools/*.py
-	@MYPYPATH=src:bench $(BIN)/mypy --no-error-summary bench/*.py
+	@MYPYPATH=src:bench:tests $(BIN)/mypy --no-error-summary bench/*.py
 
 format: setup ## Let ruff format and fix what it can
 	@$(BIN)/ruff format $(CODE)
