@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from odradek.common.failures import check
+from odradek.common.failures import check, fail
 from odradek.controller.client_quota_control import ClientQuotaControl
 from odradek.controller.cluster_control import ClusterControl, Neighbour
 from odradek.controller.configuration_control import ConfigurationControl
@@ -79,11 +79,20 @@ class Controls:
     def from_image(settings: ControlSettings, random: Randomness, image: MetadataImage) -> "Controls":
         controls = Controls(settings, random)
         if not image.is_empty:
-            for record in image.records():
+            for record in image.records_but_topics():
                 controls.replay(record.message, image.offset)
+            controls.replication.take_over(image.topics)
         return controls
 
     def replay(self, message: Message, offset: int) -> None:
+        replay = self._replays.get(message.API_KEY) if self.open_transaction is None else None
+        if replay is not None:
+            replay(message)
+        else:
+            self._replay_unusual(message, offset)
+
+    def _replay_unusual(self, message: Message, offset: int) -> None:
+        """Transactions, and what needs its offset."""
         if isinstance(message, BeginTransactionRecord):
             check(self.open_transaction is None, "a transaction of metadata records begins inside another one")
             self.open_transaction = []
@@ -120,8 +129,8 @@ class Controls:
             self.cluster.replay_register_broker(message, offset)  # type: ignore[arg-type]
         elif key not in _WITHOUT_EFFECT:
             replay = self._replays.get(key)
-            check(replay is not None, f"{type(message).__name__} is no record of the controller's")
-            assert replay is not None
+            if replay is None:
+                fail(f"{type(message).__name__} is no record of the controller's")
             replay(message)
 
     def _replay_methods(self) -> dict[int, Callable[[Any], None]]:

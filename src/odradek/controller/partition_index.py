@@ -32,6 +32,9 @@ class PartitionIndex:
         self, key: TopicIdPartition, before: PartitionRegistration | None, after: PartitionRegistration | None
     ) -> None:
         """`before` None for a new partition, `after` None for one that is gone."""
+        if before is None and after is not None and not (after.elr or after.is_reassigning):
+            self._add(key, after)
+            return
         none: tuple[int, ...] = ()
         _move(self._in_isr, key, before.isr if before else none, after.isr if after else none)
         _move(self._in_elr, key, before.elr if before else none, after.elr if after else none)
@@ -40,6 +43,19 @@ class PartitionIndex:
         _mark(self._leaderless, key, after is not None and not after.has_leader)
         _mark(self._imbalanced, key, after is not None and after.leader != after.preferred_replica)
         _mark(self._reassigning, key, after is not None and after.is_reassigning)
+
+    def _add(self, key: TopicIdPartition, partition: PartitionRegistration) -> None:
+        """A new partition like most: nobody has it yet, and nothing is under way."""
+        for broker_id in partition.isr:
+            self._in_isr.setdefault(broker_id, {})[key] = None
+        self._led_by.setdefault(partition.leader, {})[key] = None
+        for directory in partition.directories:
+            if directory not in _NOWHERE:
+                self._in_directory.setdefault(directory, {})[key] = None
+        if not partition.has_leader:
+            self._leaderless[key] = None
+        if partition.leader != partition.preferred_replica:
+            self._imbalanced[key] = None
 
     def with_broker_in_isr(self, broker_id: int) -> list[TopicIdPartition]:
         return list(self._in_isr.get(broker_id, ()))

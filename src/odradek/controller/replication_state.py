@@ -7,7 +7,7 @@ state; only `replay` changes it.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from odradek.common.failures import check
+from odradek.common.failures import check, fail
 from odradek.common.ids import uuid_to_text
 from odradek.controller.cluster_control import ClusterControl
 from odradek.controller.configuration_control import ConfigurationControl
@@ -19,6 +19,7 @@ from odradek.controller.topic_names import collision_form
 from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
 from odradek.metadata.directory_id import UNASSIGNED
 from odradek.metadata.partition_registration import PartitionRegistration, partition_from_record
+from odradek.metadata.topics_image import TopicsImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.clear_elr_record import ClearElrRecord
 from odradek.protocol.messages.partition_change_record import PartitionChangeRecord
@@ -116,9 +117,19 @@ class ReplicationState:
 
     # Replay
 
+    def take_over(self, topics: TopicsImage) -> None:
+        """Into an empty state, in the order in which a snapshot has them."""
+        for name, topic in sorted(topics.by_name.items()):
+            self.replay_topic(TopicRecord(name=name, topic_id=topic.id))
+            state = self.topics[topic.id]
+            for partition_id, partition in sorted(topic.partitions.items()):
+                self._put(state, partition_id, partition)
+
     def replay_topic(self, record: TopicRecord) -> None:
-        check(record.name not in self.ids_by_name, f"the topic {record.name} is created twice")
-        check(record.topic_id not in self.topics, f"the topic id {uuid_to_text(record.topic_id)} is given twice")
+        if record.name in self.ids_by_name:
+            fail(f"the topic {record.name} is created twice")
+        if record.topic_id in self.topics:
+            fail(f"the topic id {uuid_to_text(record.topic_id)} is given twice")
         self.topics[record.topic_id] = TopicState(record.name, record.topic_id)
         self.ids_by_name[record.name] = record.topic_id
         form = collision_form(record.name)
@@ -132,8 +143,8 @@ class ReplicationState:
     def replay_change(self, record: PartitionChangeRecord) -> None:
         topic = self._topic(record.topic_id)
         partition = topic.partitions.get(record.partition_id)
-        check(partition is not None, f"a record changes {topic.name}-{record.partition_id}, which is not there")
-        assert partition is not None
+        if partition is None:
+            fail(f"a record changes {topic.name}-{record.partition_id}, which is not there")
         self._put(topic, record.partition_id, partition.merge(record))
 
     def replay_remove(self, record: RemoveTopicRecord) -> None:
@@ -172,8 +183,8 @@ class ReplicationState:
 
     def _topic(self, topic_id: bytes) -> TopicState:
         topic = self.topics.get(topic_id)
-        check(topic is not None, f"a record changes the topic {uuid_to_text(topic_id)}, which is not there")
-        assert topic is not None
+        if topic is None:
+            fail(f"a record changes the topic {uuid_to_text(topic_id)}, which is not there")
         return topic
 
     def durable_state(self) -> Mapping[str, object]:

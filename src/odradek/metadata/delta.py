@@ -15,7 +15,7 @@ from odradek.metadata.cluster_image import ClusterDelta
 from odradek.metadata.configs_image import ConfigsDelta
 from odradek.metadata.delegation_tokens_image import DelegationTokensDelta
 from odradek.metadata.features_image import FeaturesDelta
-from odradek.metadata.image import MetadataImage, MetadataProvenance
+from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
 from odradek.metadata.metadata_version import MetadataVersion
 from odradek.metadata.producer_ids_image import ProducerIdsDelta
 from odradek.metadata.scram_image import ScramDelta
@@ -86,6 +86,16 @@ class MetadataDelta:
         self.scram: ScramDelta | None = None
         self.delegation_tokens: DelegationTokensDelta | None = None
         self._replays: dict[int, Callable[[Any], object]] = {}
+
+    @staticmethod
+    def whole(image: MetadataImage) -> "MetadataDelta":
+        """From nothing to the image."""
+        delta = MetadataDelta(EMPTY)
+        for record in image.records_but_topics():
+            delta.replay(record.message)
+        if not image.topics.is_empty:
+            delta.topics = TopicsDelta.whole(image.topics)
+        return delta
 
     @property
     def metadata_version_changed(self) -> MetadataVersion | None:

@@ -114,8 +114,8 @@ class MetadataLoader:
     def _replay(self, message: Message) -> None:
         is_open = self._transaction is _Transaction.OPEN
         if not isinstance(message, _MARKERS):
-            self._drop_aborted()
-            if not is_open:
+            if not is_open and self._transaction is not _Transaction.NONE:
+                self._drop_aborted()
                 self._transaction = _Transaction.NONE
             self._delta.replay(message)
         elif isinstance(message, BeginTransactionRecord):
@@ -158,9 +158,7 @@ class MetadataLoader:
     def _start_new_publishers(self) -> None:
         if not self._new_publishers:
             return
-        delta = MetadataDelta(EMPTY)
-        for record in self.image.records():
-            delta.replay(record.message)
+        delta = MetadataDelta.whole(self.image)
         manifest = LoaderManifest(ManifestKind.SNAPSHOT, self.image.provenance, self.leader_and_epoch)
         while self._new_publishers:
             publisher = self._new_publishers.pop(0)

@@ -116,7 +116,7 @@ def partition_from_record(record: PartitionRecord) -> PartitionRegistration:
     return PartitionRegistration(
         replicas,
         _shared(_known_directories(tuple(record.directories), len(replicas))),
-        _shared(tuple(record.isr)),
+        replicas if record.isr == record.replicas else _shared(tuple(record.isr)),
         tuple(record.removing_replicas),
         tuple(record.adding_replicas),
         tuple(record.eligible_leader_replicas or ()),

@@ -86,6 +86,16 @@ class TopicsDelta:
         #: Names taken within the delta; a name may be given up and taken again by another id.
         self.created: dict[str, bytes] = {}
 
+    @staticmethod
+    def whole(image: TopicsImage) -> "TopicsDelta":
+        """From nothing to the image."""
+        delta = TopicsDelta(TopicsImage())
+        for topic_id, topic in image.by_id.items():
+            made = delta.changed[topic_id] = TopicDelta(TopicImage(topic.name, topic_id))
+            made.partitions.changes.update(topic.partitions)
+            delta.created[topic.name] = topic_id
+        return delta
+
     def replay_topic(self, record: TopicRecord) -> None:
         self.changed[record.topic_id] = TopicDelta(TopicImage(record.name, record.topic_id))
         self.created[record.name] = record.topic_id
