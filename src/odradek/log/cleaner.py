@@ -26,18 +26,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from odradek.common.failures import check
 from odradek.common.ports import Clock, FileSystem
-from odradek.log.clean_chunks import ChunkCleaner, build_offset_map
 from odradek.log.clean_stats import CleanerStats
 from odradek.log.cleaner_plan import CleaningPlan, Source, group_sources
 from odradek.log.errors import storage_guard
 from odradek.log.names import CLEANED_SUFFIX, LOG_SUFFIX, parse_segment_file, segment_path
-from odradek.log.offset_map import KeyHasher, OffsetMap
 from odradek.log.segment import Segment
 from odradek.log.throttle import Throttle
 from odradek.log.unified_log import UnifiedLog
+
+if TYPE_CHECKING:
+    from odradek.log.clean_chunks import ChunkCleaner
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,10 @@ class Cleaning:
             step.done = True
 
     def steps(self) -> Iterator[Step]:
+        # Imported here: numpy takes longer to load than the rest of a node, which starts long before it compacts.
+        from odradek.log.clean_chunks import ChunkCleaner, build_offset_map
+        from odradek.log.offset_map import KeyHasher, OffsetMap
+
         plan = self.plan
         hasher = KeyHasher(self.seed)
         offset_map = OffsetMap(
