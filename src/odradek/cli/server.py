@@ -14,6 +14,7 @@ from odradek.cli.options import Settings, local_options
 from odradek.cli.server_log import log_to_stderr
 from odradek.common.files import OsFileSystem
 from odradek.network.loop import run
+from odradek.server.collector import relax_collector
 from odradek.server.config import ServerConfig, load_server_config
 from odradek.server.node import Node
 
@@ -35,6 +36,7 @@ def start_command(settings: Settings, path: str, overrides: tuple[str, ...]) -> 
     for warning in config.warnings:
         warn(warning)
     log_to_stderr(config.node_id, verbose=settings.verbose)
+    relax_collector()
     run(_serve(config))
 
 

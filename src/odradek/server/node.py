@@ -16,6 +16,7 @@ import logging
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from random import Random
+from typing import TYPE_CHECKING
 
 from odradek.api.context import Features, Services
 from odradek.client.channel import ChannelConfig
@@ -30,12 +31,9 @@ from odradek.metadata.snapshot_generator import SnapshotGenerator, SnapshotLimit
 from odradek.network.listener import Listener
 from odradek.protocol.facts import Versions
 from odradek.server.advertised import advertised_endpoints
-from odradek.server.broker_part import BrokerPart, build_broker
 from odradek.server.change_log import ChangeLog
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
-from odradek.server.controller_driver import ControllerDriver
-from odradek.server.controller_part import build_controller
 from odradek.server.controller_registration import ControllerRegistrar
 from odradek.server.metadata_follower import MetadataFollower
 from odradek.server.node_dirs import NodeDirs, take_dirs
@@ -45,6 +43,10 @@ from odradek.server.quorum_part import QuorumPart, build_quorum
 from odradek.server.raft_driver import fault_of
 from odradek.server.snapshot_task import SnapshotTask
 from odradek.server.uuids import random_uuid
+
+if TYPE_CHECKING:
+    from odradek.server.broker_part import BrokerPart
+    from odradek.server.controller_driver import ControllerDriver
 
 logger = logging.getLogger("odradek.node")
 
@@ -145,6 +147,8 @@ class Node:
         quorum.driver.machine = MetadataFollower(quorum.raft, quorum.loader)
 
     def _add_controller(self) -> None:
+        from odradek.server.controller_part import build_controller  # a broker needs none of it
+
         made = build_controller(
             *(self.files, self.clock, self.random, self.config, self.dirs, self.quorum),
             self._broker_incarnation_id if self.config.is_broker else None,
@@ -193,6 +197,8 @@ class Node:
     # The broker
 
     async def _start_broker(self) -> None:
+        from odradek.server.broker_part import build_broker  # a controller needs none of it
+
         broker = self.broker = build_broker(
             *(self.files, self.clock, self.random, self.config, self.dirs, self.quorum, self.listeners.ports),
             self._broker_incarnation_id,
