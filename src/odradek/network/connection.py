@@ -154,11 +154,6 @@ class Connection(asyncio.BufferedProtocol):
         """It waits for us, and not we for it: no deadline runs."""
         return not self._stopping and (self._in_line or bool(self._begun))
 
-    def close_after(self, reason: str) -> None:
-        """A deadline has passed."""
-        logger.info("connection %s: closed: %s", self.session.connection_id, reason)
-        self._transport.abort()
-
     async def drain(self) -> None:
         """Begin nothing more, answer what is in flight, close; ends when the connection has."""
         if self not in self.endpoint.connections:

@@ -6,8 +6,11 @@ the idle ones now and then, so that ten thousand quiet connections cost nothing 
 
 import asyncio
 import errno
+import itertools
 import socket
 import ssl
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from odradek.common.failures import InputError, check
 from odradek.network.connection import Connection
@@ -15,6 +18,10 @@ from odradek.network.endpoint import Endpoint, logger
 
 #: Kafka's socket.listen.backlog.size.
 BACKLOG = 50
+
+#: Closing takes some 30 µs a connection, and others wait meanwhile.
+_CLOSED_AT_ONCE = 100
+_PAUSE_MS = 10
 
 #: Idle connections are looked for this often within the idle limit.
 _IDLE_LOOKS = 10
@@ -96,18 +103,36 @@ class Listener:
         self._server = None
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
-        endpoint, limits = self.endpoint, self.endpoint.limits
-        now_ms = endpoint.now_ms = int(loop.time() * 1000)
+        limits = self.endpoint.limits
+        now_ms = self.endpoint.now_ms = int(loop.time() * 1000)
         self._log_refusals()
-        for connection, deadline in list(endpoint.deadlines.items()):
+        overdue = list(itertools.islice(self._overdue(now_ms), _CLOSED_AT_ONCE))
+        self._close(overdue)
+        pause_ms = limits.tick_ms if len(overdue) < _CLOSED_AT_ONCE else min(limits.tick_ms, _PAUSE_MS)
+        self._timer = loop.call_later(pause_ms / 1000, self._tick, loop)
+
+    def _overdue(self, now_ms: int) -> Iterator[tuple[Connection, str]]:
+        """With what they have not done."""
+        endpoint, idle_ms_max = self.endpoint, self.endpoint.limits.idle_ms_max
+        for connection, deadline in endpoint.deadlines.items():
             if now_ms >= deadline.at_ms and not connection.busy:
-                connection.close_after(deadline.reason)
-        if limits.idle_ms_max >= 0 and now_ms >= self._idle_look_ms:
-            self._idle_look_ms = now_ms + limits.idle_ms_max // _IDLE_LOOKS
-            for connection in list(endpoint.connections):
-                if now_ms - connection.last_active_ms >= limits.idle_ms_max and not connection.busy:
-                    connection.close_after(f"idle for {now_ms - connection.last_active_ms} ms")
-        self._timer = loop.call_later(limits.tick_ms / 1000, self._tick, loop)
+                yield connection, deadline.reason
+        if idle_ms_max >= 0 and now_ms >= self._idle_look_ms:
+            for connection in endpoint.connections:
+                if now_ms - connection.last_active_ms >= idle_ms_max and not connection.busy:
+                    yield connection, f"idle for {idle_ms_max} ms"
+            self._idle_look_ms = now_ms + idle_ms_max // _IDLE_LOOKS
+
+    def _close(self, overdue: Sequence[tuple[Connection, str]]) -> None:
+        """One line in the log for one connection, and one for a hundred with the same reason."""
+        counts = Counter(reason for _, reason in overdue)
+        for reason, count in counts.items():
+            if count > 1:
+                logger.info("listener %s: closed %d connections: %s", self.endpoint.name, count, reason)
+        for connection, reason in overdue:
+            if counts[reason] == 1:
+                logger.info("connection %s: closed: %s", connection.session.connection_id, reason)
+            connection.abort()
 
     def _log_refusals(self) -> None:
         refusals = self.endpoint.refusals
