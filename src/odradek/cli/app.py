@@ -27,6 +27,7 @@ SUBCOMMANDS = (
     Subcommand("quorum", "odradek.cli.quorum", "Show the quorum of controllers, and change who votes in it."),
     Subcommand("server", "odradek.cli.server", "Run a node."),
     Subcommand("storage", "odradek.cli.storage", "Format the directories of a node, and look at them."),
+    Subcommand("up", "odradek.cli.up", "Run a local cluster in the foreground, without configuration."),
 )
 
 _EXPECTED = (InputError, ApiError, ProtocolError, Fault, OSError)

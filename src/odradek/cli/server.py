@@ -6,6 +6,7 @@ second one stops it at once. Log lines go to standard error.
 
 import asyncio
 import signal
+from collections.abc import Callable
 
 import click
 
@@ -17,6 +18,8 @@ from odradek.network.loop import run
 from odradek.server.collector import relax_collector
 from odradek.server.config import ServerConfig, load_server_config
 from odradek.server.node import Node
+
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @click.group()
@@ -37,26 +40,37 @@ def start_command(settings: Settings, path: str, overrides: tuple[str, ...]) -> 
         warn(warning)
     log_to_stderr(config.node_id, verbose=settings.verbose)
     relax_collector()
-    run(_serve(config))
+    run(serve(config))
 
 
-async def _serve(config: ServerConfig) -> None:
+async def serve(
+    config: ServerConfig, on_ready: Callable[[], None] = lambda: None, lifeline_fd: int | None = None
+) -> None:
+    """Until SIGTERM or SIGINT; or until the pipe `lifeline_fd` is closed, which says that the whole cluster ends."""
     node = Node(config)
     loop = asyncio.get_running_loop()
     starting = asyncio.ensure_future(node.start())
 
     def stop() -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in _STOP_SIGNALS:
             loop.remove_signal_handler(number)  # the next one ends the process
         starting.cancel()
         node.request_stop()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    def lifeline_closed(fd: int) -> None:
+        loop.remove_reader(fd)
+        node.expect_no_successor()
+        stop()
+
+    for number in _STOP_SIGNALS:
         loop.add_signal_handler(number, stop)
+    if lifeline_fd is not None:
+        loop.add_reader(lifeline_fd, lifeline_closed, lifeline_fd)
     try:
         await starting
     except asyncio.CancelledError:
         return  # stopped before it was up; it has cleaned up after itself
+    on_ready()
     try:
         await node.wait()
     finally:

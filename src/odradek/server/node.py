@@ -80,6 +80,8 @@ class Node:
         self.controller: ControllerDriver | None = None
         self.broker: BrokerPart | None = None
         self.fault: Fault | None = None
+        self._hand_over_ms = _HAND_OVER_MS
+        self._is_leaving = False
         self._broker_incarnation_id = random_uuid()
         self._services = Services(node_id=config.node_id, static_configs=config.settings.given)
         self._ended = asyncio.Event()
@@ -110,6 +112,12 @@ class Node:
 
     def request_stop(self) -> None:
         self._ended.set()
+
+    def expect_no_successor(self) -> None:
+        """The whole cluster stops, this node last: it need not wait until somebody leads the quorum in its place."""
+        self._hand_over_ms = 0
+        if self._is_leaving:
+            self.quorum.driver.shutdown(0)
 
     async def stop(self) -> None:
         await self._started.aclose()
@@ -181,9 +189,10 @@ class Node:
     async def _leave_quorum(self, running: "asyncio.Task[None]") -> None:
         driver = self.quorum.driver
         if not running.done():
-            await driver.shutdown(_HAND_OVER_MS)
+            self._is_leaving = True
+            driver.shutdown(self._hand_over_ms)
             await asyncio.wait([running])
-            if not driver.handed_over:
+            if not driver.handed_over and self._hand_over_ms:
                 logger.warning("nobody took over from this node in %d ms", _HAND_OVER_MS)
 
     def _features(self) -> Features:

@@ -148,8 +148,8 @@ class RaftDriver:
         finally:
             await self._close()
 
-    async def shutdown(self, timeout_ms: int) -> None:
-        """Ask `run` to end, when somebody else leads or the time is over."""
+    def shutdown(self, timeout_ms: int) -> None:
+        """Ask `run` to end, when somebody else leads or the time is over. Asked again, the later time counts."""
         self.raft.shutdown(timeout_ms, self._clock.monotonic_ms())
         self.poke()
 
