@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from helpers.kafka_node import wait_until
 from helpers.nodes import ODRADEK
-from helpers.waiting import wait_until
 
 WAIT_S = 90
 
