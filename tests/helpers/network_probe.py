@@ -1,7 +1,8 @@
 """A good client in a process of its own: it asks all the time, and says how long answers took.
 
-Run as a program with a port, it sends ApiVersions on one connection, a millisecond after each answer, and prints for
-every line on its standard input a JSON object of what it saw since the last one.
+Run as a program with a port, it sends ApiVersions on one connection, a millisecond after each answer. For every line on
+its standard input, a number of answers, it prints a JSON object of what it saw since the last one, once it has seen so
+many.
 """
 
 import json
@@ -31,13 +32,15 @@ def ask(stream: Any, request: bytes) -> float:
 def main(port: int) -> None:
     taken_ms: list[float] = []
     number = 0
+    wanted: int | None = None
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as opened, opened.makefile("rwb") as stream:
         while True:
             number += 1
             taken_ms.append(ask(stream, api_versions_bytes(number)))
             if select.select([sys.stdin], [], [], 0.001)[0]:
-                if not sys.stdin.readline():
-                    return
+                wanted = int(sys.stdin.readline())
+            if wanted is not None and len(taken_ms) >= wanted:
+                wanted = None
                 taken_ms.sort()
                 p99 = taken_ms[len(taken_ms) * 99 // 100]
                 seen = {"answers": len(taken_ms), "p99_ms": round(p99, 2), "max_ms": round(taken_ms[-1], 2)}
@@ -49,10 +52,10 @@ class Probe:
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
-    def seen(self) -> dict[str, Any]:
-        """Since the last time. Fails if an answer was wrong or did not come."""
+    def seen(self, answers: int = 1) -> dict[str, Any]:
+        """Since the last time, so many at least. Fails if an answer was wrong or did not come."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write("\n")
+        self._process.stdin.write(f"{answers}\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         assert line, "the good client was not served"

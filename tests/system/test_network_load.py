@@ -15,7 +15,7 @@ import pytest
 
 from helpers.figures import report
 from helpers.network import PATIENCE_S, api_versions_bytes, exchange, request_bytes, run, until
-from helpers.network_probe import Probe, probing
+from helpers.network_probe import probing
 from helpers.network_server import Watched, connect, serving
 from odradek.protocol.framing import LENGTH_BYTES
 from odradek.protocol.messages.metadata_request import MetadataRequest
@@ -32,6 +32,8 @@ LIMITS = {
     "send_buffer_bytes": 8 * 1024,
     "unsent_bytes_max": 16 * 1024,
 }
+
+ANSWERS_ALONE = 500
 
 #: How many peers are there at once differs from round to round, and with it what allocators keep; a leak of 1 KiB a
 #: connection would be 12 MiB in every round.
@@ -103,7 +105,8 @@ async def one_round(server: Watched, quiet: int) -> None:
 @pytest.mark.slow
 def test_a_good_client_among_many_bad_ones(tmp_path: Path) -> None:
     with serving(tmp_path, limits=LIMITS) as server, probing(server.port) as probe:
-        alone = seen_alone(server, probe)
+        probe.seen(ANSWERS_ALONE)
+        alone = probe.seen(ANSWERS_ALONE)
         quiet = server.descriptors()
         run(one_round(server, quiet))
         among, sizes = probe.seen(), [server.resident_bytes()]
@@ -132,14 +135,6 @@ def logged_as_closed(log: str, reason: str) -> int:
     """How many: a line is for one connection, or says for how many."""
     many = sum(int(count) for count in re.findall(rf"closed (\d+) connections: {reason}", log))
     return many + log.count(f": closed: {reason}")
-
-
-def seen_alone(server: Watched, probe: Probe) -> dict[str, Any]:
-    """Five hundred answers or more."""
-    probe.seen()
-    for _ in range(500):
-        assert server.answers()
-    return probe.seen()
 
 
 def test_an_address_has_its_share_and_others_theirs(tmp_path: Path) -> None:
