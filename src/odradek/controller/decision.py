@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from odradek.common.failures import ApiError
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.record_serde import MetadataRecord, encode_record
 from odradek.protocol.error_codes import ErrorCode
+from odradek.raft.config import MAX_BATCH_BYTES
 
 T = TypeVar("T")
 
 #: Records of one batch: readers take a batch at once, and so many of the largest are some MiB.
 MAX_RECORDS_PER_BATCH = 10_000
+
+#: And their bytes: Raft takes no larger batch. What so many records need besides is less than the difference.
+MAX_BYTES_PER_BATCH = MAX_BATCH_BYTES - 1024 * 1024
 
 #: Records that one request may cause. Kafka's limit; a batch of them must become visible at once.
 MAX_RECORDS_PER_USER_OP = MAX_RECORDS_PER_BATCH
@@ -44,3 +48,21 @@ DONE = Outcome(ErrorCode.NONE, None)
 
 def outcome_of(error: ApiError) -> Outcome:
     return Outcome(error.code, error.message)
+
+
+def batches(decision: Decision[Any]) -> list[tuple[Sequence[MetadataRecord], Sequence[bytes]]]:
+    """Records and their bytes, cut where a batch would become too large. Raises Refused where it must not be cut."""
+    records, too_large = decision.records, "Unable to perform excessively large batch operation."
+    if decision.is_atomic and len(records) > MAX_RECORDS_PER_BATCH:
+        raise Refused(ErrorCode.POLICY_VIOLATION, too_large)
+    values = [encode_record(record) for record in records]
+    cuts, size_bytes = [0], 0
+    for index, value in enumerate(values):
+        size_bytes += len(value)
+        if index - cuts[-1] >= MAX_RECORDS_PER_BATCH or (size_bytes > MAX_BYTES_PER_BATCH and index > cuts[-1]):
+            cuts.append(index)
+            size_bytes = len(value)
+    if decision.is_atomic and len(cuts) > 1:
+        raise Refused(ErrorCode.POLICY_VIOLATION, too_large)
+    ends = [*cuts[1:], len(values)]
+    return [(records[start:end], values[start:end]) for start, end in zip(cuts, ends, strict=True) if start < end]

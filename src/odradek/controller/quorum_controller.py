@@ -25,7 +25,7 @@ from odradek.common.ports import Clock
 from odradek.controller.activation import activation_records
 from odradek.controller.cluster_control import BrokerState
 from odradek.controller.controls import Controls, ControlSettings
-from odradek.controller.decision import MAX_RECORDS_PER_BATCH, Decision, Refused
+from odradek.controller.decision import Decision, Refused, batches
 from odradek.controller.operations import OperationContext, decide
 from odradek.controller.performance import Performance, SlowEvent
 from odradek.controller.periodic_tasks import PeriodicTasks
@@ -62,6 +62,8 @@ class Append:
     epoch: int
     base_offset: int
     records: Sequence[MetadataRecord]
+    #: The same, as the log has them.
+    values: Sequence[bytes]
 
     @property
     def last_offset(self) -> int:
@@ -174,10 +176,10 @@ class QuorumController:
         submission_id, started_ms = self._next_id, self._clock.monotonic_ms()
         try:
             decision = self._decide(operation, started_ms, deadline_ms)
+            appends = self._append(decision)
         except ApiError as error:
             self._answers.append(Answer(submission_id, None, error))
             return Submission(submission_id, ())
-        appends = self._append(decision)
         if on_appended is not None:
             on_appended(self._offsets.next_write - 1)
         self._park(submission_id, decision.response)
@@ -222,16 +224,13 @@ class QuorumController:
         if deadline_ms is not None and now_ms > deadline_ms:
             self.performance.timed_out += 1
             raise Refused(ErrorCode.REQUEST_TIMED_OUT)
-        decision = operation(self.controls)
-        if decision.is_atomic and len(decision.records) > MAX_RECORDS_PER_BATCH:
-            raise Refused(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
-        return decision
+        return operation(self.controls)
 
     def _append(self, decision: Decision[Any]) -> list[Append]:
+        """What cannot be written is refused before any of it is replayed: the state must not be ahead of the log."""
         appends = []
-        for start in range(0, len(decision.records), MAX_RECORDS_PER_BATCH):
-            records = decision.records[start : start + MAX_RECORDS_PER_BATCH]
-            append = Append(self._claim_epoch, self._offsets.next_write, records)
+        for records, values in batches(decision):
+            append = Append(self._claim_epoch, self._offsets.next_write, records, values)
             for index, record in enumerate(records):
                 self.controls.replay(record.message, append.base_offset + index)
             self._offsets.next_write += len(records)

@@ -19,7 +19,6 @@ from odradek.controller.operations import OperationContext, decide
 from odradek.controller.quorum_controller import Append, QuorumController, Submission
 from odradek.metadata.feature_versions import KRAFT_VERSION
 from odradek.metadata.publisher import LeaderAndEpoch
-from odradek.metadata.record_serde import encode_record
 from odradek.protocol.message import Message
 from odradek.protocol.messages.update_features_request import UpdateFeaturesRequest
 from odradek.raft import values
@@ -97,9 +96,8 @@ class ControllerDriver:
     def _append(self, appends: Sequence[Append]) -> None:
         now_ms = self._clock.monotonic_ms()
         for append in appends:
-            values_ = [encode_record(record) for record in append.records]
             try:
-                last_offset = self._raft.append(append.epoch, values_, now_ms, append.records)
+                last_offset = self._raft.append(append.epoch, append.values, now_ms, append.records)
             except ApiError as error:
                 self._give_up(append.epoch, str(error))
                 return

@@ -13,10 +13,12 @@ from odradek.metadata.publisher import LeaderAndEpoch
 from odradek.metadata.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.begin_transaction_record import BeginTransactionRecord
+from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
 from odradek.protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from odradek.protocol.messages.no_op_record import NoOpRecord
 from odradek.protocol.messages.topic_record import TopicRecord
+from odradek.raft.config import MAX_BATCH_BYTES
 
 
 def names(records: list[MetadataRecord]) -> list[str]:
@@ -203,6 +205,22 @@ def test_large_decisions_are_split_unless_they_must_not_be() -> None:
     bench.controller.submit("many at once", lambda _: Decision(records, None, is_atomic=True))
     (answer,) = bench.controller.take_answers()
     assert answer.error is not None and answer.error.code == ErrorCode.POLICY_VIOLATION
+
+
+def test_decisions_of_many_bytes_are_split_or_refused_before_anything_is_replayed() -> None:
+    bench = held_bench()
+    before = bench.controller.controls.durable_state()
+    records = [
+        MetadataRecord(ConfigRecord(resource_type=2, resource_name=str(i), name="k", value="v" * 32_000), 0)
+        for i in range(300)
+    ]
+    bench.controller.submit("many bytes at once", lambda _: Decision(records, None, is_atomic=True))
+    (answer,) = bench.controller.take_answers()
+    assert answer.error is not None and answer.error.code == ErrorCode.POLICY_VIOLATION
+    assert bench.controller.is_active and bench.controller.controls.durable_state() == before
+    appends = bench.controller.submit("many bytes", lambda _: Decision(records, None)).appends
+    assert [record for append in appends for record in append.records] == records
+    assert len(appends) == 2 and all(sum(map(len, append.values)) < MAX_BATCH_BYTES for append in appends)
 
 
 class SlowClock(ManualClock):
