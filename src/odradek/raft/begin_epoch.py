@@ -15,6 +15,7 @@ from odradek.raft.leader import Leader
 from odradek.raft.requests import build_begin_epoch_request
 from odradek.raft.responses import build_begin_epoch_response, leader_hint
 from odradek.raft.validation import (
+    error_in,
     handle_common,
     has_valid_cluster_id,
     is_meant_for_us,
@@ -52,7 +53,7 @@ def handle_response(core: Core, voter_id: int, message: BeginQuorumEpochResponse
     if message.error_code != ErrorCode.NONE or len(message.topics) != 1 or len(message.topics[0].partitions) != 1:
         return False
     partition = message.topics[0].partitions[0]
-    error = ErrorCode(partition.error_code)
+    error = error_in(partition.error_code)
     hint = leader_hint(core, partition.leader_id, partition.leader_epoch, message.node_endpoints)
     handled = handle_common(core, error, hint)
     if handled is not None:

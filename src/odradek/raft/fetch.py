@@ -21,7 +21,7 @@ from odradek.raft.log import Fit, Validity, truncate_to_end_offset, validate_off
 from odradek.raft.membership import voters_committed
 from odradek.raft.parked import ParkedFetch
 from odradek.raft.responses import build_fetch_response, leader_hint
-from odradek.raft.validation import handle_common, has_valid_cluster_id, leader_only_error
+from odradek.raft.validation import error_in, handle_common, has_valid_cluster_id, leader_only_error
 from odradek.raft.values import (
     BOOTSTRAP_SNAPSHOT_ID,
     METADATA_PARTITION,
@@ -42,6 +42,7 @@ def handle_request(core: Core, request: Request, message: FetchRequest) -> None:
         return
     if (
         message.max_wait_ms < 0
+        or message.max_bytes < 0
         or partition.fetch_offset < 0
         or not 0 <= partition.last_fetched_epoch <= partition.current_leader_epoch
     ):
@@ -143,7 +144,7 @@ def handle_response(core: Core, message: FetchResponse) -> bool:
     partition = _answered_partition(message)
     if partition is None:
         return False
-    error, leader = ErrorCode(partition.error_code), partition.current_leader
+    error, leader = error_in(partition.error_code), partition.current_leader
     hint = leader_hint(core, leader.leader_id, leader.leader_epoch, message.node_endpoints)
     handled = handle_common(core, error, hint)
     if handled is not None:

@@ -17,7 +17,13 @@ from odradek.raft.follower import Follower
 from odradek.raft.leader import Leader
 from odradek.raft.log import RawSnapshot
 from odradek.raft.responses import build_fetch_snapshot_response, leader_hint
-from odradek.raft.validation import handle_common, has_valid_cluster_id, is_our_partition, leader_only_error
+from odradek.raft.validation import (
+    error_in,
+    handle_common,
+    has_valid_cluster_id,
+    is_our_partition,
+    leader_only_error,
+)
 from odradek.raft.values import BOOTSTRAP_SNAPSHOT_ID, OffsetAndEpoch, ReplicaKey
 
 
@@ -40,6 +46,8 @@ def _answer(core: Core, request: Request, message: FetchSnapshotRequest) -> Fetc
             partition_index=asked.partition,
         )
     error = leader_only_error(core, asked.current_leader_epoch)
+    if error is None and message.max_bytes < 0:
+        error = ErrorCode.INVALID_REQUEST
     if error is not None:
         return build_fetch_snapshot_response(core, request, error)
     key = ReplicaKey.from_wire(message.replica_id, asked.replica_directory_id)
@@ -76,7 +84,7 @@ def handle_response(core: Core, message: FetchSnapshotResponse) -> bool:
     topic, piece = message.topics[0], message.topics[0].partitions[0]
     if not is_our_partition(topic.name, piece.index):
         return False
-    error, leader = ErrorCode(piece.error_code), piece.current_leader
+    error, leader = error_in(piece.error_code), piece.current_leader
     hint = leader_hint(core, leader.leader_id, leader.leader_epoch, message.node_endpoints)
     handled = handle_common(core, error, hint)
     if handled is not None:

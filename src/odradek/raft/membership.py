@@ -18,7 +18,7 @@ from odradek.raft.events import Request
 from odradek.raft.leader import Leader
 from odradek.raft.requests import build_api_versions_request
 from odradek.raft.responses import build_update_voter_response
-from odradek.raft.validation import has_valid_cluster_id, leader_only_error
+from odradek.raft.validation import error_in, has_valid_cluster_id, leader_only_error
 from odradek.raft.values import (
     KRAFT_VERSION_FEATURE,
     NEVER_MS,
@@ -81,7 +81,7 @@ def handle_api_versions(core: Core, node_id: int, message: ApiVersionsResponse) 
 
 def _add(core: Core, leader: Leader, change: AddVoter, message: ApiVersionsResponse) -> None:
     if message.error_code != ErrorCode.NONE:
-        error = ErrorCode(message.error_code)
+        error = error_in(message.error_code)
         raise Refused(ErrorCode.REQUEST_TIMED_OUT, f"the new voter {change.key} answers {error.name}")
     feature = next((f for f in message.supported_features if f.name == KRAFT_VERSION_FEATURE), None)
     versions = VersionRange(0, 0) if feature is None else VersionRange(feature.min_version, feature.max_version)

@@ -24,7 +24,7 @@ from odradek.raft.requests import (
 from odradek.raft.resigned import Resigned
 from odradek.raft.responses import LeaderHint
 from odradek.raft.unattached import Unattached
-from odradek.raft.validation import handle_common
+from odradek.raft.validation import error_in, handle_common
 from odradek.raft.values import NEVER_MS, NO_ENDPOINTS, Destination, Endpoint, Endpoints
 
 
@@ -170,7 +170,7 @@ def _leader_destination(core: Core, state: Follower) -> Destination:
 
 
 def handle_update_voter_response(core: Core, message: UpdateRaftVoterResponse) -> bool:
-    error, leader = ErrorCode(message.error_code), message.current_leader
+    error, leader = error_in(message.error_code), message.current_leader
     endpoints = NO_ENDPOINTS
     if leader.host:
         endpoints = Endpoints((Endpoint(core.local.listener, leader.host, leader.port),))

@@ -21,8 +21,8 @@ def voter_only_error(core: Core, remote_id: int, epoch: int) -> ErrorCode | None
     """For what candidates and leaders send: Vote, BeginQuorumEpoch, EndQuorumEpoch."""
     if epoch < core.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
-    if remote_id < 0:
-        return ErrorCode.INVALID_REQUEST
+    if remote_id < 0 or remote_id == core.local.id:
+        return ErrorCode.INVALID_REQUEST  # nobody; a stranger with our id, or our own echo
     return None
 
 
@@ -81,6 +81,14 @@ def _is_consistent(core: Core, leader_id: int | None, epoch: int) -> bool:
     if leader_id == core.local.id:
         return epoch == state.epoch and state.leader_id == leader_id
     return epoch > state.epoch or state.leader_id in (None, leader_id)
+
+
+def error_in(code: int) -> ErrorCode:
+    """Of an answer. A newer peer may know more errors than we do."""
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def handle_common(core: Core, error: ErrorCode, hint: LeaderHint) -> bool | None:

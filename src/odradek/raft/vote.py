@@ -15,6 +15,7 @@ from odradek.raft.prospective import Prospective
 from odradek.raft.requests import build_vote_request
 from odradek.raft.responses import build_vote_response, leader_hint
 from odradek.raft.validation import (
+    error_in,
     handle_common,
     has_valid_cluster_id,
     is_meant_for_us,
@@ -67,11 +68,11 @@ def _error(core: Core, partition: PartitionData) -> ErrorCode | None:
 
 def handle_response(core: Core, voter_id: int, message: VoteResponse) -> bool:
     if message.error_code != ErrorCode.NONE:
-        return handle_failure(core, ErrorCode(message.error_code))
+        return handle_failure(core, error_in(message.error_code))
     if len(message.topics) != 1 or len(message.topics[0].partitions) != 1:
         return False
     partition = message.topics[0].partitions[0]
-    error = ErrorCode(partition.error_code)
+    error = error_in(partition.error_code)
     hint = leader_hint(core, partition.leader_id, partition.leader_epoch, message.node_endpoints)
     handled = handle_common(core, error, hint)
     if handled is not None:

@@ -359,3 +359,12 @@ def test_an_observer_never_stands() -> None:
         for send in bench.sends(FetchRequest):
             bench.fail(send)
     assert bench.state == "Unattached" and bench.epoch == 0
+
+
+def test_whoever_comes_with_our_own_id_is_refused() -> None:
+    bench = Bench()
+    bench.step()
+    for request in (vote(1, 3), begin_epoch(1, 3), end_epoch(1, 3, (1,))):
+        answer = bench.ask(request)
+        assert answer.topics[0].partitions[0].error_code == ErrorCode.INVALID_REQUEST
+    assert bench.state == "Unattached" and bench.epoch == 0

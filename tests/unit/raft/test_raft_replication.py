@@ -11,6 +11,7 @@ from helpers.raft import (
     directory,
     fetch,
     fetched,
+    granted,
     leader_change_batch,
     log_of,
     new_log,
@@ -360,3 +361,24 @@ def test_a_restart_hands_over_the_snapshot_and_then_the_log() -> None:
     assert isinstance(handed[0], LoadSnapshot) and isinstance(handed[1], Commit)
     assert handed[1].batches[0].values == (b"a",)
     assert handed[-1] == LeaderChange(LeaderAndEpoch(1, 5))
+
+
+def test_a_size_that_is_none_is_refused_and_harms_nobody() -> None:
+    log = log_of(1, 1)
+    write_snapshot(log, TWO, VoterSet([voter(1)]), [b"a"])
+    bench = leader(log=log)
+    asked = fetch(2, 2, ONE)
+    asked.max_bytes = -1
+    assert partition_of(bench.ask(asked)).error_code == ErrorCode.INVALID_REQUEST
+    answer = bench.ask(snapshot_request(2, TWO, 0, max_bytes=-1))
+    assert answer.topics[0].partitions[0].error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_an_error_that_only_newer_peers_know_is_an_error() -> None:
+    bench = Bench()
+    send = bench.become_follower()
+    bench.answer(send, fetched(2, 5, error=9_999))
+    assert bench.state == "Follower" and bench.raft.log_end_offset == 0
+    bench = Bench()
+    bench.answer(bench.become_candidate()[0], granted(1, error=9_999))
+    assert bench.state == "Candidate"
