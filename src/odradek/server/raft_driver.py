@@ -122,6 +122,8 @@ class RaftDriver:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def run() -> None:
+            if done.cancelled():
+                return  # the asker has gone, and what the call was to work on with it
             try:
                 call()
             except Exception as error:

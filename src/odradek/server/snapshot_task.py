@@ -61,7 +61,8 @@ class SnapshotTask:
     async def _write_records(self, writer: SnapshotWriter, image: MetadataImage) -> None:
         records = image.records()
         while slice_ := [encode_record(record) for record in islice(records, _SLICE)]:
-            writer.append(slice_)
+            for value in slice_:  # one by one: together they may be more than a batch holds
+                writer.append([value])
             await asyncio.sleep(0)
 
     def _freeze(self, writer: SnapshotWriter, snapshot_id: OffsetAndEpoch) -> None:

@@ -25,9 +25,15 @@ from helpers.node import (
 from odradek.common.failures import Fault, InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ports import File
+from odradek.metadata.configs_image import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
+from odradek.protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from odradek.protocol.messages.metadata_request import MetadataRequest
 from odradek.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.raft.values import METADATA_TOPIC
@@ -140,6 +146,45 @@ def test_a_snapshot_is_written_when_it_is_due_and_read_at_the_next_start(tmp_pat
         async with running(config) as node:
             await until(lambda: node.quorum.image().offset >= before.offset, "read again")
             assert node.quorum.image().topics == before.topics
+
+    run(test())
+
+
+def test_a_snapshot_of_settings_that_fill_more_than_a_batch(tmp_path: Path) -> None:
+    async def test() -> None:
+        config = controller_config(tmp_path, metadata_log_max_record_bytes_between_snapshots=8_000_000)
+        async with running(config) as node:
+            await until(lambda: node.controller is not None and node.controller.core.is_active, "active")
+            for first in range(3):
+                answer = await ask(node, large_settings(first))
+                assert {each.error_code for each in answer.responses} == {0}, answer
+            await until(lambda: (node.quorum.raft.latest_snapshot_id or (0, 0)) > (0, 0), "a snapshot")
+
+    run(test())
+
+
+def large_settings(first: int) -> IncrementalAlterConfigsRequest:
+    """A hundred settings of 32,000 bytes."""
+    return IncrementalAlterConfigsRequest(
+        resources=[
+            AlterConfigsResource(
+                resource_type=ConfigResourceType.CLIENT_METRICS,
+                resource_name=f"{first}-{index}",
+                configs=[AlterableConfig(name="metrics", value="x" * 32_000)],
+            )
+            for index in range(100)
+        ]
+    )
+
+
+def test_who_waits_between_steps_and_goes_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(controller_config(tmp_path)) as node:
+            called: list[str] = []
+            asked = asyncio.ensure_future(node.quorum.driver.between_steps(lambda: called.append("gone")))
+            asyncio.get_running_loop().call_soon(asked.cancel)
+            await node.quorum.driver.between_steps(lambda: called.append("here"))
+            assert node.fault is None and called == ["here"]
 
     run(test())
 
