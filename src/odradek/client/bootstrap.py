@@ -110,6 +110,18 @@ class Cluster:
             {node.broker_id: HostPort(node.host, node.port) for node in response.brokers},
         )
 
+    async def send_to_any(self, request: Message) -> Any:
+        """The response of a node that answers, whatever it says."""
+        return await self._send(await self.any_node(), request)
+
+    async def send_to(self, address: HostPort, request: Message) -> Any:
+        """The response of this one, whatever it says. Raises Unreachable."""
+        reasons: list[str] = []
+        channel = await self._connect(address, reasons)
+        if channel is None:
+            raise Unreachable(reasons[0])
+        return await self._send(channel, request)
+
     async def send_to_leader(self, request: Message, error_of: Callable[[Any], int], *, repeatable: bool) -> Any:
         """The response of the active controller, whatever it says; `error_of` finds the error code in it.
 
@@ -192,10 +204,17 @@ class Cluster:
 
 def check_error(code: int, message: str | None) -> None:
     """Raises Refused for an error of a response, in its own words if it has any."""
+    error = refusal(code, message)
+    if error is not None:
+        raise error
+
+
+def refusal(code: int, message: str | None = None) -> Refused | None:
+    """An error of a response, or of one of the things that it is about."""
     if code == ErrorCode.NONE:
-        return
+        return None
     try:
         known = ErrorCode(code)
     except ValueError:
-        raise Refused(f"error {code}: {message or 'which this software does not know'}", code) from None
-    raise Refused(f"{known.name}: {message or known.message}", code)
+        return Refused(f"error {code}: {message or 'which this software does not know'}", code)
+    return Refused(f"{known.name}: {message or known.message}", code)

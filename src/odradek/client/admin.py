@@ -1,0 +1,49 @@
+"""What all administration from outside has in common: outcomes, and who is asked.
+
+The operations are in `admin_topics`, `admin_partitions`, `admin_configs`, `admin_cluster` and `admin_reassign`:
+functions on a `Cluster`, each with typed arguments and results. An operation on many things has an outcome for each of
+them: its value, or a `Refused` that says why not. An error of the operation as a whole is raised.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from odradek.client.bootstrap import Cluster, Refused
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.message import Message
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+#: For each thing what was asked for, or why not.
+Outcomes = Mapping[_Key, _Value | Refused]
+
+
+class TopicPartition(NamedTuple):
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+async def change(cluster: Cluster, request: Message, codes_of: Callable[[Any], Iterable[int]]) -> Any:
+    """The active controller's response to a change; `codes_of` finds all error codes in it.
+
+    It is sent again only if it was not this controller's to decide: after a connection that broke nobody knows whether
+    it was carried out.
+    """
+
+    def not_controller(response: Any) -> int:
+        refused = ErrorCode.NOT_CONTROLLER in codes_of(response)
+        return ErrorCode.NOT_CONTROLLER if refused else ErrorCode.NONE
+
+    return await cluster.send_to_leader(request, not_controller, repeatable=False)
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """As requests have them: topics, and partitions in them."""
+    found: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        found.setdefault(topic, []).append(partition)
+    return found
