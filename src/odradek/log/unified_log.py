@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from odradek.common.failures import Fault, check
+from odradek.common.failures import Fault, fail
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Buffer, Clock, FileSystem
 from odradek.log import append as appending
@@ -190,9 +190,10 @@ class UnifiedLog:
     def maybe_increment_high_watermark(self, place: int | OffsetMetadata) -> bool:
         """Forward only: the leader's way. With an `OffsetMetadata` the place need not be looked up again."""
         offset = place if isinstance(place, int) else place.message_offset
-        check(offset <= self.log_end_offset, f"high watermark {offset} is beyond the end {self.log_end_offset}")
         if offset <= self.high_watermark:
             return False
+        if offset > self.log_end_offset:
+            fail(f"high watermark {offset} is beyond the end {self.log_end_offset}")
         self.high_watermark = offset
         if not isinstance(place, int):
             self._high_watermark_place = place

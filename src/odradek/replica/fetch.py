@@ -20,7 +20,7 @@ from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.common.ports import Buffer
 from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
 from odradek.log.offsets import UNKNOWN_SEGMENT, OffsetMetadata
-from odradek.log.views import LogRead
+from odradek.log.views import Isolation, LogRead
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.partition import Partition
 from odradek.replica.partition_reads import end_place, find_divergence, read, read_for_follower
@@ -160,7 +160,17 @@ def _failed(manager: ReplicaManager, entry: FetchEntry, fault: StorageFault | Da
 class DelayedFetch(DelayedOperation):
     """Waits until its partitions together have `min_bytes` more, or one of them has something else to say."""
 
-    __slots__ = ("_available", "_available_bytes", "_callback", "_manager", "_order", "_params", "_starts", "entries")
+    __slots__ = (
+        "_available",
+        "_available_bytes",
+        "_callback",
+        "_found_any",
+        "_manager",
+        "_order",
+        "_params",
+        "_starts",
+        "entries",
+    )
 
     def __init__(
         self,
@@ -180,13 +190,19 @@ class DelayedFetch(DelayedOperation):
         self._starts: dict[TopicPartition, OffsetMetadata] = {}
         self._available: dict[TopicPartition, int] = {}
         self._available_bytes = 0
+        self._found_any = False
         for entry, result in zip(entries, results, strict=True):
             found: LogRead | None = result.found
             if found is not None:
                 self._starts[entry.topic_partition] = found.offset
+                if found.records is not None:
+                    self._found_any = True
 
     def is_ready(self) -> bool:
-        """Of all partitions; once, before it is watched."""
+        """Once, before it is watched. Only where the first pass could have read and did not is there anything to
+        look for: followers, who see the end of the log, it has told everything."""
+        if self._params.isolation is Isolation.LOG_END and not self._found_any:
+            return False
         return any(self._look(key) for key in self._starts) or self._available_bytes >= self._params.min_bytes
 
     def check(self, key: TopicPartition) -> bool:

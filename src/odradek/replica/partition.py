@@ -23,6 +23,7 @@ from collections.abc import Callable
 from odradek.common.failures import check
 from odradek.common.ids import TopicPartition, uuid_to_text
 from odradek.common.ports import Buffer
+from odradek.log import append as appending
 from odradek.log.errors import FencedLeaderEpoch, KafkaStorageError
 from odradek.log.offsets import AppendOrigin, OffsetMetadata
 from odradek.log.producer_append import TV_UNKNOWN
@@ -246,15 +247,15 @@ class Partition:
                 f"The ISR {list(self.isr_state.isr)} of {self.topic_partition} is smaller than the {self.min_isr} that "
                 "min.insync.replicas asks for"
             )
-        return log.append_as_leader(
-            records, self.leader_epoch, origin, guard=guard, transaction_version=transaction_version
-        )
+        return appending.append_as_leader(log, records, self.leader_epoch, origin, guard, transaction_version)
 
     def maybe_increment_high_watermark(self, now_ms: int) -> bool:
         log = self.leader_log
         if log is None or (self.followers and len(self.isr_state.isr) < self.min_isr):
             return False
         end_offset = lowest = log.log_end_offset
+        if not self.followers:
+            return end_offset > log.high_watermark and log.maybe_increment_high_watermark(end_offset)
         place: OffsetMetadata | None = None
         maximal = self.isr_state.maximal
         for broker_id, follower in self.followers.items():

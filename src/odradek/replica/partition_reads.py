@@ -32,20 +32,28 @@ def read(
     partition: Partition, params: FetchParams, entry: FetchEntry, max_bytes: int, min_one_message: bool
 ) -> FetchResult:
     """For a consumer, or again for a follower whose progress has been noted."""
-    only_leader = params.is_from_follower or not params.may_read_follower
-    log = partition.log_for(entry.current_leader_epoch, only_leader)
+    log = partition.log_for(entry.current_leader_epoch, params.replica_id >= 0 or not params.may_read_follower)
+    return _read(log, params.isolation, entry, max_bytes, min_one_message)
+
+
+def _read(
+    log: UnifiedLog, isolation: Isolation, entry: FetchEntry, max_bytes: int, min_one_message: bool
+) -> FetchResult:
+    offset = entry.fetch_offset
+    diverging: EpochEndOffset | None = None
     if entry.last_fetched_epoch != NO_EPOCH:
         diverging = find_divergence(log, entry)
-        if diverging is not None:
-            return _result(log, LogRead(OffsetMetadata(entry.fetch_offset), None), diverging)
-    found = log.read(entry.fetch_offset, max_bytes, params.isolation, min_one_message)
-    if found.first_entry_incomplete:
-        # What does not fit whole is left for the next fetch, in which it may come first.
-        found = LogRead(found.offset, None, False, found.aborted)
-    return _result(log, found, None)
-
-
-def _result(log: UnifiedLog, found: LogRead, diverging: EpochEndOffset | None) -> FetchResult:
+    if diverging is not None:
+        found = LogRead(OffsetMetadata(offset), None)
+    elif offset == log.log_end_offset and isolation is Isolation.LOG_END:
+        # A follower that has everything: most of what followers of many partitions ask for.
+        log.check_online()
+        found = LogRead(log.log_end_place, None)
+    else:
+        found = log.read(offset, max_bytes, isolation, min_one_message)
+        if found.first_entry_incomplete:
+            # What does not fit whole is left for the next fetch, in which it may come first.
+            found = LogRead(found.offset, None, False, found.aborted)
     return FetchResult(0, log.high_watermark, log.last_stable_offset, log.log_start_offset, found, log, diverging)
 
 
@@ -59,9 +67,9 @@ def read_for_follower(
 ) -> tuple[FetchResult, bool]:
     """The read, and whether the progress that it shows has moved the high watermark. A follower whose log diverges has
     made none: it must cut first."""
-    partition.log_for(entry.current_leader_epoch, True)
+    log = partition.log_for(entry.current_leader_epoch, True)
     follower = partition.follower(params.replica_id, entry.current_leader_epoch)
-    result = read(partition, params, entry, max_bytes, min_one_message)
+    result = _read(log, params.isolation, entry, max_bytes, min_one_message)
     if result.diverging_epoch is not None:
         return result, False
     assert result.found is not None

@@ -62,8 +62,9 @@ def produce(
         return
     results: list[ProduceResult] = []
     waiting: list[_Waiting] | None = None
-    appended: list[tuple[TopicPartition, bool]] = []
-    partitions = manager.partitions
+    woken: list[TopicPartition] | None = None
+    partitions, fetches = manager.partitions, manager.fetch_purgatory.watched
+    produces, deletes = manager.produce_purgatory.watched, manager.delete_purgatory.watched
     now_ms = manager.clock.monotonic_ms()
     for topic_partition, records, topic_id in entries:
         partition = partitions.get(topic_partition)
@@ -81,7 +82,9 @@ def produce(
             results.append(_failed(manager, topic_partition, fault))
             continue
         results.append(ProduceResult(0, info.first_offset, info.log_append_time_ms, info.log_start_offset))
-        appended.append((topic_partition, partition.maybe_increment_high_watermark(now_ms)))
+        hw_moved = partition.maybe_increment_high_watermark(now_ms)
+        if topic_partition in fetches or (hw_moved and (topic_partition in produces or topic_partition in deletes)):
+            woken = [topic_partition] if woken is None else [*woken, topic_partition]
         if acks == ACKS_ALL:
             log = partition.leader_log
             if log is not None and log.high_watermark <= info.last_offset:
@@ -93,17 +96,8 @@ def produce(
     else:
         delayed = DelayedProduce(manager, results, waiting, callback)
         manager.produce_purgatory.watch(delayed, delayed.waiting, now_ms + timeout_ms)
-    _wake(manager, appended)
-
-
-def _wake(manager: ReplicaManager, appended: list[tuple[TopicPartition, bool]]) -> None:
-    """Those who wait for what was appended: followers for the log end, everybody else for the high watermark."""
-    fetches = manager.fetch_purgatory
-    for topic_partition, hw_moved in appended:
-        if hw_moved:
-            manager.wake(topic_partition)
-        elif topic_partition in fetches.watched:
-            fetches.check(topic_partition)
+    for topic_partition in woken or ():
+        manager.wake(topic_partition)
 
 
 def _check_topic(partition: Partition, topic_id: bytes, internal_topics_allowed: bool) -> None:

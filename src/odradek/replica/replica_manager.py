@@ -163,9 +163,8 @@ class ReplicaManager:
         when the high watermark has passed each of them or `timeout_ms` is over. `acks` other than these is
         INVALID_REQUIRED_ACKS for all. `guards` of transactional batches come from `Partition.local_log` and the
         coordinator."""
-        produce.produce(
-            *(self, entries, acks, timeout_ms, callback, origin, internal_topics_allowed, guards, transaction_version)
-        )
+        arguments = (origin, internal_topics_allowed, guards, transaction_version)
+        produce.produce(self, entries, acks, timeout_ms, callback, *arguments)
 
     def fetch(self, params: FetchParams, entries: Sequence[FetchEntry], callback: FetchCallback) -> None:
         """Find records, of all partitions together up to `params.max_bytes`, though at least one batch if there is
