@@ -1,8 +1,8 @@
 """From a change of metadata to what this broker's replicas do.
 
-Order: replicas that are gone, then those that lead now, then those that follow, then who fetches from whom. Only
-partitions whose registration changed are looked at. A replica whose log cannot be opened is offline, and the others go
-on.
+Order: settings of topics, then replicas that are gone, then those that lead now, then those that follow, then who
+fetches from whom. Only partitions whose registration changed are looked at. A replica whose log cannot be opened is
+offline, and the others go on.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.common.ids import TopicPartition, uuid_to_text
+from odradek.log.config import InvalidConfig, LogConfig
 from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
-from odradek.log.manager_changes import delete_logs
+from odradek.log.manager_changes import delete_logs, update_topic_config
 from odradek.log.unified_log import UnifiedLog
+from odradek.metadata.configs_image import ConfigResourceType
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
@@ -66,16 +68,41 @@ class LocalChanges:
 
 def apply(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -> None:
     manager.context.image = image
-    if delta.topics is None:
-        _restart_fetchers(manager, delta)
-        return
-    changes = LocalChanges(manager.broker_id, delta.topics)
-    _delete(manager, changes)
-    _lead(manager, changes)
-    _follow(manager, changes)
+    configured = _configure(manager, delta, image)
+    if delta.topics is not None:
+        changes = LocalChanges(manager.broker_id, delta.topics)
+        _delete(manager, changes)
+        _lead(manager, changes)
+        _follow(manager, changes)
+        for change in (*changes.leaders, *changes.followers):
+            _report_directory(manager, change)
     _restart_fetchers(manager, delta)
-    for change in (*changes.leaders, *changes.followers):
-        _report_directory(manager, change)
+    if configured:
+        _wake_configured(manager, configured)
+
+
+def _configure(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -> dict[str, None]:
+    """Topics with other settings than before; a log that is made takes them from the log manager."""
+    found: dict[str, None] = {}
+    for resource in delta.configs.changed if delta.configs is not None else ():
+        if resource.type != ConfigResourceType.TOPIC:
+            continue
+        settings = image.configs.settings(resource)
+        try:
+            config = LogConfig.parse(settings, manager.logs.default_config) if settings else None
+            update_topic_config(manager.logs, resource.name, config)
+            found[resource.name] = None
+        except InvalidConfig as error:
+            logger.error("%s keeps its settings: %s", resource.name, error)
+    return found
+
+
+def _wake_configured(manager: ReplicaManager, topics: dict[str, None]) -> None:
+    """`min.insync.replicas` may be what the high watermark was waiting for."""
+    now_ms = manager.clock.monotonic_ms()
+    for tp, partition in list(manager.partitions.items()):
+        if tp.topic in topics and partition.maybe_increment_high_watermark(now_ms):
+            manager.wake(tp)
 
 
 def _delete(manager: ReplicaManager, changes: LocalChanges) -> None:

@@ -1,0 +1,150 @@
+"""What this broker's replicas become when the metadata changes."""
+
+from typing import Any
+
+import pytest
+
+from helpers.logs import stored_values
+from helpers.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, directory_of, partition_record
+from odradek.log.config import LogConfig
+from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.config_record import ConfigRecord
+from odradek.protocol.messages.remove_topic_record import RemoveTopicRecord
+from odradek.protocol.messages.topic_record import TopicRecord
+from odradek.replica.metadata_changes import is_stray
+
+
+def config(name: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(resource_type=2, resource_name=TOPIC, name=name, value=value)
+
+
+def test_a_topic_is_created_and_deleted() -> None:
+    cluster = Cluster(size=2)
+    cluster.create_topic()
+    leader, follower = cluster.brokers
+    assert leader.manager.partitions[TP].is_leader and not follower.manager.partitions[TP].is_leader
+    assert list(follower.manager.fetchers.by_source) == [0]
+    cluster.delete_topic()
+    assert not leader.manager.partitions and not follower.manager.partitions
+    assert not follower.manager.fetchers.by_source
+    assert leader.manager.logs.log(TP) is None
+
+
+def test_a_replica_that_was_moved_away_is_deleted() -> None:
+    cluster = Cluster(size=3)
+    cluster.create_topic(replicas=[0, 1])
+    cluster.replay(change_record(replicas=[0, 2], isr=[0], directories=[directory_of(0), directory_of(2)]))
+    assert TP not in cluster.brokers[1].manager.partitions
+    assert cluster.brokers[1].manager.logs.log(TP) is None
+    cluster.replicate()
+    assert TP in cluster.brokers[2].manager.partitions
+
+
+def test_a_name_that_is_taken_again_at_once_is_another_topic() -> None:
+    cluster = Cluster()
+    cluster.create_topic()
+    cluster.brokers[0].produce("old")
+    other = b"u" * 16
+    cluster.replay(
+        RemoveTopicRecord(topic_id=TOPIC_ID),
+        TopicRecord(name=TOPIC, topic_id=other),
+        partition_record([0], topic_id=other),
+    )
+    partition = cluster.brokers[0].manager.partitions[TP]
+    assert partition.topic_id == other and stored_values(partition.local_log()) == []
+
+
+def test_an_older_partition_epoch_is_old_news() -> None:
+    cluster = Cluster()
+    cluster.create_topic(partition_epoch=5, leader_epoch=5)
+    partition = cluster.brokers[0].manager.partitions[TP]
+    registration = cluster.image.topics.partition(TOPIC_ID, 0)
+    assert registration is not None
+    assert not partition.make_follower(registration._replace(partition_epoch=4, leader_epoch=9), False)
+    assert partition.is_leader and partition.leader_epoch == 5
+
+
+def test_a_replica_is_made_where_the_controller_says_and_reported_where_not() -> None:
+    cluster = Cluster(dirs=2)
+    cluster.create_topic(directories=[directory_of(0, 1)])
+    broker = cluster.brokers[0]
+    assert broker.log.log_dir == "/data1" and not broker.assigned
+
+
+@pytest.mark.parametrize("assigned", [UNASSIGNED, MIGRATING, LOST, b"somewhere else !"])
+def test_a_directory_that_is_not_known_is_chosen_and_reported(assigned: bytes) -> None:
+    cluster = Cluster()
+    cluster.create_topic(directories=[assigned])
+    broker = cluster.brokers[0]
+    assert broker.log.log_dir == "/data0"
+    assert broker.assigned == [(TOPIC_ID, 0, directory_of(0))]
+
+
+@pytest.mark.parametrize("assigned", [LOST, directory_of(0, 1)])
+def test_what_may_be_on_a_failed_disk_is_not_made_anew(assigned: bytes) -> None:
+    cluster = Cluster(dirs=2)
+    broker = cluster.brokers[0]
+    cluster.create_topic(directories=[directory_of(0, 1)])
+    broker.disk.fail(kind="write", path="*.log")
+    broker.produce("a")
+    assert broker.failed_dirs == [directory_of(0, 1)]
+    cluster.replay(partition_record([0], number=1, directories=[assigned]), change_record(leader=0))
+    codes = [broker.produce("a", tp=TP._replace(partition=number))[0][0].error_code for number in range(2)]
+    assert codes == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
+    assert list(broker.manager.offline) == [TP, TP._replace(partition=1)]
+
+
+def test_a_restarted_broker_has_what_it_had() -> None:
+    cluster = Cluster()
+    cluster.create_topic()
+    cluster.brokers[0].produce("a")
+    cluster.restart(0)
+    assert stored_values(cluster.brokers[0].log) == [b"a"]
+    [[result]] = cluster.brokers[0].produce("b")
+    assert result.base_offset == 1
+
+
+def test_stray_logs_are_known() -> None:
+    cluster = Cluster(size=2)
+    cluster.create_topic(replicas=[0])
+    log = cluster.brokers[0].log
+    assert not is_stray(0, cluster.image, log)
+    assert is_stray(1, cluster.image, log)
+    cluster.delete_topic()
+    assert is_stray(0, cluster.image, log)
+
+
+def test_settings_of_a_topic_take_effect_at_once() -> None:
+    cluster = Cluster(size=2)
+    cluster.replay(config("min.insync.replicas", "2"), config("retention.ms", "5"))
+    cluster.create_topic(isr=[0])
+    leader = cluster.brokers[0]
+    assert leader.log.config == LogConfig(min_insync_replicas=2, retention_ms=5)
+    assert leader.produce("a")[0][0].error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    leader.produce("b", acks=1)
+    waiting: list[Any] = leader.fetch(0, max_wait_ms=500)
+    assert waiting == []
+    cluster.replay(config("min.insync.replicas", None), config("retention.ms", None))
+    assert leader.log.config == LogConfig() and leader.log.high_watermark == 1
+    assert waiting[0][0].high_watermark == 1
+    assert leader.produce("c")[0][0].error_code == 0
+
+
+def test_a_broker_that_stops_does_not_fetch_what_it_has_left() -> None:
+    cluster = Cluster(size=2)
+    cluster.create_topic()
+    follower = cluster.brokers[1].manager
+    follower.begin_controlled_shutdown()
+    cluster.replay(change_record(isr=[0]))
+    assert not follower.fetchers.by_source
+
+
+def test_a_partition_without_a_leader_is_not_fetched() -> None:
+    cluster = Cluster(size=2)
+    cluster.create_topic()
+    cluster.replay(change_record(leader=-1))
+    assert not cluster.brokers[1].manager.fetchers.by_source
+    assert cluster.brokers[0].produce("a")[0][0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    cluster.replay(change_record(leader=0))
+    assert list(cluster.brokers[1].manager.fetchers.by_source) == [0]
