@@ -27,6 +27,7 @@ SUBCOMMANDS = (
     Subcommand("quorum", "odradek.cli.quorum", "Show the quorum of controllers, and change who votes in it."),
     Subcommand("server", "odradek.cli.server", "Run a node."),
     Subcommand("storage", "odradek.cli.storage", "Format the directories of a node, and look at them."),
+    Subcommand("topics", "odradek.cli.topics", "List, create, describe, alter and delete topics; their offsets."),
     Subcommand("up", "odradek.cli.up", "Run a local cluster in the foreground, without configuration."),
 )
 

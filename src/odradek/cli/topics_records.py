@@ -1,0 +1,206 @@
+"""`odradek topics offsets` and `delete-records`: where the records of a topic begin and end, and a new beginning."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+
+from odradek.cli.confirm import confirm
+from odradek.cli.connection import on_cluster
+from odradek.cli.options import Settings, network_options
+from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
+from odradek.cli.output import UNKNOWN, format_timestamp, plural, print_json, print_table
+from odradek.cli.pairs import parse_numbers
+from odradek.client.admin import Outcomes, TopicPartition
+from odradek.client.admin_partitions import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    HIGH_WATERMARK,
+    LATEST,
+    LATEST_TIERED,
+    MAX_TIMESTAMP,
+    OffsetAndTimestamp,
+    delete_records,
+    list_offsets,
+)
+from odradek.client.admin_topics import describe_topics, list_topics
+from odradek.client.bootstrap import Cluster, Refused
+from odradek.common.failures import InputError
+from odradek.common.files import OsFileSystem
+
+_TIMES = {
+    "earliest": EARLIEST,
+    "latest": LATEST,
+    "max-timestamp": MAX_TIMESTAMP,
+    "earliest-local": EARLIEST_LOCAL,
+    "latest-tiered": LATEST_TIERED,
+    "earliest-pending-upload": EARLIEST_PENDING_UPLOAD,
+}
+
+_END = "end"
+
+_partitions_option = click.option("--partitions", metavar="0,2-4", help="Only these.")
+
+
+@click.command("offsets")
+@click.argument("names", metavar="[TOPIC]...", nargs=-1)
+@_partitions_option
+@click.option("--at", metavar="TIME", help=f"One of {', '.join(_TIMES)}; or milliseconds, or 2026-01-31T12:00.")
+@click.option("--exclude-internal", is_flag=True, help="Without the topics that brokers keep for themselves.")
+@network_options
+@click.pass_obj
+def offsets_command(
+    settings: Settings, names: tuple[str, ...], partitions: str | None, at: str | None, exclude_internal: bool
+) -> int:
+    """Show where the records of topics begin and end, or the first one at or after a time."""
+    chosen = None if partitions is None else parse_numbers(partitions, "--partitions")
+    timestamp = None if at is None else _parse_time(at)
+
+    async def ask(cluster: Cluster) -> list[Outcomes[TopicPartition, OffsetAndTimestamp]]:
+        found, missing = await _partitions_of(cluster, names, chosen, exclude_internal=exclude_internal)
+        times = (EARLIEST, LATEST) if timestamp is None else (timestamp,)
+        asked = [await list_offsets(cluster, dict.fromkeys(found, each)) for each in times]
+        return [{**missing, **outcomes} for outcomes in asked]
+
+    outcomes = on_cluster(settings, ask)
+    if len(outcomes) == 1:
+        _show_offsets(settings, accepted(outcomes[0]))
+    else:
+        _show_ranges(settings, accepted(outcomes[0]), accepted(outcomes[1]))
+    return status_of({**outcomes[-1], **refused(outcomes[0])}, "partition", unknown_topic)
+
+
+@click.command("delete-records")
+@click.argument("name", metavar="[TOPIC]", required=False)
+@_partitions_option
+@click.option("--before", metavar="OFFSET", help=f'The first offset that stays; "{_END}" deletes all.')
+@click.option("--file", "path", metavar="FILE", help="What to delete where, in the form of Kafka's tool.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@network_options
+@click.pass_obj
+def delete_records_command(
+    settings: Settings, name: str | None, partitions: str | None, before: str | None, path: str | None, yes: bool
+) -> int:
+    """Delete the oldest records of a topic.
+
+    The file is {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "offset": 100}]}.
+    """
+    if (path is None) == (name is None or before is None) or (path is not None and (name or before or partitions)):
+        raise click.UsageError("Name a topic and --before, or else a --file.")
+    if path is not None:
+        targets = _read_targets(path)
+    else:
+        chosen = None if partitions is None else parse_numbers(partitions, "--partitions")
+        targets = _targets_of(settings, name or "", chosen, _parse_before(before or ""))
+    many = plural(len(targets), "partition")
+    confirm(f"Records of {many} will be deleted: {_listed(targets)}.", yes=yes)
+    outcomes = on_cluster(settings, lambda cluster: delete_records(cluster, targets))
+    deleted = sorted(accepted(outcomes).items())
+    if settings.as_json:
+        print_json([{**_document(each), "log_start_offset": offset} for each, offset in deleted])
+    elif deleted:
+        print_table(("topic", "partition", "begins at"), [(*each, offset) for each, offset in deleted])
+    return status_of(outcomes, "partition", unknown_topic)
+
+
+async def _partitions_of(
+    cluster: Cluster, names: Sequence[str], chosen: Sequence[int] | None, *, exclude_internal: bool = False
+) -> tuple[list[TopicPartition], dict[TopicPartition, Refused]]:
+    """Of these topics, or of all; and what is wrong with a name."""
+    wanted = list(names) or [topic.name for topic in await list_topics(cluster)]
+    described = await describe_topics(cluster, wanted)
+    found: list[TopicPartition] = []
+    for topic in accepted(described).values():
+        if not (exclude_internal and topic.is_internal):
+            indexes = [partition.index for partition in topic.partitions]
+            found += [TopicPartition(topic.name, index) for index in (chosen if chosen and names else indexes)]
+    first = chosen[0] if chosen else 0
+    return found, {TopicPartition(name, first): error for name, error in refused(described).items()}
+
+
+def _targets_of(settings: Settings, name: str, chosen: Sequence[int] | None, before: int) -> dict[TopicPartition, int]:
+    found, missing = on_cluster(settings, lambda cluster: _partitions_of(cluster, [name], chosen))
+    for partition, error in missing.items():
+        raise InputError(f"topic {name}: {unknown_topic(partition, error) or error.message}")
+    return dict.fromkeys(found, before)
+
+
+def _show_offsets(settings: Settings, offsets: Mapping[TopicPartition, OffsetAndTimestamp]) -> None:
+    found = sorted(offsets.items())
+    if settings.as_json:
+        print_json([{**_document(each), "offset": at.offset, "timestamp_ms": at.timestamp_ms} for each, at in found])
+        return
+    rows = []
+    for each, at in found:
+        time = "-" if at.timestamp_ms is None else format_timestamp(at.timestamp_ms, utc=settings.utc)
+        rows.append((*each, UNKNOWN if at.offset is None else at.offset, time))
+    print_table(("topic", "partition", "offset", "time"), rows)
+
+
+def _show_ranges(
+    settings: Settings,
+    starts: Mapping[TopicPartition, OffsetAndTimestamp],
+    ends: Mapping[TopicPartition, OffsetAndTimestamp],
+) -> None:
+    rows = [(each, starts[each].offset or 0, ends[each].offset or 0) for each in sorted(starts) if each in ends]
+    if settings.as_json:
+        print_json([{**_document(each), "start_offset": start, "end_offset": end} for each, start, end in rows])
+    else:
+        cells = [(*each, start, end, end - start) for each, start, end in rows]
+        print_table(("topic", "partition", "start", "end", "offsets"), cells)
+
+
+def _document(partition: TopicPartition) -> dict[str, Any]:
+    return {"topic": partition.topic, "partition": partition.partition}
+
+
+def _listed(targets: Mapping[TopicPartition, int]) -> str:
+    said = [
+        f"{each} {'all' if before == HIGH_WATERMARK else f'before {before}'}" for each, before in list(targets.items())
+    ]
+    return ", ".join(said[:_LISTED_MAX]) + (", …" if len(said) > _LISTED_MAX else "")
+
+
+#: A question is one that can be read.
+_LISTED_MAX = 10
+
+
+def _parse_time(text: str) -> int:
+    """A special one, milliseconds since 1970, or a time of the calendar: local, unless it says its zone."""
+    if text in _TIMES:
+        return _TIMES[text]
+    if text.removeprefix("@").isdecimal():
+        return int(text.removeprefix("@"))
+    try:
+        return int(datetime.fromisoformat(text).astimezone().timestamp() * 1000)
+    except (ValueError, OverflowError):
+        right = f"Right would be {', '.join(_TIMES)}, milliseconds since 1970, or a time such as 2026-01-31T12:00."
+        raise InputError(f'--at: "{text}" is no time. {right}') from None
+
+
+def _parse_before(text: str) -> int:
+    if text == _END:
+        return HIGH_WATERMARK
+    if not text.isdecimal():
+        raise InputError(f'--before: "{text}" is no offset. Right would be a number, or "{_END}" to delete all.')
+    return int(text)
+
+
+def _read_targets(path: str) -> dict[TopicPartition, int]:
+    try:
+        document = json.loads(OsFileSystem().read_file(path))
+        targets = {
+            TopicPartition(str(each["topic"]), int(each["partition"])): int(each["offset"])
+            for each in document["partitions"]
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: {type(error).__name__} {error}; right would be "
+            '{"version": 1, "partitions": [{"topic": "orders", "partition": 0, "offset": 100}]}.'
+        ) from None
+    if not targets:
+        raise InputError(f"{path}: it names no partition.")
+    return targets
