@@ -112,6 +112,7 @@ def _delete(manager: ReplicaManager, changes: LocalChanges) -> None:
     manager.fetchers.remove(gone)
     for tp in gone:
         partition = manager.partitions.pop(tp, None)
+        manager.dir_moves.cancel(tp, delete=False)
         manager.offline.pop(tp, None)
         if partition is not None:
             partition.mark_offline()
@@ -220,8 +221,14 @@ def _report_directory(manager: ReplicaManager, change: _Change) -> None:
     partition = manager.partitions.get(change.topic_partition)
     if partition is None or partition.log is None:
         return
+    assigned = change.registration.directory(manager.broker_id)
+    manager.dir_moves.resume(partition, assigned)
     actual = manager.logs.directory_id(partition.log.log_dir)
-    if actual is not None and actual != change.registration.directory(manager.broker_id):
+    if (
+        actual is not None
+        and actual != assigned
+        and not manager.dir_moves.is_announced(partition.topic_partition, assigned)
+    ):
         manager.on_assignment(change.topic_id, change.topic_partition.partition, actual)
 
 

@@ -196,6 +196,14 @@ class Partition:
         self.log = logs.get_or_create(self.topic_partition, self.topic_id, is_new=is_new, directory_id=assigned)
         return self.log
 
+    def replace_log(self, log: UnifiedLog) -> None:
+        """The replica has moved to another directory: the same records, in other segments."""
+        if self.leader_log is not None:
+            self.leader_log = log
+        self.log = log
+        for follower in self.followers.values():
+            follower.log_end_place = OffsetMetadata(follower.log_end_offset)
+
     def mark_offline(self) -> None:
         """The log directory has failed, or the replica is gone."""
         self.log = self.leader_log = None

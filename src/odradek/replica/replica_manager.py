@@ -32,6 +32,7 @@ from odradek.metadata.image import MetadataImage
 from odradek.replica import delete_records, fetch, list_offsets, metadata_changes, produce
 from odradek.replica.alter_partition import AlterPartitionOutbox
 from odradek.replica.context import ReplicaContext
+from odradek.replica.dir_moves import DirMoves
 from odradek.replica.errors import NotLeaderOrFollower, UnknownTopicOrPartition
 from odradek.replica.fetch_session import FetchSessions
 from odradek.replica.fetchers import Fetchers
@@ -95,10 +96,13 @@ class ReplicaManager:
         self.delete_purgatory: Purgatory[delete_records.DelayedDelete] = Purgatory()
         self.sessions = FetchSessions(self.settings.max_incremental_fetch_session_cache_slots, clock, new_session_id)
         self.fetchers = Fetchers(self)
+        #: Replicas on their way to another log directory. The driver calls `step` while that copies anything.
+        self.dir_moves = DirMoves(self)
         self.is_in_controlled_shutdown = False
         #: Told the id of each log directory that fails.
         self.on_dir_failed: Callable[[bytes], None] = _ignore_dir
-        #: Told of each replica that is in another directory than the metadata log says: topic id, partition, directory.
+        #: Told of each replica that is, or will be, in another directory than the metadata log says: topic id,
+        #: partition, directory. The driver tells the controller, and then `dir_moves.assignment_accepted`.
         self.on_assignment: Callable[[bytes, int, bytes], None] = _ignore_assignment
         self._next_isr_check_ms = clock.monotonic_ms() + self.settings.isr_check_interval_ms
         self._dir_ids = {path: directory.directory_id for path, directory in logs.live.items()}
@@ -226,6 +230,10 @@ class ReplicaManager:
             found.append(LogDirInfo(path, 0, tuple(replicas)))
         return found
 
+    def alter_replica_log_dirs(self, wanted: Iterable[tuple[TopicPartition, str]]) -> list[int]:
+        """Move replicas to other log directories of this broker; an error code for each."""
+        return [self.dir_moves.request(tp, path) for tp, path in wanted]
+
     def _lag(self, tp: TopicPartition, end_offset: int, is_future: bool) -> int:
         """Of a future log behind the current one; of a current one behind its high watermark. -1: not known."""
         partition = self.partitions.get(tp)
@@ -283,6 +291,7 @@ class ReplicaManager:
         gone = [tp for tp, partition in self.partitions.items() if _is_in(partition, path)]
         for tp in gone:
             self.mark_offline(tp)
+        self.dir_moves.drop_dir(path)
         logger.warning("log directory %s has failed; %d partitions are offline", path, len(gone))
         self.on_dir_failed(self._dir_ids.get(path, ZERO_UUID))
 
@@ -291,6 +300,7 @@ class ReplicaManager:
         if partition is not None:
             self.offline[tp] = partition.topic_id
             self.fetchers.remove((tp,))
+            self.dir_moves.cancel(tp, delete=False)
             partition.mark_offline()
             self.wake(tp)
 

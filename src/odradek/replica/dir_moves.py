@@ -1,0 +1,216 @@
+"""Moving replicas between the log directories of this broker (KIP-113, KIP-858).
+
+A move copies the current log into a future log in the other directory, as a follower would; the current one is written
+and read meanwhile as ever. When the future log has caught up, the controller is told where the replica is about to be;
+once it has agreed, and the future log has caught up again, the two change places.
+
+    COPYING ──caught up──► ASSIGNING ──the controller agrees──► ASSIGNED ──caught up──► done
+
+The copying is done in `step`, a bounded piece for each move, whenever the driver has time for it. A move ends early
+when the replica goes, when its directory fails, or when another destination is asked for; if the controller may have
+been told of the first one by then, it is told where the replica really is.
+"""
+
+from __future__ import annotations
+
+import logging
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from odradek.common.failures import ApiError, Fault
+from odradek.common.ids import TopicPartition
+from odradek.log.errors import InvalidTopic, KafkaStorageError, OffsetOutOfRange, StorageFault
+from odradek.log.manager_changes import (
+    delete_log,
+    replace_current_with_future,
+    truncate_fully_and_start_at,
+    truncate_to,
+)
+from odradek.log.names import FUTURE_DIR_SUFFIX, marked_partition_dir
+from odradek.log.unified_log import UnifiedLog
+from odradek.log.views import Isolation
+from odradek.protocol.error_codes import ErrorCode
+from odradek.replica.errors import NotLeaderOrFollower
+from odradek.replica.partition import Partition
+from odradek.replica.partition_follow import truncation_offset
+from odradek.replica.partition_reads import find_divergence
+from odradek.replica.values import FetchEntry
+
+if TYPE_CHECKING:
+    from odradek.replica.replica_manager import ReplicaManager
+
+logger = logging.getLogger("odradek.replica")
+
+#: As much as one fetch of a follower brings, so that a step does not hold up the loop for long.
+STEP_BYTES = 1024 * 1024
+
+#: Names of directories have at most this many bytes.
+_MAX_NAME_BYTES = 255
+
+
+class MoveState(Enum):
+    COPYING = "copying"
+    ASSIGNING = "assigning"
+    ASSIGNED = "assigned"
+
+
+class _Move:
+    __slots__ = ("future", "state")
+
+    def __init__(self, future: UnifiedLog, state: MoveState) -> None:
+        self.future = future
+        self.state = state
+
+
+class DirMoves:
+    def __init__(self, manager: ReplicaManager) -> None:
+        self._manager = manager
+        self.moves: dict[TopicPartition, _Move] = {}
+
+    def request(self, tp: TopicPartition, path: str) -> int:
+        """Begin to move a replica to this directory; the error code. One that is not there yet will be made there, but
+        the asker is told REPLICA_NOT_AVAILABLE, as Kafka does."""
+        try:
+            self._request(tp, path)
+        except NotLeaderOrFollower:
+            return ErrorCode.REPLICA_NOT_AVAILABLE
+        except ApiError as error:
+            logger.warning("%s cannot be moved to %s: %s", tp, path, error)
+            return error.code
+        except StorageFault as fault:
+            self._manager.storage_failed(fault)
+            return KafkaStorageError.code
+        return ErrorCode.NONE
+
+    def _request(self, tp: TopicPartition, path: str) -> None:
+        manager = self._manager
+        logs = manager.logs
+        if len(marked_partition_dir(tp, "0" * 32, FUTURE_DIR_SUFFIX).encode()) > _MAX_NAME_BYTES:
+            raise InvalidTopic(f"The topic name {tp.topic} is too long")
+        if path in logs.offline:
+            raise KafkaStorageError(f"Log directory {path} is offline")
+        if path not in logs.live:
+            raise ApiError(f"Log directory {path} is not in log.dirs", ErrorCode.LOG_DIR_NOT_FOUND)
+        move = self.moves.get(tp)
+        if move is not None and move.future.log_dir != path:
+            self.cancel(tp)
+        logs.prefer_dir(tp, path)
+        partition = manager.find(tp)
+        log = partition.local_log()
+        if log.log_dir == path or tp in self.moves:
+            return
+        if logs.offline:
+            raise KafkaStorageError("A replica is not moved while a log directory is offline")
+        future = logs.get_or_create(tp, partition.topic_id, is_new=True, is_future=True)
+        self._begin(tp, _Move(future, MoveState.COPYING))
+
+    def resume(self, partition: Partition, assigned: bytes) -> None:
+        """A future log was found when the partition was made: go on. The controller may have agreed already."""
+        tp = partition.topic_partition
+        future = self._manager.logs.log(tp, is_future=True)
+        if future is not None and partition.log is not None and tp not in self.moves:
+            is_agreed = self._manager.logs.directory_id(future.log_dir) == assigned
+            self._begin(tp, _Move(future, MoveState.ASSIGNED if is_agreed else MoveState.COPYING))
+
+    def _begin(self, tp: TopicPartition, move: _Move) -> None:
+        self.moves[tp] = move
+        self._manager.logs.cleaner.abort_and_pause(tp)
+        logger.info("%s: moves to %s, from offset %d", tp, move.future.log_dir, move.future.log_end_offset)
+
+    def is_announced(self, tp: TopicPartition, directory_id: bytes) -> bool:
+        """Whether the controller was told that the replica will be there."""
+        move = self.moves.get(tp)
+        if move is None or move.state is MoveState.COPYING:
+            return False
+        return self._manager.logs.directory_id(move.future.log_dir) == directory_id
+
+    def assignment_accepted(self, tp: TopicPartition, directory_id: bytes) -> None:
+        """The controller has agreed that the replica is to be in this directory."""
+        move = self.moves.get(tp)
+        if move is not None and self.is_announced(tp, directory_id):
+            move.state = MoveState.ASSIGNED
+
+    def cancel(self, tp: TopicPartition, *, delete: bool = True) -> None:
+        """Give a move up; `delete` False where the future log is gone already."""
+        move = self.moves.pop(tp, None)
+        if move is None:
+            return
+        manager = self._manager
+        manager.logs.cleaner.resume(tp)
+        if delete and manager.logs.log(tp, is_future=True) is move.future:
+            delete_log(manager.logs, tp, is_future=True)
+        partition = manager.partitions.get(tp)
+        if move.state is not MoveState.COPYING and partition is not None and partition.log is not None:
+            actual = manager.logs.directory_id(partition.log.log_dir)
+            if actual is not None:
+                manager.on_assignment(partition.topic_id, tp.partition, actual)
+
+    def drop_dir(self, path: str) -> None:
+        """A directory has failed."""
+        for tp in [tp for tp, move in self.moves.items() if move.future.log_dir == path]:
+            self.cancel(tp, delete=False)
+
+    # -- copying
+
+    def step(self) -> int:
+        """Copy a piece of each replica that is being moved; how many bytes. With 0 there is nothing to do for now."""
+        return sum(self._step(tp, move) for tp, move in list(self.moves.items()))
+
+    def _step(self, tp: TopicPartition, move: _Move) -> int:
+        partition = self._manager.partitions.get(tp)
+        if partition is None or partition.log is None:
+            return 0
+        try:
+            if self._cut(tp, partition.log, move.future):
+                return 0
+            copied = self._copy(tp, partition.log, move.future)
+            if move.future.log_end_offset == partition.log.log_end_offset:
+                self._caught_up(tp, partition, move)
+        except StorageFault as fault:
+            self._manager.storage_failed(fault)
+            return 0
+        except (ApiError, Fault) as error:
+            logger.error("%s: the move to %s is given up: %s", tp, move.future.log_dir, error)
+            self.cancel(tp)
+            return 0
+        return copied
+
+    def _cut(self, tp: TopicPartition, current: UnifiedLog, future: UnifiedLog) -> bool:
+        """Where the current log has been cut, or has lost its beginning, the future one follows; whether it had to."""
+        logs, offset, latest = self._manager.logs, future.log_end_offset, future.latest_epoch
+        try:
+            if offset < current.log_start_offset:
+                raise OffsetOutOfRange(f"offset {offset} of the future log is below {current.log_start_offset}")
+            if latest is None:
+                return False
+            diverging = find_divergence(current, FetchEntry(tp, b"", offset, 0, last_fetched_epoch=latest))
+        except OffsetOutOfRange:
+            truncate_fully_and_start_at(logs, tp, current.log_start_offset, is_future=True)
+            return True
+        if diverging is not None:
+            truncate_to(logs, {tp: truncation_offset(future, diverging)}, is_future=True)
+        return diverging is not None
+
+    def _copy(self, tp: TopicPartition, current: UnifiedLog, future: UnifiedLog) -> int:
+        data = current.fetch(current.read(future.log_end_offset, STEP_BYTES, Isolation.LOG_END))
+        if data:
+            future.append_as_follower(data, self._manager.partitions[tp].leader_epoch)
+        future.update_high_watermark(current.high_watermark)
+        if future.log_start_offset < current.log_start_offset <= future.high_watermark:
+            future.maybe_increment_log_start_offset(current.log_start_offset)
+        return len(data)
+
+    def _caught_up(self, tp: TopicPartition, partition: Partition, move: _Move) -> None:
+        logs = self._manager.logs
+        if move.state is MoveState.COPYING:
+            move.state = MoveState.ASSIGNING
+            target = logs.directory_id(move.future.log_dir)
+            assert target is not None
+            self._manager.on_assignment(partition.topic_id, tp.partition, target)
+        elif move.state is MoveState.ASSIGNED:
+            del self.moves[tp]
+            replace_current_with_future(logs, tp)
+            logs.cleaner.resume(tp)
+            partition.replace_log(move.future)
+            logger.info("%s: has moved to %s", tp, move.future.log_dir)
+            self._manager.wake(tp)

@@ -1,0 +1,132 @@
+"""Replicas on their way from one log directory to another."""
+
+import pytest
+
+from helpers.logs import stored_values
+from helpers.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of
+from odradek.common.ids import TopicPartition
+from odradek.protocol.error_codes import ErrorCode
+
+#: Where the replica is to go: it begins in the other one.
+TARGET = "/data1"
+TARGET_ID = directory_of(0, 1)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    cluster = Cluster(size=2, dirs=2)
+    cluster.create_topic()
+    cluster.brokers[0].assigned.clear()
+    return cluster
+
+
+@pytest.fixture
+def broker(cluster: Cluster) -> Broker:
+    for number in range(3):
+        cluster.brokers[0].produce(f"value {number}", acks=1)
+    return cluster.brokers[0]
+
+
+def finish(broker: Broker) -> None:
+    while broker.manager.dir_moves.step():
+        pass
+
+
+def test_a_leader_moves_while_it_is_written_to(cluster: Cluster, broker: Broker) -> None:
+    manager = broker.manager
+    assert manager.alter_replica_log_dirs([(TP, TARGET)]) == [0]
+    finish(broker)
+    assert broker.assigned == [(TOPIC_ID, 0, TARGET_ID)] and broker.log.log_dir == "/data0"
+    broker.produce("meanwhile", acks=1)
+    manager.dir_moves.assignment_accepted(TP, TARGET_ID)
+    finish(broker)
+    assert broker.log.log_dir == TARGET and not manager.dir_moves.moves
+    assert manager.logs.log(TP, is_future=True) is None
+    broker.produce("after", acks=1)
+    cluster.replicate()
+    expected = [b"value 0", b"value 1", b"value 2", b"meanwhile", b"after"]
+    assert stored_values(broker.log) == stored_values(cluster.brokers[1].log) == expected
+    assert broker.log.high_watermark == 5
+    [[found]] = broker.fetch(0)
+    assert found.high_watermark == 5 and manager.read_records(found)
+
+
+def test_who_waits_while_a_replica_moves_is_answered(cluster: Cluster, broker: Broker) -> None:
+    cluster.replicate()
+    produced, fetched = broker.produce("x"), broker.fetch(3, max_wait_ms=500)
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    finish(broker)
+    broker.manager.dir_moves.assignment_accepted(TP, TARGET_ID)
+    finish(broker)
+    assert broker.log.log_dir == TARGET and produced == [] and fetched == []
+    cluster.replicate()
+    assert produced[0][0].error_code == 0 and fetched[0][0].size_bytes > 0
+
+
+def test_a_follower_that_cuts_its_log_cuts_the_copy(cluster: Cluster, broker: Broker) -> None:
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    finish(broker)
+    cluster.replay(change_record(leader=1, isr=[1]))
+    cluster.brokers[1].produce("other", acks=1)
+    cluster.replicate()
+    broker.manager.dir_moves.assignment_accepted(TP, TARGET_ID)
+    for _ in range(5):
+        broker.manager.dir_moves.step()
+    assert broker.log.log_dir == TARGET and stored_values(broker.log) == [b"other"]
+
+
+def test_sizes_and_lags_are_described(broker: Broker) -> None:
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    by_path = {info.path: info.replicas for info in broker.manager.describe_log_dirs()}
+    assert [(replica.is_future, replica.offset_lag) for replica in by_path[TARGET]] == [(True, 3)]
+    assert [replica.is_future for replica in by_path["/data0"]] == [False]
+
+
+@pytest.mark.parametrize(
+    ("tp", "path", "code"),
+    [
+        (TP, "/elsewhere", ErrorCode.LOG_DIR_NOT_FOUND),
+        (TopicPartition("nowhere", 0), TARGET, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TopicPartition("x" * 240, 0), TARGET, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (TP, "/data0", ErrorCode.NONE),
+    ],
+)
+def test_what_is_refused(broker: Broker, tp: TopicPartition, path: str, code: int) -> None:
+    assert broker.manager.alter_replica_log_dirs([(tp, path)]) == [code]
+    assert not broker.manager.dir_moves.moves
+
+
+def test_a_move_that_is_called_back_is_told_to_the_controller(broker: Broker) -> None:
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    finish(broker)
+    broker.manager.dir_moves.cancel(TP)
+    assert broker.assigned == [(TOPIC_ID, 0, TARGET_ID), (TOPIC_ID, 0, directory_of(0))]
+    assert broker.manager.logs.log(TP, is_future=True) is None
+
+
+def test_the_target_fails(broker: Broker) -> None:
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.disk.fail(kind="write", path=f"{TARGET}/*.log")
+    broker.manager.dir_moves.step()
+    assert not broker.manager.dir_moves.moves and broker.failed_dirs == [TARGET_ID]
+    assert broker.produce("still here", acks=1)[0][0].error_code == 0
+    assert broker.manager.alter_replica_log_dirs([(TP, TARGET)]) == [ErrorCode.KAFKA_STORAGE_ERROR]
+
+
+def test_a_topic_that_is_deleted_takes_its_move_along(cluster: Cluster, broker: Broker) -> None:
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    finish(broker)
+    broker.assigned.clear()
+    cluster.delete_topic()
+    assert not broker.manager.dir_moves.moves and not broker.assigned
+    assert broker.manager.logs.log(TP, is_future=True) is None
+
+
+def test_a_move_goes_on_after_a_restart(cluster: Cluster, broker: Broker) -> None:
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.manager.dir_moves.step()
+    cluster.replay(change_record(directories=[TARGET_ID, directory_of(1)]))
+    cluster.restart(0)
+    assert broker.log.log_dir == "/data0"
+    finish(broker)
+    assert broker.log.log_dir == TARGET and len(stored_values(broker.log)) == 3
