@@ -101,7 +101,7 @@ def test_answers_that_wait_are_refused_when_the_leadership_is_lost(tmp_path: Pat
         others = [node for node in nodes.values() if node is not leader]
         for other in others:  # so that nothing can be committed
             await asyncio.gather(*(listener.stop(0) for listener in other.listeners.for_controllers))
-            await other.quorum.driver.shutdown(0)
+            other.quorum.driver.shutdown(0)
         waiting = asyncio.ensure_future(ask(leader, create_topics("never")))
         answer = await waiting
         assert answer.topics[0].error_code == ErrorCode.NOT_CONTROLLER
