@@ -123,6 +123,8 @@ def _read_one(
     min_one_message = not done.found_bytes
     if params.replica_id >= 0 and not is_again:
         result, hw_moved = read_for_follower(partition, params, entry, max_bytes, min_one_message, done.now_ms)
+        if manager.leader_throttle.rate_bytes is not None:
+            result = _throttled(manager, partition, params, result, done.now_ms)
         if hw_moved or entry.topic_partition in manager.delete_purgatory.watched:
             done.moved.append(entry.topic_partition)
         return result
@@ -130,7 +132,35 @@ def _read_one(
         preferred = find_preferred_replica(partition, params.client_rack, entry.fetch_offset, done.now_ms)
         if preferred is not None:
             return _sent_elsewhere(partition, entry, preferred)
-    return read(partition, params, entry, max_bytes, min_one_message)
+    result = read(partition, params, entry, max_bytes, min_one_message)
+    if params.replica_id >= 0 and manager.leader_throttle.rate_bytes is not None:
+        result = _throttled(manager, partition, params, result, done.now_ms)
+    return result
+
+
+def _is_held_back(manager: ReplicaManager, partition: Partition, replica_id: int, now_ms: int) -> bool:
+    """A follower that is not in sync, while followers like it have got too much."""
+    log, throttle = partition.leader_log, manager.leader_throttle
+    if log is None or replica_id in partition.isr_state.isr:
+        return False
+    setting = log.config.leader_replication_throttled_replicas
+    return throttle.is_throttled(partition.topic_partition, setting) and throttle.is_exceeded(now_ms)
+
+
+def _throttled(
+    manager: ReplicaManager, partition: Partition, params: FetchParams, result: FetchResult, now_ms: int
+) -> FetchResult:
+    """What a follower gets of it."""
+    log, found = partition.leader_log, result.found
+    if log is None or found is None or found.records is None:
+        return result
+    if _is_held_back(manager, partition, params.replica_id, now_ms):
+        return result._replace(found=LogRead(found.offset, None))
+    if manager.leader_throttle.is_throttled(
+        partition.topic_partition, log.config.leader_replication_throttled_replicas
+    ):
+        manager.leader_throttle.record(found.records.length, now_ms)
+    return result
 
 
 def _sent_elsewhere(partition: Partition, entry: FetchEntry, replica_id: int) -> FetchResult:
@@ -230,6 +260,10 @@ class DelayedFetch(DelayedOperation):
             return True  # the log was cut, or the start lies beyond what may be read
         if start.message_offset == end.message_offset:
             return False
+        if params.replica_id >= 0 and self._manager.leader_throttle.rate_bytes is not None:
+            now_ms = self._manager.clock.monotonic_ms()
+            if _is_held_back(self._manager, partition, params.replica_id, now_ms):
+                return False
         if UNKNOWN_SEGMENT in (start.segment_base_offset, end.segment_base_offset):
             return True
         if start.segment_base_offset != end.segment_base_offset:

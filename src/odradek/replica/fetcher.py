@@ -160,7 +160,7 @@ class Fetcher:
         if resetting:
             self._inflight = self._list_offsets_request(resetting)
         elif ready:
-            self._inflight = self._fetch_request(ready)
+            self._inflight = self._fetch_request(ready, now_ms)
         return self._inflight
 
     def _list_offsets_request(
@@ -179,8 +179,12 @@ class Fetcher:
             )
         return list_offsets_request.ListOffsetsRequest(replica_id=self._manager.broker_id, topics=list(topics.values()))
 
-    def _fetch_request(self, ready: dict[TopicPartition, FetchState]) -> fetch_request.FetchRequest:
-        partitions = self._manager.partitions
+    def _fetch_request(self, ready: dict[TopicPartition, FetchState], now_ms: int) -> fetch_request.FetchRequest | None:
+        partitions, throttle = self._manager.partitions, self._manager.follower_throttle
+        if throttle.rate_bytes is not None and throttle.is_exceeded(now_ms):
+            for tp in [tp for tp, state in ready.items() if self._is_held_back(tp, state)]:
+                del ready[tp]
+                self._pause(tp, now_ms)
         wanted = {
             tp: Wanted(
                 state.topic_id,
@@ -191,7 +195,15 @@ class Fetcher:
             )
             for tp, state in ready.items()
         }
+        if not wanted and not self._session.is_incremental:
+            return None
         return self._fetch_message(self._session.build(wanted))
+
+    def _is_held_back(self, tp: TopicPartition, state: FetchState) -> bool:
+        """While replicas like it have got too much; one that is in sync never is."""
+        log = self._manager.partitions[tp].local_log()
+        setting = log.config.follower_replication_throttled_replicas
+        return state.lag != 0 and self._manager.follower_throttle.is_throttled(tp, setting)
 
     def _fetch_message(self, session: SessionRequest) -> fetch_request.FetchRequest:
         settings, manager = self._manager.settings, self._manager
@@ -296,9 +308,16 @@ class Fetcher:
                 if info.last_leader_epoch >= 0:
                     state.last_fetched_epoch = info.last_leader_epoch
                 self.states[tp] = self.states.pop(tp)  # to the end: all have their turn
+                self._count(tp, info.valid_bytes)
         state.lag = max(0, data.high_watermark - state.fetch_offset)
         if follow_offsets(log, data.high_watermark, data.log_start_offset):
             self._manager.fetch_purgatory.check(tp)
+
+    def _count(self, tp: TopicPartition, copied_bytes: int) -> None:
+        throttle = self._manager.follower_throttle
+        setting = self._partition(tp).local_log().config.follower_replication_throttled_replicas
+        if throttle.is_throttled(tp, setting):
+            throttle.record(copied_bytes, self._manager.clock.monotonic_ms())
 
     def _refused(self, tp: TopicPartition, state: FetchState, error_code: int, now_ms: int) -> None:
         if error_code == ErrorCode.OFFSET_OUT_OF_RANGE:

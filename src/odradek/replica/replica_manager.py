@@ -39,6 +39,7 @@ from odradek.replica.fetchers import Fetchers
 from odradek.replica.partition import Partition
 from odradek.replica.purgatory import Purgatory
 from odradek.replica.settings import ReplicaSettings
+from odradek.replica.throttle import ReplicationThrottle
 from odradek.replica.values import (
     NO_EPOCH,
     NO_OFFSET,
@@ -98,6 +99,9 @@ class ReplicaManager:
         self.fetchers = Fetchers(self)
         #: Replicas on their way to another log directory. The driver calls `step` while that copies anything.
         self.dir_moves = DirMoves(self)
+        #: `leader.replication.throttled.rate` and `follower.replication.throttled.rate`.
+        self.leader_throttle = ReplicationThrottle(broker_id)
+        self.follower_throttle = ReplicationThrottle(broker_id)
         self.is_in_controlled_shutdown = False
         #: Told the id of each log directory that fails.
         self.on_dir_failed: Callable[[bytes], None] = _ignore_dir
