@@ -16,9 +16,10 @@ from odradek.protocol.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from odradek.replica.values import CONSUMER, Isolation, ListOffsetsEntry, ListOffsetsResult
+from odradek.replica.values import CONSUMER, NO_EPOCH, Isolation, ListOffsetsEntry, ListOffsetsResult
 
 _READ_COMMITTED = 1
+_FIRST_VERSION_WITH_EPOCH = 4
 _FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE = 5
 #: Below zero a timestamp is a question; each is understood from a version on, and refused before it.
 _FIRST_VERSION_OF = {-3: 7, -4: 8, -5: 9, -6: 11}
@@ -65,5 +66,5 @@ def _partition(index: int, result: ListOffsetsResult, version: int) -> ListOffse
         error_code=code,
         timestamp=result.timestamp,
         offset=result.offset,
-        leader_epoch=result.leader_epoch,
+        leader_epoch=result.leader_epoch if version >= _FIRST_VERSION_WITH_EPOCH else NO_EPOCH,
     )
