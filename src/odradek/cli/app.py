@@ -21,10 +21,14 @@ from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
 
 #: Only what exists is listed. The text is here so that `--help` imports none of them.
 SUBCOMMANDS = (
+    Subcommand("cluster", "odradek.cli.cluster", "Show brokers, features and log directories; unregister a broker."),
+    Subcommand("configs", "odradek.cli.configs", "Show and change the settings of topics, brokers and groups."),
+    Subcommand("elect-leaders", "odradek.cli.elect_leaders", "Let preferred replicas lead again."),
     Subcommand("log", "odradek.cli.log", "Show and check the files of a data directory."),
     Subcommand("metadata", "odradek.cli.metadata", "Look into a cluster's metadata as a tree."),
     Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, all their names, decode, encode."),
     Subcommand("quorum", "odradek.cli.quorum", "Show the quorum of controllers, and change who votes in it."),
+    Subcommand("reassign", "odradek.cli.reassign", "Move partitions to other brokers."),
     Subcommand("server", "odradek.cli.server", "Run a node."),
     Subcommand("storage", "odradek.cli.storage", "Format the directories of a node, and look at them."),
     Subcommand("topics", "odradek.cli.topics", "List, create, describe, alter and delete topics; their offsets."),

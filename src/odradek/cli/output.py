@@ -103,6 +103,12 @@ class Progress:
             self._next_s = now_s + self._interval_s
             self._show(f"{one_line(path)}: {100 * position // max(size_bytes, 1)} % of {size_bytes} bytes")
 
+    def say(self, text: str) -> None:
+        now_s = time.monotonic()
+        if now_s >= self._next_s:
+            self._next_s = now_s + self._interval_s
+            self._show(text)
+
     def _show(self, text: str) -> None:
         if self._terminal:
             width = (_terminal_columns(sys.stderr.fileno()) or 80) - 1

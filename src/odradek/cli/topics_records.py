@@ -12,7 +12,7 @@ from odradek.cli.connection import on_cluster
 from odradek.cli.options import Settings, network_options
 from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.output import UNKNOWN, format_timestamp, plural, print_json, print_table
-from odradek.cli.pairs import parse_numbers
+from odradek.cli.partitions import find_partitions
 from odradek.client.admin import Outcomes, TopicPartition
 from odradek.client.admin_partitions import (
     EARLIEST,
@@ -26,8 +26,8 @@ from odradek.client.admin_partitions import (
     delete_records,
     list_offsets,
 )
-from odradek.client.admin_topics import describe_topics, list_topics
-from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.admin_topics import list_topics
+from odradek.client.bootstrap import Cluster
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 
@@ -42,25 +42,20 @@ _TIMES = {
 
 _END = "end"
 
-_partitions_option = click.option("--partitions", metavar="0,2-4", help="Only these.")
-
 
 @click.command("offsets")
-@click.argument("names", metavar="[TOPIC]...", nargs=-1)
-@_partitions_option
+@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1)
 @click.option("--at", metavar="TIME", help=f"One of {', '.join(_TIMES)}; or milliseconds, or 2026-01-31T12:00.")
 @click.option("--exclude-internal", is_flag=True, help="Without the topics that brokers keep for themselves.")
 @network_options
 @click.pass_obj
-def offsets_command(
-    settings: Settings, names: tuple[str, ...], partitions: str | None, at: str | None, exclude_internal: bool
-) -> int:
-    """Show where the records of topics begin and end, or the first one at or after a time."""
-    chosen = None if partitions is None else parse_numbers(partitions, "--partitions")
+def offsets_command(settings: Settings, names: tuple[str, ...], at: str | None, exclude_internal: bool) -> int:
+    """Show where the records of topics, all unless named, begin and end; or the first one at or after a time."""
     timestamp = None if at is None else _parse_time(at)
 
     async def ask(cluster: Cluster) -> list[Outcomes[TopicPartition, OffsetAndTimestamp]]:
-        found, missing = await _partitions_of(cluster, names, chosen, exclude_internal=exclude_internal)
+        wanted = names or await _all_topics(cluster, exclude_internal=exclude_internal)
+        found, missing = await find_partitions(cluster, wanted)
         times = (EARLIEST, LATEST) if timestamp is None else (timestamp,)
         asked = [await list_offsets(cluster, dict.fromkeys(found, each)) for each in times]
         return [{**missing, **outcomes} for outcomes in asked]
@@ -74,27 +69,25 @@ def offsets_command(
 
 
 @click.command("delete-records")
-@click.argument("name", metavar="[TOPIC]", required=False)
-@_partitions_option
+@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1)
 @click.option("--before", metavar="OFFSET", help=f'The first offset that stays; "{_END}" deletes all.')
 @click.option("--file", "path", metavar="FILE", help="What to delete where, in the form of Kafka's tool.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @network_options
 @click.pass_obj
 def delete_records_command(
-    settings: Settings, name: str | None, partitions: str | None, before: str | None, path: str | None, yes: bool
+    settings: Settings, names: tuple[str, ...], before: str | None, path: str | None, yes: bool
 ) -> int:
-    """Delete the oldest records of a topic.
+    """Delete the oldest records of topics.
 
     The file is {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "offset": 100}]}.
     """
-    if (path is None) == (name is None or before is None) or (path is not None and (name or before or partitions)):
-        raise click.UsageError("Name a topic and --before, or else a --file.")
-    if path is not None:
+    if path is not None and not names and before is None:
         targets = _read_targets(path)
+    elif path is None and names and before is not None:
+        targets = dict.fromkeys(_existing(settings, names), _parse_before(before))
     else:
-        chosen = None if partitions is None else parse_numbers(partitions, "--partitions")
-        targets = _targets_of(settings, name or "", chosen, _parse_before(before or ""))
+        raise click.UsageError("Name topics and --before, or else a --file.")
     many = plural(len(targets), "partition")
     confirm(f"Records of {many} will be deleted: {_listed(targets)}.", yes=yes)
     outcomes = on_cluster(settings, lambda cluster: delete_records(cluster, targets))
@@ -106,26 +99,16 @@ def delete_records_command(
     return status_of(outcomes, "partition", unknown_topic)
 
 
-async def _partitions_of(
-    cluster: Cluster, names: Sequence[str], chosen: Sequence[int] | None, *, exclude_internal: bool = False
-) -> tuple[list[TopicPartition], dict[TopicPartition, Refused]]:
-    """Of these topics, or of all; and what is wrong with a name."""
-    wanted = list(names) or [topic.name for topic in await list_topics(cluster)]
-    described = await describe_topics(cluster, wanted)
-    found: list[TopicPartition] = []
-    for topic in accepted(described).values():
-        if not (exclude_internal and topic.is_internal):
-            indexes = [partition.index for partition in topic.partitions]
-            found += [TopicPartition(topic.name, index) for index in (chosen if chosen and names else indexes)]
-    first = chosen[0] if chosen else 0
-    return found, {TopicPartition(name, first): error for name, error in refused(described).items()}
+async def _all_topics(cluster: Cluster, *, exclude_internal: bool) -> list[str]:
+    return [topic.name for topic in await list_topics(cluster) if not (exclude_internal and topic.is_internal)]
 
 
-def _targets_of(settings: Settings, name: str, chosen: Sequence[int] | None, before: int) -> dict[TopicPartition, int]:
-    found, missing = on_cluster(settings, lambda cluster: _partitions_of(cluster, [name], chosen))
+def _existing(settings: Settings, names: Sequence[str]) -> list[TopicPartition]:
+    """Looked up before anything is asked or deleted."""
+    found, missing = on_cluster(settings, lambda cluster: find_partitions(cluster, names))
     for partition, error in missing.items():
-        raise InputError(f"topic {name}: {unknown_topic(partition, error) or error.message}")
-    return dict.fromkeys(found, before)
+        raise InputError(f"partition {partition}: {unknown_topic(partition, error) or error.message}")
+    return found
 
 
 def _show_offsets(settings: Settings, offsets: Mapping[TopicPartition, OffsetAndTimestamp]) -> None:

@@ -1,0 +1,62 @@
+"""A limit to how fast partitions move, in Kafka's settings.
+
+Brokers know the rate, topics know which replicas it is for: those that are there give (`leader.…`), those that come
+take (`follower.…`). All of it is dynamic, and must be taken away when the move is over.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from odradek.client.admin import Outcomes, TopicPartition
+from odradek.client.admin_configs import ConfigChange, ConfigResource, Operation, ResourceType, alter_configs
+from odradek.client.bootstrap import Cluster
+
+_RATES = (
+    "leader.replication.throttled.rate",
+    "follower.replication.throttled.rate",
+)
+_LEADERS = "leader.replication.throttled.replicas"
+_FOLLOWERS = "follower.replication.throttled.replicas"
+
+
+async def set_throttle(
+    cluster: Cluster,
+    current: Mapping[TopicPartition, Sequence[int]],
+    targets: Mapping[TopicPartition, Sequence[int]],
+    bytes_per_second: int,
+) -> Outcomes[ConfigResource, None]:
+    givers: dict[str, list[str]] = {}
+    takers: dict[str, list[str]] = {}
+    brokers: set[int] = set()
+    for partition, replicas in targets.items():
+        had = current[partition]
+        coming = [broker_id for broker_id in replicas if broker_id not in had]
+        givers.setdefault(partition.topic, []).extend(f"{partition.partition}:{each}" for each in had)
+        takers.setdefault(partition.topic, []).extend(f"{partition.partition}:{each}" for each in coming)
+        brokers.update(had, replicas)
+    changes: dict[ConfigResource, list[ConfigChange]] = {
+        _broker(broker_id): [ConfigChange(key, Operation.SET, str(bytes_per_second)) for key in _RATES]
+        for broker_id in sorted(brokers)
+    }
+    for topic in givers:
+        changes[ConfigResource(ResourceType.TOPIC, topic)] = [
+            ConfigChange(_LEADERS, Operation.SET, ",".join(givers[topic])),
+            ConfigChange(_FOLLOWERS, Operation.SET, ",".join(takers[topic])),
+        ]
+    return await alter_configs(cluster, changes)
+
+
+async def clear_throttle(
+    cluster: Cluster, topics: Iterable[str], broker_ids: Iterable[int]
+) -> Outcomes[ConfigResource, None]:
+    changes = {
+        ConfigResource(ResourceType.TOPIC, topic): [
+            ConfigChange(key, Operation.DELETE) for key in (_LEADERS, _FOLLOWERS)
+        ]
+        for topic in topics
+    }
+    changes |= {_broker(broker_id): [ConfigChange(key, Operation.DELETE) for key in _RATES] for broker_id in broker_ids}
+    return await alter_configs(cluster, changes)
+
+
+def _broker(broker_id: int) -> ConfigResource:
+    return ConfigResource(ResourceType.BROKER, str(broker_id))
