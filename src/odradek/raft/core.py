@@ -18,6 +18,7 @@ from odradek.raft.connections import Connections
 from odradek.raft.control_records import leader_change
 from odradek.raft.control_state import ControlState
 from odradek.raft.effects import Effect, LeaderChange, Persist, Reply, Send
+from odradek.raft.follower import Follower
 from odradek.raft.leader import Leader
 from odradek.raft.listener import Listener
 from odradek.raft.log import RaftLog, log_end
@@ -28,6 +29,7 @@ from odradek.raft.responses import build_fetch_response
 from odradek.raft.state import State
 from odradek.raft.transitions import Quorum
 from odradek.raft.values import (
+    NEVER_MS,
     NO_EPOCH,
     RECONFIGURABLE,
     Destination,
@@ -63,6 +65,8 @@ class Core:
         self.parked = ParkedFetches()
         self.listener = Listener(self.emit)
         self.shutdown_deadline_ms: int | None = None
+        #: A leader that is told to stop goes on as one until everything is committed, but no longer than this.
+        self.resign_deadline_ms = NEVER_MS
         #: The epoch that we may write records of. A new leader begins in the step after the one that elected it: its
         #: epoch must be in `quorum-state` before it is in the log.
         self.writable_epoch = NO_EPOCH
@@ -170,6 +174,17 @@ class Core:
         was = self.quorum.state
         self.quorum.to_follower(epoch, leader_id, endpoints, self.now_ms)
         self._leave(was)
+
+    def doubt_leader(self, leader_id: int) -> None:
+        """As a follower. All followers notice at the same moment that a leader is gone, and if all stood at the same
+        moment none would be elected. They take turns instead: the first is the next voter behind the leader, half a
+        grace before the second."""
+        state = self.quorum.state
+        assert isinstance(state, Follower)
+        ids = sorted(self.control.voters.ids)
+        behind = [voter_id for voter_id in ids if voter_id > leader_id] + [each for each in ids if each < leader_id]
+        turn = behind.index(self.local.id) if self.local.id in behind else 0
+        state.doubt_leader(self.now_ms + (turn + 1) * self.config.disconnect_grace_ms // 2)
 
     def become_resigned(self, successors: tuple[ReplicaKey, ...]) -> None:
         was = self.quorum.state

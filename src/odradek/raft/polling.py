@@ -46,7 +46,8 @@ def poll(core: Core) -> int:
 
 def _poll_leader(core: Core, state: Leader) -> int:
     check_quorum_ms = state.check_quorum_deadline_ms
-    if core.shutdown_deadline_ms is not None or state.resign_requested or core.now_ms >= check_quorum_ms:
+    stops = core.shutdown_deadline_ms is not None and _has_passed_on(core, state)
+    if stops or state.resign_requested or core.now_ms >= check_quorum_ms:
         core.become_resigned(state.successors())
         return core.now_ms
     change_ms = membership.expire(core, state)
@@ -57,7 +58,12 @@ def _poll_leader(core: Core, state: Leader) -> int:
         append_ms = state.accumulator.deadline_ms
     begin_ms = begin_epoch.maybe_send(core, state)
     resign_ms = core.now_ms if state.resign_requested else NEVER_MS
-    return min(check_quorum_ms, change_ms, append_ms, begin_ms, resign_ms)
+    return min(check_quorum_ms, change_ms, append_ms, begin_ms, resign_ms, core.resign_deadline_ms)
+
+
+def _has_passed_on(core: Core, state: Leader) -> bool:
+    """Who resigns with records that its successor has not got can neither vote for it nor answer those who wait."""
+    return state.high_watermark == state.accumulator.next_offset or core.now_ms >= core.resign_deadline_ms
 
 
 def _poll_candidate(core: Core, state: Candidate) -> int:

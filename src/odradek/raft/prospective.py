@@ -24,6 +24,7 @@ class Prospective(State):
         leader_endpoints: Endpoints,
         voted_key: ReplicaKey | None,
         high_watermark: int | None,
+        doubts_leader: bool,
     ) -> None:
         super().__init__(
             epoch,
@@ -34,6 +35,8 @@ class Prospective(State):
         )
         self.votes = votes
         self.election_deadline_ms = election_deadline_ms
+        #: Whether the leader of this epoch has resigned or is gone, as far as it knew when it was a follower.
+        self.doubts_leader = doubts_leader
 
     def can_grant_vote(self, candidate: ReplicaKey, *, up_to_date: bool, pre_vote: bool) -> bool:
         return undecided_grants(self, candidate, up_to_date, pre_vote)

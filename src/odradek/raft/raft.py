@@ -187,6 +187,7 @@ class Raft:
     def shutdown(self, timeout_ms: int, now_ms: int) -> None:
         """Stop when somebody else leads, or after `timeout_ms`. The effect `Stopped` is the last."""
         self._core.shutdown_deadline_ms = now_ms + timeout_ms
+        self._core.resign_deadline_ms = now_ms + min(timeout_ms, self._core.config.disconnect_grace_ms)
         self.deadline_ms = now_ms
 
     def upgrade_kraft_version(self, epoch: int, version: int, *, validate_only: bool = False) -> bool:
@@ -280,16 +281,7 @@ class Raft:
         elif asked is ApiVersionsRequest:
             membership.failed_api_versions(core, node_id)
         elif event.refused and isinstance(state, Follower) and state.leader_id == node_id and not state.doubts_leader:
-            state.doubt_leader(core.now_ms + self._doubt_after_ms(node_id))
-
-    def _doubt_after_ms(self, leader_id: int) -> int:
-        """Every follower notices at the same moment, and if all stood at the same moment none would be elected. They
-        take turns instead: the first is the next voter behind the leader, half a grace before the second."""
-        core = self._core
-        ids = sorted(core.control.voters.ids)
-        behind = [voter_id for voter_id in ids if voter_id > leader_id] + [each for each in ids if each < leader_id]
-        turn = behind.index(core.local.id) if core.local.id in behind else 0
-        return (turn + 1) * core.config.disconnect_grace_ms // 2
+            core.doubt_leader(node_id)
 
     def _poll(self) -> None:
         core, now_ms = self._core, self._core.now_ms

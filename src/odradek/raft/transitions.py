@@ -289,6 +289,7 @@ class Quorum:
             leader_endpoints=state.leader_endpoints,
             voted_key=voted_key,
             high_watermark=state.high_watermark,
+            doubts_leader=isinstance(state, Follower) and state.doubts_leader,
         )
 
     def _follower(

@@ -34,8 +34,6 @@ def leader_only_error(core: Core, epoch: int) -> ErrorCode | None:
         return ErrorCode.UNKNOWN_LEADER_EPOCH
     if not isinstance(core.quorum.state, Leader):
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if core.shutdown_deadline_ms is not None:
-        return ErrorCode.BROKER_NOT_AVAILABLE
     return None
 
 

@@ -100,9 +100,12 @@ def handle_failure(core: Core, error: ErrorCode) -> bool:
 
 
 def lose_pre_vote(core: Core, state: Prospective) -> None:
-    """Back to the leader of this epoch, if there is one that can be reached."""
+    """Back to the leader of this epoch, if there is one that can be reached. One that has resigned or is gone does not
+    come back in it: whoever refused may not have heard of it yet, and is asked again soon."""
     if state.leader_id is not None and state.leader_endpoints:
         core.become_follower(state.epoch, state.leader_id, state.leader_endpoints)
+        if state.doubts_leader:
+            core.doubt_leader(state.leader_id)
     else:
         core.become_unattached(state.epoch, state.leader_id)
 

@@ -21,7 +21,7 @@ from odradek.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpoc
 from odradek.protocol.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.vote_request import VoteRequest
-from odradek.raft.effects import Flush, LeaderChange, Persist, Reply, Send, Stopped
+from odradek.raft.effects import Commit, Flush, LeaderChange, Persist, Reply, Send, Stopped
 from odradek.raft.end_epoch import successor_backoff_ms
 from odradek.raft.quorum_store import ElectionState
 from odradek.raft.transitions import MOVES
@@ -273,10 +273,38 @@ def test_shutting_down_a_leader_waits_for_a_successor() -> None:
     bench = Bench()
     bench.become_leader()
     bench.raft.shutdown(5_000, bench.now_ms)
-    bench.step()
+    bench.after(bench.config.disconnect_grace_ms)
     assert bench.state == "Resigned" and not bench.raft.is_stopped
     bench.ask(begin_epoch(2, 2))
     assert bench.raft.is_stopped and bench.find(Stopped) == [Stopped(True)]
+
+
+def test_a_leader_that_stops_passes_on_what_it_has_first() -> None:
+    """With more in its log than the others it could not vote for its successor."""
+    bench = Bench()
+    bench.become_leader()
+    bench.ask(fetch(2, 1, OffsetAndEpoch(1, 1)))
+    last_offset = bench.raft.append(1, [b"one"], bench.now_ms)
+    bench.raft.shutdown(5_000, bench.now_ms)
+    bench.step()
+    assert bench.state == "Leader"
+    bench.ask(fetch(2, 1, OffsetAndEpoch(1, last_offset + 1)))
+    assert bench.state == "Resigned"
+    assert bench.find(Commit)[-1].batches[-1].values == (b"one",)
+
+
+def test_one_who_lost_a_pre_vote_asks_again_soon_if_the_leader_has_resigned() -> None:
+    """A voter that had not heard of it refused; the next time it has."""
+    bench = Bench(local_id=3)
+    bench.answer(bench.become_follower(2, 5), fetched(2, 5))
+    bench.ask(end_epoch(2, 5, (3, 1)))
+    assert bench.state == "Prospective"
+    for send in bench.sends(VoteRequest):
+        bench.answer(send, granted(5, vote_granted=False, leader_id=2))
+    assert bench.state == "Follower"
+    assert partition_of(bench.ask(vote(1, 5, voter_id=3, pre_vote=True))).vote_granted
+    bench.after(bench.config.disconnect_grace_ms // 2)
+    assert bench.state == "Prospective"
 
 
 def test_shutting_down_ends_in_any_case() -> None:
