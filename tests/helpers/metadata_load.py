@@ -8,6 +8,7 @@ that the first one had worked, and controllers say it only when that is durable.
 """
 
 import asyncio
+import math
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -198,16 +199,11 @@ class MetadataLoad:
             self._progress.clear()
             await self._or_failure(self._progress.wait())
 
-    def longest_gap_ms(self) -> int:
+    def longest_gap_ms(self, since_s: float = 0.0, until_s: float = math.inf) -> int:
+        """Between two acknowledgements, of which the later one came between these moments of the loop's clock."""
         times_s = [change.at_s for change in self.acknowledged]
-        gaps_s = [after - before for before, after in pairwise(times_s)]
+        gaps_s = [after - before for before, after in pairwise(times_s) if since_s < after <= until_s]
         return round(max(gaps_s, default=0.0) * 1000)
-
-    def gap_ms_around(self, at_s: float) -> int:
-        """Between the last acknowledgement before this moment of the loop's clock and the first after it."""
-        before = max((change.at_s for change in self.acknowledged if change.at_s <= at_s), default=at_s)
-        after = min(change.at_s for change in self.acknowledged if change.at_s > at_s)
-        return round((after - before) * 1000)
 
     async def _or_failure(self, awaited: Awaitable[Any]) -> None:
         """Waits, but not longer than all tasks are well."""

@@ -249,14 +249,14 @@ class Cluster:
         for node in self.nodes.values():
             node.check_alive()
 
-    def format(self, *node_ids: int) -> None:
-        """Each by the tools of its own kind, all at once."""
+    def format(self, *node_ids: int, joins: bool = False) -> None:
+        """Each by the tools of its own kind, all at once. With `joins` it is none of the first voters, or no more."""
         for node_id in node_ids:
             node = self.nodes[node_id]
             node.directory.mkdir(parents=True, exist_ok=True)
             lines = self._properties(node)
             node.properties.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
-        commands = [self._format_command(self.nodes[node_id]) for node_id in node_ids]
+        commands = [self._format_command(self.nodes[node_id], joins=joins) for node_id in node_ids]
         formatting = [
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             for command in commands
@@ -265,17 +265,17 @@ class Cluster:
         failed = [output for process, output in zip(formatting, said, strict=True) if process.returncode != 0]
         assert not failed, f"{len(failed)} nodes could not be formatted:\n{''.join(failed)}"
 
-    def _format_command(self, node: Node) -> list[str]:
+    def _format_command(self, node: Node, *, joins: bool) -> list[str]:
         options = ["format", "-t", self.cluster_id, "-c", str(node.properties), *self._format_options]
         if self.dynamic and node.spec.is_controller:
-            options += self._voter_options(node)
+            options += self._voter_options(joins=joins or not node.spec.is_first_voter)
         if node.spec.kind is Kind.ODRADEK:
             return [*ODRADEK, "storage", *options]
         command: list[str] = peers.java_command("kafka.tools.StorageTool", options)
         return command
 
-    def _voter_options(self, node: Node) -> list[str]:
-        if not node.spec.is_first_voter:
+    def _voter_options(self, *, joins: bool) -> list[str]:
+        if joins:
             return ["--no-initial-controllers"]
         voters = [
             f"{each.id}@{each.controller_address}:{uuid_to_text(each.directory_id)}"

@@ -9,14 +9,14 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from helpers.nodes import HOST, Cluster, Node
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.protocol.message import Message
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
-from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse
+from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse, ReplicaState
 
 #: A JVM starts in 3 s and an election takes 2; a machine that is busy gets many times that.
 WAIT_TIMEOUT_S = 90
@@ -30,22 +30,31 @@ CHANNEL_CONFIG = ChannelConfig(client_id="test", reconnect_backoff_ms=20, reconn
 T = TypeVar("T")
 
 
+class Replica(NamedTuple):
+    """-1 while the leader does not know it."""
+
+    end_offset: int
+    #: When it last asked the leader for more, of the wall clock.
+    fetched_at_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class QuorumView:
+    """By node id. One that lost its disk may be there twice: as the voter it was, and as the observer it has become."""
+
     leader_id: int
     leader_epoch: int
     high_watermark: int
-    #: Log end offset by node, -1 while the leader does not know it.
-    voters: Mapping[int, int]
-    observers: Mapping[int, int]
-    #: When each last asked the leader for more, of the wall clock; -1 while it has not.
-    fetched_at_ms: Mapping[int, int]
+    voters: Mapping[int, Replica]
+    observers: Mapping[int, Replica]
 
     def has(self, node_id: int, offset: int, since_ms: int) -> bool:
         """Whether the node has said since then that it has everything up to the offset. What it said before does not
         count: it may have been killed in between."""
-        end = {**self.voters, **self.observers}.get(node_id, -1)
-        return end >= offset and (node_id == self.leader_id or self.fetched_at_ms.get(node_id, -1) > since_ms)
+        if node_id == self.leader_id:
+            return self.high_watermark >= offset
+        found = [group[node_id] for group in (self.voters, self.observers) if node_id in group]
+        return any(replica.end_offset >= offset and replica.fetched_at_ms > since_ms for replica in found)
 
 
 class Quorum:
@@ -129,7 +138,10 @@ def _read(answer: DescribeQuorumResponse | None) -> QuorumView | None:
         partition.leader_id,
         partition.leader_epoch,
         partition.high_watermark,
-        {voter.replica_id: voter.log_end_offset for voter in partition.current_voters},
-        {observer.replica_id: observer.log_end_offset for observer in partition.observers},
-        {each.replica_id: each.last_fetch_timestamp for each in (*partition.current_voters, *partition.observers)},
+        {voter.replica_id: _replica(voter) for voter in partition.current_voters},
+        {observer.replica_id: _replica(observer) for observer in partition.observers},
     )
+
+
+def _replica(state: ReplicaState) -> Replica:
+    return Replica(state.log_end_offset, state.last_fetch_timestamp)

@@ -183,11 +183,6 @@ def test_tools_through_a_broker(kind: Kind, tmp_path: Path) -> None:
             await broker_is_up(cluster, quorum)
             at = ["--bootstrap-server", cluster[BROKER_ID].broker_address]
             await use_topics(at)
-            status, features = await asyncio.gather(
-                tool(QUORUM, *at, "describe", "--status"), tool(FEATURES, *at, "describe")
-            )
-            assert json.loads(status_of(status)["CurrentObservers"])[0]["id"] == BROKER_ID
-            assert features_of(features)["metadata.version"] == "4.3-IV0"
 
     nodes = [*controllers(1), NodeSpec(BROKER_ID, kind, roles="broker")]
     with Cluster(tmp_path, nodes) as cluster:
@@ -206,17 +201,23 @@ async def broker_is_up(cluster: Cluster, quorum: Quorum) -> None:
 
 async def use_topics(at: list[str]) -> None:
     await tool(TOPICS, *at, "--create", "--topic", "tools", "--partitions", "2", "--config", "retention.ms=1000")
-    await tool(TOPICS, *at, "--alter", "--topic", "tools", "--partitions", "3")
     configs = ["--entity-type", "topics", "--entity-name", "tools"]
-    await tool(CONFIGS, *at, *configs, "--alter", "--add-config", "retention.ms=2000")
-    described, configured, refused = await asyncio.gather(
+    await asyncio.gather(
+        tool(TOPICS, *at, "--alter", "--topic", "tools", "--partitions", "3"),
+        tool(CONFIGS, *at, *configs, "--alter", "--add-config", "retention.ms=2000"),
+    )
+    described, configured, refused, status, features = await asyncio.gather(
         tool(TOPICS, *at, "--describe", "--topic", "tools"),
         tool(CONFIGS, *at, *configs, "--describe"),
         tool(TOPICS, *at, "--create", "--topic", "tools", fails=True),
+        tool(QUORUM, *at, "describe", "--status"),
+        tool(FEATURES, *at, "describe"),
     )
     assert re.search(r"Topic: tools\s+TopicId: \S{22}\s+PartitionCount: 3\s+ReplicationFactor: 1", described)
     assert re.search(rf"Partition: 2\s+Leader: {BROKER_ID}\s+Replicas: {BROKER_ID}\s+Isr: {BROKER_ID}", described)
     assert "retention.ms=2000" in configured
     assert "Topic 'tools' already exists." in refused
+    assert json.loads(status_of(status)["CurrentObservers"])[0]["id"] == BROKER_ID
+    assert features_of(features)["metadata.version"] == "4.3-IV0"
     await tool(TOPICS, *at, "--delete", "--topic", "tools")
     assert "tools" not in (await tool(TOPICS, *at, "--list")).split()
