@@ -15,6 +15,7 @@ from odradek.protocol.messages.kraft_version_record import KRaftVersionRecord
 from odradek.protocol.messages.voters_record import VotersRecord
 from odradek.raft.control_records import ControlRecord, read_control_records
 from odradek.raft.log import RaftLog
+from odradek.raft.snapshots import snapshot_batches
 from odradek.raft.voters import VoterSet
 from odradek.records.batch import read_batches
 
@@ -126,8 +127,7 @@ class ControlState:
         self._kraft_versions.clear()
         self._next_offset = 0
         if snapshot_id is not None:
-            size_bytes = self._log.snapshot_size_bytes(snapshot_id) or 0
-            for batch in read_batches(self._log.read_snapshot(snapshot_id, 0, size_bytes)):
+            for batch in snapshot_batches(self._log, snapshot_id):
                 if batch.is_control:
                     for record in read_control_records(batch):
                         self._replay(record._replace(offset=snapshot_id.offset - 1))

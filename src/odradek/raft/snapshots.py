@@ -7,18 +7,21 @@ the voters that held there. Offsets inside begin at 0 and mean nothing. The file
 
 from collections.abc import Iterator, Sequence
 
+from odradek.common.failures import Fault, check
 from odradek.protocol.message import Message
 from odradek.protocol.messages.kraft_version_record import KRaftVersionRecord
 from odradek.protocol.messages.snapshot_footer_record import SnapshotFooterRecord
 from odradek.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
 from odradek.raft.accumulator import Accumulator, PendingBatch
 from odradek.raft.config import MAX_BATCH_BYTES
+from odradek.raft.control_records import read_control_records
 from odradek.raft.effects import CommittedBatch
 from odradek.raft.listener import committed_batch
 from odradek.raft.log import RaftLog, RawSnapshot
 from odradek.raft.values import NEVER_MS, RECONFIGURABLE, OffsetAndEpoch
 from odradek.raft.voters import VoterSet
-from odradek.records.batch import read_batches
+from odradek.records.batch import Batch, read_batches
+from odradek.records.errors import CorruptRecord, InvalidRecord
 
 SUFFIX = ".checkpoint"
 PARTIAL_SUFFIX = ".checkpoint.part"
@@ -92,7 +95,25 @@ class SnapshotWriter:
 
 
 def read_snapshot(log: RaftLog, snapshot_id: OffsetAndEpoch) -> Iterator[CommittedBatch]:
-    """Its batches in turn, control batches among them; CorruptRecord where one is damaged."""
-    size_bytes = log.snapshot_size_bytes(snapshot_id) or 0
-    for batch in read_batches(log.read_snapshot(snapshot_id, 0, size_bytes)):
-        yield committed_batch(batch)
+    """Its batches in turn, control batches among them. Raises Fault where it is damaged."""
+    return map(committed_batch, snapshot_batches(log, snapshot_id))
+
+
+def snapshot_batches(log: RaftLog, snapshot_id: OffsetAndEpoch) -> Iterator[Batch]:
+    """From the header to the footer. It was whole when it got its name: if it is not, its rest is nowhere, and a
+    replica that went on without it would have another state than the others. Raises Fault."""
+    size_bytes, end, last = log.snapshot_size_bytes(snapshot_id) or 0, 0, None
+    try:
+        for last in read_batches(log.read_snapshot(snapshot_id, 0, size_bytes)):
+            last.check()
+            check(end > 0 or _is(last, SnapshotHeaderRecord), f"the snapshot at {snapshot_id} has no header")
+            end += last.size_bytes
+            yield last
+    except (CorruptRecord, InvalidRecord) as error:
+        raise Fault(f"the snapshot at {snapshot_id} is damaged: {error}") from error
+    is_whole = end == size_bytes and last is not None and _is(last, SnapshotFooterRecord)
+    check(is_whole, f"the snapshot at {snapshot_id} is cut off after {end} of {size_bytes} bytes")
+
+
+def _is(batch: Batch, kind: type[Message]) -> bool:
+    return batch.is_control and any(isinstance(record.message, kind) for record in read_control_records(batch))

@@ -1,6 +1,7 @@
 """The metadata log: beside the simulator's own through any history, and single behaviours."""
 
 from collections.abc import Callable, Iterable
+from itertools import accumulate
 from random import Random
 
 import pytest
@@ -13,8 +14,9 @@ from helpers.raft import WALL_MS, data_batch, leader_change_batch
 from helpers.raft_logs import DIRECTORY, TwinRaftLog, content, freeze, new_disk, open_log
 from odradek.common.failures import Fault
 from odradek.log.checkpoints import write_partition_metadata
-from odradek.raft.snapshots import read_snapshot
+from odradek.raft.snapshots import read_snapshot, snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
+from odradek.records.batch import read_batches
 from odradek.records.errors import CorruptRecord, InvalidRecord
 from odradek.server.raft_log import MetadataLogConfig
 from odradek.server.settings import Given, Settings
@@ -179,6 +181,34 @@ def test_a_snapshot_is_there_when_it_is_frozen_and_thrown_away_before() -> None:
     size = log.snapshot_size_bytes(snapshot_id)
     assert size is not None and len(log.read_snapshot(snapshot_id, 10, 20)) == 20
     assert open_log(disk.crash("none")).snapshot_size_bytes(snapshot_id) == size
+
+
+def test_a_snapshot_that_is_damaged_or_cut_off_is_never_read() -> None:
+    """Wherever it is cut, at the end of a batch as well, and whichever byte has changed."""
+    disk = new_disk()
+    log = open_log(disk)
+    log.append_as_follower(data_batch(0, 1), 1)
+    snapshot_id = OffsetAndEpoch(1, 1)
+    freeze(log, snapshot_id)
+    path = f"{DIRECTORY}/{snapshot_file_name(snapshot_id)}"
+    whole = disk.read_file(path)
+    starts = accumulate((batch.size_bytes for batch in read_batches(whole)), initial=0)
+    # Base offset and epoch are outside of the CRC, and mean nothing in a snapshot.
+    harmless = {start + at for start in starts for at in (*range(8), *range(12, 16))}
+    for position in range(len(whole)):
+        changed = bytearray(whole)
+        changed[position] ^= 0x10
+        for damaged in (whole[:position], changed):
+            file = disk.open(path)
+            file.truncate(0)
+            file.append(bytes(damaged))
+            file.close()
+            try:
+                batches = list(read_snapshot(open_log(disk), snapshot_id))
+            except Fault:
+                continue
+            assert [batch.values for batch in batches if batch.values] == [(b"state",)], position
+            assert damaged is changed and position in harmless
 
 
 @pytest.mark.parametrize(
