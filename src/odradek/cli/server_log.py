@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import time
 
 _FORMAT = "%(asctime)s.%(msecs)03d node {node} %(levelname)-8s %(short)s: %(message)s"
 _TIME = "%Y-%m-%d %H:%M:%S"
@@ -13,9 +14,11 @@ class _Formatter(logging.Formatter):
         return super().format(record)
 
 
-def log_to_stderr(node_id: int, *, verbose: bool) -> None:
+def log_to_stderr(node_id: int, *, verbose: bool, utc: bool = False) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Formatter(_FORMAT.format(node=node_id), _TIME))
+    formatter = _Formatter(_FORMAT.format(node=node_id), _TIME)
+    formatter.converter = time.gmtime if utc else time.localtime
+    handler.setFormatter(formatter)
     logger = logging.getLogger("odradek")
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG if verbose else logging.INFO)

@@ -94,6 +94,7 @@ class Node:
         try:
             refuse_unserved(config)
             self.dirs = take_dirs(self.files, config)
+            self._started.callback(logger.info, "stopped")
             self._started.callback(self.dirs.release)
             logger.info("node %d of cluster %s starts as %s", config.node_id, self.dirs.cluster_id, _roles(config))
             await self._start_quorum()
@@ -111,6 +112,7 @@ class Node:
             raise self.fault
 
     def request_stop(self) -> None:
+        logger.info("told to stop")
         self._ended.set()
 
     def expect_no_successor(self) -> None:
@@ -121,7 +123,6 @@ class Node:
 
     async def stop(self) -> None:
         await self._started.aclose()
-        logger.info("stopped")
 
     # The quorum, and the controller
 

@@ -29,8 +29,8 @@ def take_dirs(files: FileSystem, config: ServerConfig) -> NodeDirs:
     """Raises InputError saying what is wrong with them, all of it."""
     info = read_storage(files, config)
     if info.problems:
-        advice = f"odradek storage format -c {config.settings.path} makes directories ready."
-        raise InputError("\n".join([*info.problems, advice]))
+        advice = [f"odradek storage format -c {config.settings.path} makes directories ready."]
+        raise InputError("\n".join([*info.problems, *(advice if info.unformatted else ())]))
     metas = {one.path: one.meta for one in info.directories if one.meta is not None}
     cluster_id = next(meta.cluster_id for meta in metas.values() if meta.cluster_id is not None)
     directory_ids = {path: meta.directory_id for path, meta in metas.items() if meta.directory_id is not None}

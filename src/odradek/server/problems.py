@@ -12,15 +12,12 @@ class Problems:
 
     def error(self, where: str, what: str, right: str = "") -> None:
         """`where`: file, line and key. `right`: what would be, on a line of its own."""
-        self.errors.append(_lines(where, what, right))
+        self.errors.append(f"{where}: {what}" + (f"\n  {right}" if right else ""))
 
     def warning(self, where: str, what: str, right: str = "") -> None:
-        self.warnings.append(_lines(where, what, right))
+        """A warning is one line."""
+        self.warnings.append(f"{where}: {what} {right}".rstrip())
 
     def raise_if_any(self) -> None:
         if self.errors:
             raise InputError("\n".join(self.errors))
-
-
-def _lines(where: str, what: str, right: str) -> str:
-    return f"{where}: {what}" + (f"\n  {right}" if right else "")

@@ -24,12 +24,19 @@ class DirectoryInfo:
 class StorageInfo:
     directories: Sequence[DirectoryInfo]
     problems: Sequence[str]
+    #: Paths that formatting would make ready.
+    unformatted: Sequence[str]
 
 
 def read_storage(files: FileSystem, config: ServerConfig) -> StorageInfo:
     directories: list[DirectoryInfo] = []
     problems: list[str] = []
+    unformatted: list[str] = []
     for path in config.all_dirs:
+        if not files.exists(path):
+            unformatted.append(path)
+            problems.append(f"{path} does not exist.")
+            continue
         try:
             info = _read_directory(files, path)
         except InputError as error:
@@ -37,14 +44,13 @@ def read_storage(files: FileSystem, config: ServerConfig) -> StorageInfo:
             continue
         directories.append(info)
         if info.meta is None:
+            unformatted.append(path)
             problems.append(f"{path} is not formatted.")
     problems += _disagreements(config, [info for info in directories if info.meta is not None])
-    return StorageInfo(directories, problems)
+    return StorageInfo(directories, problems, unformatted)
 
 
 def _read_directory(files: FileSystem, path: str) -> DirectoryInfo:
-    if not files.exists(path):
-        raise InputError(f"{path} does not exist.")
     if not files.is_dir(path):
         raise InputError(f"{path} is not a directory.")
     meta = read_meta_properties(files, path)
