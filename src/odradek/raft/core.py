@@ -65,6 +65,8 @@ class Core:
         self.parked = ParkedFetches()
         self.listener = Listener(self.emit)
         self.shutdown_deadline_ms: int | None = None
+        #: Nodes whose process is not there, by what became of the last request to each.
+        self.gone: dict[int, None] = {}
         #: A leader that is told to stop goes on as one until everything is committed, but no longer than this.
         self.resign_deadline_ms = NEVER_MS
         #: The epoch that we may write records of. A new leader begins in the step after the one that elected it: its
@@ -176,15 +178,10 @@ class Core:
         self._leave(was)
 
     def doubt_leader(self, leader_id: int) -> None:
-        """As a follower. All followers notice at the same moment that a leader is gone, and if all stood at the same
-        moment none would be elected. They take turns instead: the first is the next voter behind the leader, half a
-        grace before the second."""
+        """As a follower whose leader is gone: stand soon, but give the others the time to notice it too."""
         state = self.quorum.state
         assert isinstance(state, Follower)
-        ids = sorted(self.control.voters.ids)
-        behind = [voter_id for voter_id in ids if voter_id > leader_id] + [each for each in ids if each < leader_id]
-        turn = behind.index(self.local.id) if self.local.id in behind else 0
-        state.doubt_leader(self.now_ms + (turn + 1) * self.config.disconnect_grace_ms // 2)
+        state.doubt_leader(self.now_ms + self.config.disconnect_grace_ms // 2 + self.quorum.turn_ms(leader_id))
 
     def become_resigned(self, successors: tuple[ReplicaKey, ...]) -> None:
         was = self.quorum.state

@@ -244,6 +244,7 @@ class Raft:
         node_id = connections.expected_from(correlation_id)
         if node_id is None:
             return
+        self._core.gone.pop(node_id, None)
         if self._is_good(node_id, message):
             connections.succeeded(correlation_id)
         else:
@@ -275,6 +276,8 @@ class Raft:
         if node_id is None:
             return
         connections.failed(event.correlation_id, core.now_ms)
+        if event.refused:
+            core.gone[node_id] = None
         state = core.quorum.state
         if asked is VoteRequest:
             vote.handle_failure(core, event.error)
@@ -316,8 +319,15 @@ class Raft:
         quorum, leader_id = core.quorum, core.quorum.state.leader_id
         others_lead = leader_id is not None and leader_id != core.local.id
         handed_over = not quorum.is_voter or quorum.is_only_voter or others_lead
-        if handed_over or core.now_ms >= deadline_ms:
+        if handed_over or core.now_ms >= deadline_ms or self._nobody_can_succeed():
             self.is_stopped = True
             self.deadline_ms = NEVER_MS
             core.emit(Stopped(handed_over))
         return self.is_stopped
+
+    def _nobody_can_succeed(self) -> bool:
+        """So many of the other voters are gone that they cannot elect one of themselves: it is no use to wait."""
+        core = self._core
+        others = [voter_id for voter_id in core.control.voters.ids if voter_id != core.local.id]
+        alive = [voter_id for voter_id in others if voter_id not in core.gone]
+        return len(alive) <= len(core.control.voters) // 2

@@ -23,6 +23,7 @@ from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.raft.effects import Commit, Flush, LeaderChange, Persist, Reply, Send, Stopped
 from odradek.raft.end_epoch import successor_backoff_ms
+from odradek.raft.events import RequestFailed
 from odradek.raft.quorum_store import ElectionState
 from odradek.raft.transitions import MOVES
 from odradek.raft.values import LeaderAndEpoch, OffsetAndEpoch, ReplicaKey
@@ -130,7 +131,7 @@ def test_a_leader_that_is_gone_is_doubted_soon() -> None:
     assert bench.now_ms - began_ms < bench.config.fetch_timeout_ms // 2
 
 
-@pytest.mark.parametrize(("local_id", "turn"), [(3, 1), (1, 2)])
+@pytest.mark.parametrize(("local_id", "turn"), [(1, 1), (3, 2)])
 def test_those_who_lost_their_leader_stand_one_after_the_other(local_id: int, turn: int) -> None:
     """Both find out at the same moment; had both stood then, neither would have had a majority."""
     bench = Bench(local_id=local_id)
@@ -138,6 +139,18 @@ def test_those_who_lost_their_leader_stand_one_after_the_other(local_id: int, tu
     (send,) = bench.sends(FetchRequest)
     bench.fail(send, refused=True)
     bench.after(turn * bench.config.disconnect_grace_ms // 2 - 1)
+    assert bench.state == "Follower"
+    bench.after(1)
+    assert bench.state == "Prospective"
+
+
+@pytest.mark.parametrize(("local_id", "turn"), [(1, 0), (3, 1)])
+def test_those_who_hear_nothing_stand_one_after_the_other(local_id: int, turn: int) -> None:
+    bench = Bench(local_id=local_id)
+    bench.answer(bench.become_follower(2, 5), fetched(2, 5))
+    (send,) = bench.sends(FetchRequest)
+    bench.fail(send)
+    bench.after(bench.config.fetch_timeout_ms + turn * bench.config.disconnect_grace_ms // 2 - 1)
     assert bench.state == "Follower"
     bench.after(1)
     assert bench.state == "Prospective"
@@ -303,8 +316,19 @@ def test_one_who_lost_a_pre_vote_asks_again_soon_if_the_leader_has_resigned() ->
         bench.answer(send, granted(5, vote_granted=False, leader_id=2))
     assert bench.state == "Follower"
     assert partition_of(bench.ask(vote(1, 5, voter_id=3, pre_vote=True))).vote_granted
-    bench.after(bench.config.disconnect_grace_ms // 2)
+    bench.after(bench.config.disconnect_grace_ms)
     assert bench.state == "Prospective"
+
+
+def test_shutting_down_does_not_wait_for_voters_that_are_gone() -> None:
+    bench = Bench()
+    bench.become_leader()
+    bench.raft.shutdown(5_000, bench.now_ms)
+    bench.after(bench.config.disconnect_grace_ms)
+    asked = bench.sends(EndQuorumEpochRequest)
+    assert [send.destination.id for send in asked] == [2, 3]
+    bench.step(RequestFailed(asked[0].correlation_id, refused=True))
+    assert bench.raft.is_stopped and bench.find(Stopped) == [Stopped(False)]
 
 
 def test_shutting_down_ends_in_any_case() -> None:
