@@ -4,7 +4,7 @@ Made from registrations by `update`; never read from the log. Kept in dictionari
 order in which partitions are visited decides the order of records.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
 from odradek.metadata.partition_registration import PartitionRegistration
@@ -16,6 +16,8 @@ class TopicIdPartition(NamedTuple):
 
 
 Members = dict[TopicIdPartition, None]
+
+Owner = TypeVar("Owner")
 
 
 class PartitionIndex:
@@ -34,6 +36,9 @@ class PartitionIndex:
         """`before` None for a new partition, `after` None for one that is gone."""
         if before is None and after is not None and not (after.elr or after.is_reassigning):
             self._add(key, after)
+            return
+        if after is None and before is not None and not before.elr:
+            self._remove(key, before)
             return
         none: tuple[int, ...] = ()
         _move(self._in_isr, key, before.isr if before else none, after.isr if after else none)
@@ -56,6 +61,17 @@ class PartitionIndex:
             self._leaderless[key] = None
         if partition.leader != partition.preferred_replica:
             self._imbalanced[key] = None
+
+    def _remove(self, key: TopicIdPartition, partition: PartitionRegistration) -> None:
+        for broker_id in partition.isr:
+            _take(self._in_isr, broker_id, key)
+        _take(self._led_by, partition.leader, key)
+        for directory in partition.directories:
+            if directory not in _NOWHERE:
+                _take(self._in_directory, directory, key)
+        self._leaderless.pop(key, None)
+        self._imbalanced.pop(key, None)
+        self._reassigning.pop(key, None)
 
     def with_broker_in_isr(self, broker_id: int) -> list[TopicIdPartition]:
         return list(self._in_isr.get(broker_id, ()))
@@ -111,13 +127,19 @@ def _move(
     table: dict[int | bytes, Members] = index  # type: ignore[assignment]
     for owner in before:
         if owner not in after:
-            members = table[owner]
-            members.pop(key, None)
-            if not members:
-                del table[owner]
+            _take(table, owner, key)
     for owner in after:
         if owner not in before:
             table.setdefault(owner, {})[key] = None
+
+
+def _take(table: dict[Owner, Members], owner: Owner, key: TopicIdPartition) -> None:
+    """An owner of nothing is forgotten."""
+    members = table.get(owner)
+    if members is not None:
+        members.pop(key, None)
+        if not members:
+            del table[owner]
 
 
 def _mark(members: Members, key: TopicIdPartition, holds: bool) -> None:
