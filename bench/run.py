@@ -22,7 +22,7 @@ OUT = HERE / "out" / "latest.json"
 DOCUMENT = HERE.parent / "docs" / "benchmarks.md"
 
 #: In the order of the table.
-SUITES = ("codec", "batches", "log_ops", "cleaning", "network")
+SUITES = ("codec", "batches", "log_ops", "cleaning", "network", "controllers")
 
 _START, _END = "<!-- bench:start -->", "<!-- bench:end -->"
 _FLOOR_HEADERS = ("operation", "median", "floor", "ratio", "note")
@@ -61,8 +61,12 @@ def cells(row: Row) -> tuple[str, str, str, str, str]:
 def _peer_cells(row: Row) -> tuple[str, str, str, str, str]:
     ours, peer, unit = row["ours"], row["peer"], row["unit"]
     above, below = (ours, peer) if row["is_rate"] else (peer, ours)
-    ratio = f"{above / below:.2f}" if below else "-"
-    return row["operation"], f"{ours:,.4g} {unit}", f"{peer:,.4g} {unit}", ratio, row.get("note", "")
+    verdict = f"{above / below:.2f} {'ahead' if above >= below else 'behind'}" if below else "-"
+    return row["operation"], f"{_number(ours)} {unit}", f"{_number(peer)} {unit}", verdict, row.get("note", "")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:.3g}"
 
 
 def tables(rows: Sequence[Row]) -> list[list[Sequence[str]]]:
