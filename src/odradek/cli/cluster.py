@@ -25,6 +25,7 @@ from odradek.client.admin_cluster import (
     unregister_broker,
 )
 from odradek.client.bootstrap import Cluster
+from odradek.metadata.metadata_version import FEATURE_NAME, MetadataVersion
 
 
 @click.group()
@@ -76,8 +77,18 @@ def features_command(settings: Settings) -> None:
         ]
         print_json({"epoch": found.epoch, "features": features})
         return
-    rows = [(each.name, each.finalized, each.supported_min, each.supported_max) for each in found.features]
+    rows = [
+        (each.name, *(_level(each.name, level) for level in (each.finalized, each.supported_min, each.supported_max)))
+        for each in found.features
+    ]
     print_table(("feature", "level", "from", "to"), rows)
+
+
+def _level(feature: str, level: int) -> str:
+    """Of the metadata's version the name, as Kafka's tool shows it; a newer one than we know is a number."""
+    if feature == FEATURE_NAME and level in set(MetadataVersion):
+        return MetadataVersion(level).version
+    return str(level)
 
 
 @cluster.command("log-dirs")
