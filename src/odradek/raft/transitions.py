@@ -85,6 +85,14 @@ class Quorum:
     def epoch(self) -> int:
         return self.state.epoch
 
+    def turn_ms(self, leader_id: int) -> int:
+        """Followers lose their leader at the same moment, and if all stood at the same moment none would be elected.
+        They take turns instead, half a grace apart, in the order of their ids, down from the leader's."""
+        ids = sorted(self.control.voters.ids, reverse=True)
+        order = [voter_id for voter_id in ids if voter_id < leader_id] + [each for each in ids if each > leader_id]
+        turn = order.index(self.local.id) if self.local.id in order else 0
+        return turn * self.config.disconnect_grace_ms // 2
+
     @property
     def is_voter(self) -> bool:
         key = self.local.key
@@ -307,7 +315,7 @@ class Quorum:
             leader_endpoints=endpoints,
             voted_key=voted_key,
             high_watermark=high_watermark,
-            fetch_timeout_ms=self.config.fetch_timeout_ms,
+            fetch_timeout_ms=self.config.fetch_timeout_ms + self.turn_ms(leader_id),
             now_ms=now_ms,
         )
 
