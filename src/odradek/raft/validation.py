@@ -49,6 +49,11 @@ def is_meant_for_us(core: Core, voter_id: int, directory_id: bytes) -> bool:
 def maybe_transition(core: Core, leader_id: int | None, epoch: int, endpoints: Endpoints) -> None:
     """Somebody says that `leader_id` leads `epoch`: follow if that is news."""
     state = core.quorum.state
+    if leader_id == core.local.id and epoch > state.epoch:
+        # We do not forget what we lead: either our disk is new, and what led is gone with the old one, which the others
+        # will notice; or another process has our id.
+        check(core.log.end_offset == 0, f"{state} hears that {leader_id} leads epoch {epoch}: another node has our id")
+        return
     check(
         _is_consistent(core, leader_id, epoch),
         f"{state} hears of leader {leader_id} in epoch {epoch}: one epoch cannot have two leaders",

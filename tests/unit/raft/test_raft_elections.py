@@ -420,3 +420,16 @@ def test_whoever_comes_with_our_own_id_is_refused() -> None:
         answer = bench.ask(request)
         assert answer.topics[0].partitions[0].error_code == ErrorCode.INVALID_REQUEST
     assert bench.state == "Unattached" and bench.epoch == 0
+
+
+def test_a_replica_with_a_new_disk_waits_until_another_leads_than_itself() -> None:
+    bench = Bench()
+    (send,) = bench.step() and bench.sends(FetchRequest)
+    bench.answer(send, fetched(1, 4, error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    assert (bench.state, bench.epoch) == ("Unattached", 0)
+    bench.ask(begin_epoch(2, 5))
+    assert (bench.state, bench.epoch) == ("Follower", 5)
+    bench = Bench(log=log_of(1, 1))
+    (send,) = bench.step() and bench.sends(FetchRequest)
+    with pytest.raises(Fault, match="another node has our id"):
+        bench.answer(send, fetched(1, 4, error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
