@@ -44,6 +44,7 @@ from odradek.raft.log import RaftLog
 from odradek.raft.quorum_store import QuorumStateStore
 from odradek.raft.raft import Raft
 from odradek.raft.values import LeaderAndEpoch
+from odradek.server.raft_peers import Peers
 from odradek.server.raft_words import describe_change
 
 logger = logging.getLogger("odradek.raft")
@@ -76,6 +77,7 @@ class RaftDriver:
         self._is_closed = False
         self._sending: set[asyncio.Task[None]] = set()
         self._waiting: set[asyncio.Future[Message]] = set()
+        self._peers = Peers()
         # One thread: syncs of the log and of the vote never overtake each other.
         self._disk = ThreadPoolExecutor(1, "raft-disk")
         self._channels = ChannelPool(
@@ -180,7 +182,9 @@ class RaftDriver:
         before = self.raft.state
         effects = self.raft.step(event, self._clock.monotonic_ms())
         if self.raft.state is not before:
-            logger.info("%s", describe_change(before, self.raft.state, event))
+            # A replica that finds no majority tries again and again; that is no change that anybody must read.
+            level = logging.INFO if str(before) != str(self.raft.state) else logging.DEBUG
+            logger.log(level, "%s", describe_change(before, self.raft.state, event))
         for effect in effects:
             await self._carry_out(effect)
 
@@ -229,12 +233,13 @@ class RaftDriver:
         except (VersionsDiffer, UnsupportedVersion):
             self._put(RequestFailed(effect.correlation_id, ErrorCode.UNSUPPORTED_VERSION))
         except Disconnected as error:
-            logger.debug("%s: %s", type(effect.message).__name__, error)
+            self._peers.failed(destination, error)
             self._put(RequestFailed(effect.correlation_id, refused=error.refused))
         except ApiError as error:
-            logger.debug("%s to node %d: %s", type(effect.message).__name__, destination.id, error)
+            self._peers.failed(destination, error)
             self._put(RequestFailed(effect.correlation_id))
         else:
+            self._peers.answered(destination, answer)
             self._put(Response(effect.correlation_id, answer))
 
     async def _close(self) -> None:
