@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 from odradek.log.unified_log import UnifiedLog
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.alter_partition_request import BrokerState
 from odradek.replica import fetcher, partition, partition_reads
 from odradek.replica.fetcher import Fetcher
 from odradek.replica.follower_state import FollowerState
@@ -21,7 +22,7 @@ class Bug:
     """Attributes to replace: object, name, and what makes the new one from the old."""
 
     patches: tuple[tuple[Any, str, Callable[[Any], Any]], ...]
-    #: Where the search begins: the rare ones take fifty seeds from the start.
+    #: Where the search begins: the rare ones take many from the start.
     first_seed: int = 0
 
     @contextmanager
@@ -95,16 +96,23 @@ def _every_epoch_is_the_right_one(_: Any) -> Any:
     return lambda self, current_leader_epoch: None
 
 
+def _any_epoch(_: Any) -> Any:
+    def with_epoch(self: Partition, replica: int) -> BrokerState:
+        return BrokerState(broker_id=replica, broker_epoch=-1)
+
+    return with_epoch
+
+
 BUGS: dict[str, Bug] = {
     "the high watermark is the leader's own end": Bug(
         ((Partition, "maybe_increment_high_watermark", _own_end_is_enough),)
     ),
     "acks all does not wait": Bug(((Partition, "reached", _acknowledge_at_once),)),
     "a replica that was asked into the isr does not count yet": Bug(
-        ((partition, "pending", _only_the_committed_isr),), first_seed=45
+        ((partition, "pending", _only_the_committed_isr),), first_seed=58
     ),
     "a replica that was asked out of the isr does not count any more": Bug(
-        ((partition, "pending", _the_isr_asked_for),), first_seed=15
+        ((partition, "pending", _the_isr_asked_for),)
     ),
     "a follower joins the isr before it has caught up": Bug(((Partition, "_maybe_expand_isr", _anybody_may_join),)),
     "a new follower cuts its log to its high watermark": Bug(((Fetcher, "add", _cut_to_the_high_watermark),)),
@@ -118,5 +126,8 @@ BUGS: dict[str, Bug] = {
             (Partition, "_refuse_epoch", _every_epoch_is_the_right_one),
             (partition_reads, "find_divergence", _never_diverges),
         )
+    ),
+    "a replica that lost its disk joins as the one it was": Bug(
+        ((Partition, "_with_epoch", _any_epoch),), first_seed=205
     ),
 }

@@ -84,20 +84,24 @@ def produce(
         results.append(ProduceResult(0, info.first_offset, info.log_append_time_ms, info.log_start_offset))
         hw_moved = partition.maybe_increment_high_watermark(now_ms)
         if topic_partition in fetches or (hw_moved and (topic_partition in produces or topic_partition in deletes)):
-            woken = [topic_partition] if woken is None else [*woken, topic_partition]
+            if woken is None:
+                woken = []
+            woken.append(topic_partition)
         if acks == ACKS_ALL:
             log = partition.leader_log
             if log is not None and log.high_watermark <= info.last_offset:
                 if waiting is None:
                     waiting = []
                 waiting.append(_Waiting(topic_partition, info.last_offset + 1, len(results) - 1))
-    if waiting is None:
-        callback(results)
-    else:
-        delayed = DelayedProduce(manager, results, waiting, callback)
-        manager.produce_purgatory.watch(delayed, delayed.waiting, now_ms + timeout_ms)
-    for topic_partition in woken or ():
-        manager.wake(topic_partition)
+    try:
+        if waiting is None:
+            callback(results)
+        else:
+            delayed = DelayedProduce(manager, results, waiting, callback)
+            manager.produce_purgatory.watch(delayed, delayed.waiting, now_ms + timeout_ms)
+    finally:
+        for topic_partition in woken or ():
+            manager.wake(topic_partition)
 
 
 def _check_topic(partition: Partition, topic_id: bytes, internal_topics_allowed: bool) -> None:

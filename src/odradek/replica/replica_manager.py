@@ -2,7 +2,7 @@
 
 Handlers call `produce`, `fetch`, `list_offsets`, `offsets_for_leader_epoch`, `delete_records`, `describe_log_dirs`.
 The first two and `delete_records` answer through a callback, which is called once: before the method returns, or later
-from `tick`, from another request, or from a change of metadata. Callbacks must not raise.
+from `tick`, from another request, or from a change of metadata. Callbacks that are called later must not raise.
 
 Drivers call `apply` for each new metadata image, `tick` at `deadline_ms` or later, and carry the messages of
 `alter_partition` (to the controller) and of `fetchers` (to other brokers). `broker_epoch` must be set when the broker

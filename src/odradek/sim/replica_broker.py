@@ -32,7 +32,7 @@ from odradek.replica.values import ProduceEntry, ProduceResult
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_crash import Keep
 from odradek.sim.replica_controller import CLUSTER_ID
-from odradek.sim.replica_serving import serve_fetch, serve_list_offsets
+from odradek.sim.replica_serving import FETCH_VERSION, LIST_OFFSETS_VERSION, serve_fetch, serve_list_offsets
 
 if TYPE_CHECKING:
     from odradek.sim.replica_cluster import ReplicaCluster
@@ -265,11 +265,15 @@ class SimulatedBroker:
             return
         source = self.cluster.brokers[fetcher.source_id]
 
+        wired = self.cluster.wired
+
         def serve(reply: Callable[[Any], None]) -> None:
             if isinstance(request, FetchRequest):
-                serve_fetch(source.manager, request, reply)
+                sent = wired(request, FETCH_VERSION)
+                serve_fetch(source.manager, sent, lambda response: reply(wired(response, FETCH_VERSION)))
             else:
-                reply(serve_list_offsets(source.manager, request))
+                sent = wired(request, LIST_OFFSETS_VERSION)
+                reply(wired(serve_list_offsets(source.manager, sent), LIST_OFFSETS_VERSION))
 
         def done(response: Any) -> None:
             fetcher.handle_response(response, self.cluster.scheduler.now_ms)

@@ -8,6 +8,7 @@ from typing import Any
 
 from odradek.common.ids import TopicPartition
 from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.protocol.codec import decode, encode
 from odradek.protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -15,8 +16,9 @@ from odradek.protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from odradek.records.builder import BatchBuilder
+from odradek.replica.delete_records import HIGH_WATERMARK
 from odradek.replica.partition import ACKS_ALL
-from odradek.replica.values import ProduceResult
+from odradek.replica.values import DeleteRecordsEntry, ProduceResult
 from odradek.sim.network import Network
 from odradek.sim.replica_broker import SimulatedBroker
 from odradek.sim.replica_controller import CONTROLLER_ID, SimulatedClock, SimulatedController
@@ -33,12 +35,16 @@ Reply = Callable[[Any], None]
 
 
 class ReplicaCluster:
-    def __init__(self, seed: int, *, brokers: int, partitions: int, min_isr: int, elr: bool) -> None:
+    def __init__(
+        self, seed: int, *, brokers: int, partitions: int, min_isr: int, elr: bool, through_codec: bool = False
+    ) -> None:
+        """`through_codec`: what brokers say to each other is encoded and decoded, as on a wire."""
         self.random = Random(seed)
         self.scheduler = Scheduler()
         self.clock = SimulatedClock(self.scheduler)
         self.network = Network(self.scheduler, self.random)
         self.min_isr = min_isr
+        self._through_codec = through_codec
         self.segment_bytes = self.random.choice((400, 2_000, 1 << 20))
         self.ledgers = {
             TopicPartition(TOPIC, number): PartitionLedger(TopicPartition(TOPIC, number))
@@ -88,11 +94,17 @@ class ReplicaCluster:
         return found is not None and found.is_active and found.epoch == broker.manager.broker_epoch
 
     def _controller_decided(self) -> None:
+        if not hasattr(self, "controller"):
+            return  # it is being made
+        brokers = self.controller.core.controls.cluster.brokers
+        epochs = {broker_id: broker.epoch for broker_id, broker in brokers.items()}
         for tp, ledger in self.ledgers.items():
-            registration = self.registration(tp) if hasattr(self, "controller") else None
-            if registration is not None and registration != ledger.registration:
+            registration = self.registration(tp)
+            if registration is None:
+                continue
+            if registration != ledger.registration:
                 self.trace(f"{tp} leader {registration.leader} isr {registration.isr} elr {registration.elr}")
-                ledger.note_registration(registration)
+            ledger.note_registration(registration, epochs)
 
     def check(self, broker: SimulatedBroker) -> None:
         for tp, partition in broker.manager.partitions.items():
@@ -146,7 +158,21 @@ class ReplicaCluster:
         self.network.send(source.id, target_id, lambda: at_target(lambda: serve(reply)))
         self.scheduler.after(_REQUEST_TIMEOUT_MS, source.on(lambda: finish(failed)))
 
+    def wired(self, message: Any, version: int) -> Any:
+        return decode(type(message), version, encode(message, version)) if self._through_codec else message
+
     # -- producers
+
+    def delete_records(self) -> None:
+        """All that consumers can see goes."""
+        tp = self.random.choice(list(self.ledgers))
+        broker = self.random.choice(self.brokers)
+
+        def deliver() -> None:
+            entries = [DeleteRecordsEntry(tp, HIGH_WATERMARK)]
+            self._at_broker(broker, lambda: broker.manager.delete_records(entries, 1_000, lambda _: None))
+
+        self.network.send(CLIENT_ID, broker.id, deliver)
 
     def produce(self) -> None:
         """A few records, most often to the leader."""

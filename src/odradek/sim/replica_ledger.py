@@ -8,8 +8,8 @@
 * **What was acknowledged survives.** Every append that was acknowledged with `acks` all lies below the log end of every
   member of the ISR and of the ELR whose disk was not lost, and is in the one history at its offset.
 
-A broker whose power went counts as one that has lost its disk, until the controller has taken it out of ISR and ELR and
-put it in again: nobody may rely on it before.
+A broker whose power went counts as one that has lost its disk, until it has registered anew, was out of ISR and ELR
+then, and is in again: nobody may rely on it before.
 """
 
 from __future__ import annotations
@@ -45,6 +45,14 @@ class _Seen:
 
 
 @dataclass(slots=True)
+class _Lost:
+    """A broker that has lost its disk: in which registration, and whether a later one has been out of the ISR."""
+
+    broker_epoch: int
+    was_out: bool = False
+
+
+@dataclass(slots=True)
 class _Acked:
     offset: int
     value: bytes
@@ -60,8 +68,8 @@ class PartitionLedger:
     leaders: dict[int, int] = field(default_factory=dict)
     acked: list[_Acked] = field(default_factory=list)
     acked_end: int = 0
-    #: Brokers that have lost their disk since they came into the ISR; True once the controller has taken them out.
-    damaged: dict[int, bool] = field(default_factory=dict)
+    #: Brokers that have lost their disk since they came into the ISR.
+    damaged: dict[int, _Lost] = field(default_factory=dict)
     registration: PartitionRegistration | None = None
 
     def replica(self, broker_id: int) -> _Seen:
@@ -74,19 +82,20 @@ class PartitionLedger:
         self.acked_end = max(self.acked_end, offset + 1)
         self.check_keepers()
 
-    def note_power_lost(self, broker_id: int) -> None:
-        self.damaged[broker_id] = False
+    def note_power_lost(self, broker_id: int, broker_epoch: int) -> None:
+        self.damaged[broker_id] = _Lost(broker_epoch)
         self.seen[broker_id] = _Seen()
 
-    def note_registration(self, registration: PartitionRegistration) -> None:
+    def note_registration(self, registration: PartitionRegistration, broker_epochs: dict[int, int]) -> None:
         """What the controller has decided, committed or not."""
         self.registration = registration
         keepers = self.members()
-        for broker_id, was_out in list(self.damaged.items()):
-            if broker_id not in keepers:
-                self.damaged[broker_id] = True
-            elif was_out:
-                del self.damaged[broker_id]
+        for broker_id, lost in list(self.damaged.items()):
+            if broker_id in keepers:
+                if lost.was_out:
+                    del self.damaged[broker_id]
+            elif broker_epochs.get(broker_id, -1) > lost.broker_epoch:
+                lost.was_out = True
         self.check_keepers()
 
     def members(self) -> tuple[int, ...]:

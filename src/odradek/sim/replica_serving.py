@@ -26,6 +26,7 @@ from odradek.replica.values import FetchEntry, FetchParams, FetchResult, ListOff
 
 #: The first in which a follower says where its replica lives; topic ids and broker epochs came before.
 FETCH_VERSION = 17
+LIST_OFFSETS_VERSION = 10
 
 
 def serve_fetch(manager: ReplicaManager, request: FetchRequest, reply: Callable[[FetchResponse], None]) -> None:

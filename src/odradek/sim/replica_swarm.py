@@ -48,15 +48,19 @@ def run(seed: int) -> Outcome:
         partitions=random.randint(1, 2),
         min_isr=random.choice((1, 2, 2)),
         elr=random.random() < 0.6,
+        through_codec=random.random() < 0.05,
     )
     cluster.begin()
     scheduler, faults = cluster.scheduler, _Faults(cluster, random)
     mean_ms = random.choice((15, 40, 100))
+    deletions = random.choice((0, 0, 0.01))
     is_producing = True
 
     def produce() -> None:
         if is_producing:
             cluster.produce()
+            if random.random() < deletions:
+                cluster.delete_records()
             scheduler.after(1 + int(random.expovariate(1.0) * mean_ms), produce)
 
     produce()
@@ -127,7 +131,8 @@ class _Faults:
         self._random = random
         self._is_over = False
         self._mean_ms = random.choice((300, 700, 1_500))
-        actions = [self._kill, self._lose_power, self._pause, self._stop, self._cut, self._clog, self._mend]
+        actions = [self._kill, self._lose_power, self._lose_joiner, self._pause, self._stop, self._cut, self._clog]
+        actions.append(self._mend)
         #: Each seed has a taste of its own.
         self._weights = [random.choice((0, 1, 1, 3)) for _ in actions]
         self._weights[-1] = max(1, self._weights[-1])
@@ -159,8 +164,8 @@ class _Faults:
         broker = self._random.choice(self._cluster.brokers)
         return broker if broker.is_alive else None
 
-    def _restart_later(self, broker: SimulatedBroker) -> None:
-        delay_ms = self._random.choice((1, 100, 1_000, 3_000))
+    def _restart_later(self, broker: SimulatedBroker, delay_ms: int | None = None) -> None:
+        delay_ms = self._random.choice((1, 100, 1_000, 3_000)) if delay_ms is None else delay_ms
         self._cluster.scheduler.after(delay_ms, lambda: self._restart(broker))
 
     def _restart(self, broker: SimulatedBroker) -> None:
@@ -178,9 +183,22 @@ class _Faults:
             broker.kill("all")
             self._restart_later(broker)
 
+    def _lose_joiner(self) -> None:
+        """Of a follower that is being asked into the ISR, before the controller has said anything (KIP-903)."""
+        for broker in self._cluster.brokers:
+            for partition in broker.manager.partitions.values() if broker.is_alive else ():
+                asked = partition.isr_state.pending
+                if asked is not None and len(asked.isr) > len(partition.isr_state.isr):
+                    self._lose_power_of(self._cluster.brokers[asked.isr[-1]], restart_ms=1)
+                    return
+
     def _lose_power(self) -> None:
         broker = self._living()
-        if broker is None:
+        if broker is not None:
+            self._lose_power_of(broker)
+
+    def _lose_power_of(self, broker: SimulatedBroker, restart_ms: int | None = None) -> None:
+        if not broker.is_alive:
             return
         self._cluster.network.heal()
         ledgers = self._cluster.ledgers.values()
@@ -189,9 +207,9 @@ class _Faults:
         self._cluster.trace(f"power of {broker.id}")
         self._cluster.kills += 1
         for ledger in ledgers:
-            ledger.note_power_lost(broker.id)
+            ledger.note_power_lost(broker.id, broker.manager.broker_epoch)
         broker.kill(Random(self._random.getrandbits(32)) if self._random.random() < 0.7 else "none")
-        self._restart_later(broker)
+        self._restart_later(broker, restart_ms)
 
     def _is_well(self, broker_id: int, victim: SimulatedBroker) -> bool:
         broker = self._cluster.brokers[broker_id]
