@@ -37,19 +37,18 @@ def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(tmp_path: Pa
     async def scenario(cluster: Cluster) -> None:
         cluster.start()
         async with Quorum(cluster) as quorum:
-            epoch = (await quorum.leader()).leader_epoch
+            await quorum.leader()
             killed_at_s: list[float] = []
             async with MetadataLoad(cluster) as load:
                 for _ in range(KILLS):
                     await load.more()
-                    victim = (await quorum.caught_up()).leader_id
+                    before = await quorum.caught_up()
                     killed_at_s.append(asyncio.get_running_loop().time())
-                    cluster[victim].kill()
-                    view = await quorum.leader(above_epoch=epoch)
-                    assert view.leader_id != victim
-                    epoch = view.leader_epoch
+                    cluster[before.leader_id].kill()
+                    after = await quorum.leader(above_epoch=before.leader_epoch)
+                    assert after.leader_id != before.leader_id
                     await load.more()
-                    cluster.start(victim)
+                    cluster.start(before.leader_id)
             compared = await check_nothing_lost(quorum, load)
         report(
             "controllers: kill -9 of the leader under load",
@@ -58,7 +57,7 @@ def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(tmp_path: Pa
             lost=0,
             longest_gap_ms=load.longest_gap_ms(),
             median_gap_ms=statistics.median(load.longest_gap_ms(*window) for window in pairwise(killed_at_s)),
-            epochs=epoch,
+            epochs=after.leader_epoch,
             identical_batches=compared,
         )
 
