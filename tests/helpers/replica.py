@@ -10,6 +10,7 @@ from odradek.common.ids import TopicPartition
 from odradek.log.config import LogConfig
 from odradek.log.log_dirs import open_log_dirs
 from odradek.log.manager import LogManager
+from odradek.log.manager_changes import update_topic_config
 from odradek.log.manager_settings import ManagerSettings
 from odradek.log.views import Isolation
 from odradek.metadata.delta import MetadataDelta
@@ -187,6 +188,10 @@ class Cluster:
             delta.replay(record)
         self.image = delta.apply(MetadataProvenance(self.image.offset + 1, 1))
         for broker in self.brokers:
+            for resource in delta.configs.changed if delta.configs is not None else ():
+                settings = self.image.configs.settings(resource)
+                config = LogConfig.parse(settings, self.config) if settings else None
+                update_topic_config(broker.manager.logs, resource.name, config)
             broker.manager.apply(delta, self.image)
 
     def create_topic(self, replicas: Sequence[int] | None = None, **fields: Any) -> None:

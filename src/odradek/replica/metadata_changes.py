@@ -1,8 +1,8 @@
 """From a change of metadata to what this broker's replicas do.
 
-Order: settings of topics, then replicas that are gone, then those that lead now, then those that follow, then who
-fetches from whom. Only partitions whose registration changed are looked at. A replica whose log cannot be opened is
-offline, and the others go on.
+Order: replicas that are gone, then those that lead now, then those that follow, then who fetches from whom. Only
+partitions whose registration changed are looked at. A replica whose log cannot be opened is offline, and the others go
+on. Settings of topics are the log manager's: it has them before the replicas hear of the image.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.common.ids import TopicPartition, uuid_to_text
-from odradek.log.config import InvalidConfig, LogConfig
 from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
-from odradek.log.manager_changes import delete_logs, update_topic_config
+from odradek.log.manager_changes import delete_logs
 from odradek.log.unified_log import UnifiedLog
-from odradek.metadata.configs_image import ConfigResourceType
+from odradek.metadata.configs_image import ConfigResourceType, ConfigsDelta
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
@@ -68,7 +67,6 @@ class LocalChanges:
 
 def apply(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -> None:
     manager.context.image = image
-    configured = _configure(manager, delta, image)
     if delta.topics is not None:
         changes = LocalChanges(manager.broker_id, delta.topics)
         _delete(manager, changes)
@@ -77,31 +75,18 @@ def apply(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -
         for change in (*changes.leaders, *changes.followers):
             _report_directory(manager, change)
     _restart_fetchers(manager, delta)
-    if configured:
-        _wake_configured(manager, configured)
+    if delta.configs is not None:
+        _wake_configured(manager, delta.configs)
 
 
-def _configure(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -> dict[str, None]:
-    """Topics with other settings than before; a log that is made takes them from the log manager."""
-    found: dict[str, None] = {}
-    for resource in delta.configs.changed if delta.configs is not None else ():
-        if resource.type != ConfigResourceType.TOPIC:
-            continue
-        settings = image.configs.settings(resource)
-        try:
-            config = LogConfig.parse(settings, manager.logs.default_config) if settings else None
-            update_topic_config(manager.logs, resource.name, config)
-            found[resource.name] = None
-        except InvalidConfig as error:
-            logger.error("%s keeps its settings: %s", resource.name, error)
-    return found
-
-
-def _wake_configured(manager: ReplicaManager, topics: dict[str, None]) -> None:
-    """`min.insync.replicas` may be what the high watermark was waiting for."""
+def _wake_configured(manager: ReplicaManager, delta: ConfigsDelta) -> None:
+    """The logs have their new settings already; `min.insync.replicas` may be what the high watermark was waiting
+    for."""
+    topics = {resource.name: None for resource in delta.changed if resource.type == ConfigResourceType.TOPIC}
+    is_for_all = len(topics) < len(delta.changed)
     now_ms = manager.clock.monotonic_ms()
     for tp, partition in list(manager.partitions.items()):
-        if tp.topic in topics and partition.maybe_increment_high_watermark(now_ms):
+        if (is_for_all or tp.topic in topics) and partition.maybe_increment_high_watermark(now_ms):
             manager.wake(tp)
 
 

@@ -101,7 +101,7 @@ class SimulatedBroker:
             self.disk,
             cluster.clock,
             opened,
-            LogConfig(segment_bytes=cluster.segment_bytes),
+            LogConfig(min_insync_replicas=cluster.min_isr, segment_bytes=cluster.segment_bytes),
             settings=ManagerSettings(transaction_partition_verification_enable=False),
             new_uuid=lambda: cluster.random.randbytes(16),
         )
