@@ -32,10 +32,13 @@ _REMOVAL_CHECK_MS = 1_000
 
 
 def make_schedule(manager: LogManager, pause: Callable[[int], None]) -> Schedule:
-    """Jobs by Kafka's names. `pause` waits as the cleaner's I/O limit demands; the first run of all is delayed, so that
-    a node that starts has its disks for itself."""
+    """Jobs by Kafka's names. `pause` waits as the cleaner's I/O limit demands; the first run of all but one is delayed,
+    so that a node that starts has its disks for itself. High watermarks cost one small file, and a replica that crashed
+    soon after its start would do without them."""
     settings, cleaner = manager.settings, manager.cleaner.config
-    first_ms = manager.clock.monotonic_ms() + settings.log_initial_task_delay_ms
+    now_ms = manager.clock.monotonic_ms()
+    first_ms = now_ms + settings.log_initial_task_delay_ms
+    high_watermarks_ms = settings.replica_high_watermark_checkpoint_interval_ms
     jobs = [
         Job("kafka-log-retention", settings.log_retention_check_interval_ms, lambda: run_retention(manager)),
         Job("kafka-log-flusher", settings.log_flush_scheduler_interval_ms, lambda: flush_dirty(manager), True),
@@ -51,11 +54,6 @@ def make_schedule(manager: LogManager, pause: Callable[[int], None]) -> Schedule
             lambda: write_log_starts(manager),
         ),
         Job(
-            "highwatermark-checkpoint",
-            settings.replica_high_watermark_checkpoint_interval_ms,
-            lambda: write_high_watermarks(manager),
-        ),
-        Job(
             "PeriodicProducerExpirationCheck",
             settings.producer_id_expiration_check_interval_ms,
             lambda: expire_producers(manager),
@@ -67,6 +65,8 @@ def make_schedule(manager: LogManager, pause: Callable[[int], None]) -> Schedule
     schedule = Schedule()
     for job in jobs:
         schedule.add(job, first_ms)
+    job = Job("highwatermark-checkpoint", high_watermarks_ms, lambda: write_high_watermarks(manager))
+    schedule.add(job, now_ms + high_watermarks_ms)
     return schedule
 
 

@@ -431,9 +431,11 @@ def test_the_schedule_runs_everything(node: Node) -> None:
     node.fill(log, "value")
     schedule = jobs.make_schedule(node.manager, pause=lambda _: None)
     assert schedule.due(node.clock.monotonic_ms()) == []
+    node.clock.now_ms += node.manager.settings.replica_high_watermark_checkpoint_interval_ms
+    assert [job.name for job in schedule.due(node.clock.monotonic_ms())] == ["highwatermark-checkpoint"]
     node.clock.now_ms += node.manager.settings.log_initial_task_delay_ms
     due = schedule.due(node.clock.monotonic_ms())
-    assert [job.name for job in due] == sorted(
+    assert sorted(job.name for job in due) == sorted(
         [
             "PeriodicProducerExpirationCheck",
             "flush-after-roll",
