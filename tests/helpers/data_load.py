@@ -1,0 +1,261 @@
+"""Records under faults: what was acknowledged, and whether it is still there, once, in its place and in order.
+
+`with DataLoad(bootstrap, topic, partitions) as load:` runs librdkafka's producers with acks=all and idempotence, each
+in a thread of its own. A record is `<producer>:<number>`, and each producer spreads its numbers over the partitions in
+turn, so that in every partition the numbers of one producer grow. What was acknowledged is kept with its partition and
+offset. A consumer reads along meanwhile: what it was shown must never change either.
+
+On leaving the block every record that was begun is finished. `check` then reads all partitions from the start and
+counts what RELIABILITY asks for; a producer that sent less than `minimum_rate` would show nothing, and fails too.
+"""
+
+import itertools
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from types import TracebackType
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+from confluent_kafka.error import ProduceError
+
+from helpers.nodes import Cluster
+from helpers.waiting import wait_until
+
+#: Longer than any fault of a test lasts: a record is acknowledged or the test fails.
+_DELIVERY_TIMEOUT_MS = 180_000
+_FINISH_TIMEOUT_S = 120
+_READ_TIMEOUT_S = 60
+#: A node that comes back is found soon, and a broker that does not answer is given up soon.
+CLIENT = {
+    "reconnect.backoff.ms": 20,
+    "reconnect.backoff.max.ms": 200,
+    "retry.backoff.ms": 50,
+    "retry.backoff.max.ms": 200,
+    "topic.metadata.refresh.fast.interval.ms": 50,
+    "log_level": 0,
+}
+#: Enough for batches of several records, little enough that the nodes and not the load have the machine.
+_PAUSE_S = 0.01
+_RECORDS_A_PAUSE = 5
+_WAITING_LIMIT = 500
+
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    acknowledged: int
+    read: int
+    lost: int
+    duplicate: int
+    inconsistent_offsets: int
+    nonmonotonic: int
+    #: Of the offsets that the consumer was shown during the run, those that hold something else at the end.
+    unstable_reads: int
+
+    def check(self) -> None:
+        wrong = self.lost + self.duplicate + self.inconsistent_offsets + self.nonmonotonic + self.unstable_reads
+        assert wrong == 0, f"{asdict(self)}"
+
+
+class DataLoad:
+    def __init__(self, bootstrap: str, topic: str, partitions: int, *, producers: int = 2) -> None:
+        self.bootstrap = bootstrap
+        self.topic = topic
+        self.partitions = partitions
+        self.acknowledged: dict[Place, bytes] = {}
+        self.acknowledged_at_s: list[float] = []
+        self.failures: list[str] = []
+        #: What the consumer was shown, and what it was shown twice with another value.
+        self.seen: dict[Place, bytes] = {}
+        self._unstable = 0
+        self._is_stopping = threading.Event()
+        self._begun_at_s = self._ended_at_s = 0.0
+        self._threads = [threading.Thread(target=self._produce, args=(number,)) for number in range(producers)]
+        self._watcher = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> "DataLoad":
+        self._begun_at_s = time.monotonic()
+        for thread in (*self._threads, self._watcher):
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._ended_at_s = time.monotonic()
+        self._is_stopping.set()
+        for thread in (*self._threads, self._watcher):
+            thread.join()
+        if kind is None:
+            assert not self.failures, f"{len(self.failures)} records failed: {Counter(self.failures).most_common(3)}"
+
+    def more(self, count: int = 200, timeout_s: float = 90) -> None:
+        """Waits until so many further records were acknowledged."""
+        target = len(self.acknowledged_at_s) + count
+
+        def has_come() -> bool:
+            return len(self.acknowledged_at_s) >= target or bool(self.failures)
+
+        wait_until(has_come, f"{count} more records are acknowledged", timeout_s)
+        assert not self.failures, self.failures[:3]
+
+    def longest_gap_ms(self, since_s: float = 0.0) -> int:
+        """Between two acknowledgements, of which the later came after this moment of the monotonic clock."""
+        gaps_s = [after - before for before, after in pairwise(self.acknowledged_at_s) if after > since_s]
+        return round(max(gaps_s, default=0.0) * 1000)
+
+    def rate(self) -> float:
+        return len(self.acknowledged_at_s) / (self._ended_at_s - self._begun_at_s)
+
+    def check(self, *, minimum_rate: float = 0.0) -> Verdict:
+        """When the load is over and the partitions have leaders. Raises AssertionError where anything is wrong."""
+        verdict = self._verdict(read_all(self.bootstrap, self.topic, self.partitions))
+        verdict.check()
+        assert self.rate() >= minimum_rate, f"{self.rate():.0f} records a second are too few to show anything"
+        return verdict
+
+    def _verdict(self, log: Mapping[Place, bytes]) -> Verdict:
+        present = Counter(log.values())
+        return Verdict(
+            acknowledged=len(self.acknowledged),
+            read=len(log),
+            lost=sum(value not in present for value in self.acknowledged.values()),
+            duplicate=sum(present.values()) - len(present),
+            inconsistent_offsets=sum(log.get(place) != value for place, value in self.acknowledged.items()),
+            nonmonotonic=_nonmonotonic(log),
+            unstable_reads=self._unstable + sum(log.get(place) != value for place, value in self.seen.items()),
+        )
+
+    def _produce(self, producer_number: int) -> None:
+        options = {"acks": "all", "enable.idempotence": True, "delivery.timeout.ms": _DELIVERY_TIMEOUT_MS}
+        # An answer that a paused broker owes must not be waited for longer than the next leader takes.
+        options |= {"socket.timeout.ms": 10_000, "request.timeout.ms": 5_000}
+        producer = Producer({"bootstrap.servers": self.bootstrap, **CLIENT, **options})
+        for number in itertools.count():
+            if self._is_stopping.is_set():
+                break
+            value = b"%d:%d" % (producer_number, number)
+            try:
+                producer.produce(self.topic, value, partition=number % self.partitions, on_delivery=self._delivered)
+            except (BufferError, ProduceError, KafkaException) as error:
+                self.failures.append(str(error))
+                break
+            is_full = len(producer) >= _WAITING_LIMIT
+            producer.poll(_PAUSE_S if is_full or number % _RECORDS_A_PAUSE == 0 else 0)
+        left = producer.flush(_FINISH_TIMEOUT_S)
+        if left:
+            self.failures.append(f"{left} records were neither acknowledged nor refused")
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self.failures.append(str(error))
+            return
+        self.acknowledged[_place(message)] = message.value() or b""
+        self.acknowledged_at_s.append(time.monotonic())
+
+    def _watch(self) -> None:
+        consumer = _consumer(self.bootstrap, self.topic, self.partitions)
+        while not self._is_stopping.is_set():
+            for message in consumer.consume(500, 0.2):
+                if message.error() is None:
+                    value = message.value() or b""
+                    self._unstable += self.seen.setdefault(_place(message), value) != value
+        consumer.close()
+
+
+def read_all(bootstrap: str, topic: str, partitions: int) -> dict[Place, bytes]:
+    """Every record of the topic, up to the end of each partition."""
+    consumer = _consumer(bootstrap, topic, partitions)
+    found: dict[Place, bytes] = {}
+    ended: set[int] = set()
+    deadline_s = time.monotonic() + _READ_TIMEOUT_S
+    try:
+        while len(ended) < partitions:
+            assert time.monotonic() < deadline_s, f"{len(ended)} of {partitions} partitions could be read to their end"
+            for message in consumer.consume(1_000, 1):
+                error = message.error()
+                if error is None:
+                    found[_place(message)] = message.value() or b""
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    ended.add(message.partition() or 0)
+    finally:
+        consumer.close()
+    return found
+
+
+def create_topic(
+    cluster: Cluster, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
+) -> None:
+    """When all brokers are there. `config` adds to `min.insync.replicas`, which is one less than the replicas."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_of(cluster), **CLIENT})
+    brokers = sum(node.spec.is_broker for node in cluster.nodes.values())
+    wait_until(lambda: len(admin.list_topics(timeout=5).brokers) == brokers, "all brokers are there", 90)
+    settings = {"min.insync.replicas": str(max(1, replication_factor - 1)), **(config or {})}
+    admin.create_topics([NewTopic(name, partitions, replication_factor, config=settings)])[name].result(60)
+    wait_until(lambda: len(leaders_of(admin, name)) == partitions, f"all partitions of {name} have leaders")
+
+
+def admin_of(cluster: Cluster) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap_of(cluster), **CLIENT})
+
+
+def bootstrap_of(cluster: Cluster) -> str:
+    return ",".join(node.broker_address for node in cluster.nodes.values() if node.spec.is_broker)
+
+
+def leaders_of(admin: AdminClient, topic: str) -> dict[int, int]:
+    """By partition, of those that have one."""
+    found = admin.list_topics(topic, timeout=5).topics[topic].partitions
+    return {number: partition.leader for number, partition in found.items() if partition.leader >= 0}
+
+
+def isr_of(admin: AdminClient, topic: str) -> dict[int, set[int]]:
+    found = admin.list_topics(topic, timeout=5).topics[topic].partitions
+    return {number: set(partition.isrs) for number, partition in found.items()}
+
+
+def wait_for_isr(admin: AdminClient, topic: str, *broker_ids: int, timeout_s: float = 90) -> None:
+    """Until these and no others are in sync, in every partition."""
+
+    def is_so() -> bool:
+        found = isr_of(admin, topic)
+        return bool(found) and all(isr == set(broker_ids) for isr in found.values())
+
+    wait_until(is_so, f"brokers {broker_ids} and no others are in sync", timeout_s)
+
+
+def set_topic_config(admin: AdminClient, topic: str, name: str, value: str) -> None:
+    resource = ConfigResource(ResourceType.TOPIC, topic, set_config={name: value})
+    for future in admin.alter_configs([resource]).values():
+        future.result(30)
+
+
+def _consumer(bootstrap: str, topic: str, partitions: int) -> Consumer:
+    """Of assigned partitions; there is no group in it."""
+    options = {"group.id": "unused", "enable.auto.commit": False, "enable.partition.eof": True}
+    options |= {"auto.offset.reset": "error", "fetch.wait.max.ms": 100, "fetch.error.backoff.ms": 50}
+    consumer = Consumer({"bootstrap.servers": bootstrap, **CLIENT, **options})
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
+    return consumer
+
+
+def _place(message: Message) -> Place:
+    partition, offset = message.partition(), message.offset()
+    assert partition is not None and offset is not None
+    return partition, offset
+
+
+def _nonmonotonic(log: Mapping[Place, bytes]) -> int:
+    """Records that stand behind a later one of the same producer in the same partition."""
+    last: dict[tuple[int, bytes], int] = {}
+    found = 0
+    for partition, offset in sorted(log):
+        producer, _, number = log[partition, offset].partition(b":")
+        found += int(number) < last.get((partition, producer), -1)
+        last[partition, producer] = int(number)
+    return found
