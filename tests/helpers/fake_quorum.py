@@ -30,6 +30,8 @@ Handler = Callable[[int, Any], Message]
 class FakeQuorum:
     """Nodes 1 to `count`. `handlers` answer for the leader, given the node's id and the request."""
 
+    listener = api_keys.Listener.CONTROLLER
+
     def __init__(self, handlers: dict[ApiKey, Handler] | None = None) -> None:
         self.addresses: dict[int, HostPort] = {}
         self.endpoints: dict[int, Endpoint] = {}
@@ -86,7 +88,7 @@ class FakeQuorum:
 async def running(quorum: FakeQuorum, count: int = 1) -> AsyncIterator[FakeQuorum]:
     async with AsyncExitStack() as stack:
         for node_id in range(1, count + 1):
-            registry = Registry(api_keys.Listener.CONTROLLER, quorum.apis(node_id))
+            registry = Registry(quorum.listener, quorum.apis(node_id))
             quorum.endpoints[node_id] = Endpoint("CONTROLLER", registry)
             listener = Listener(quorum.endpoints[node_id], "127.0.0.1", 0)
             await listener.start()

@@ -102,7 +102,7 @@ def run_command(settings: Settings, path: str, throttle: int | None, wait: bool,
     if settings.as_json:
         print_json([{"topic": each.topic, "partition": each.partition, "done": wait} for each in begun])
     elif begun:
-        click.echo(f"{plural(len(begun), 'partition')} {'moved' if wait else 'begin to move'}.")
+        click.echo(f"{'Moved' if wait else 'Began to move'} {plural(len(begun), 'partition')}.")
         if throttle is not None and not wait:
             click.echo(f"odradek reassign status {path} takes the throttle away when all is moved.")
     return status_of(outcomes, "partition", unknown_topic)
@@ -157,7 +157,7 @@ def cancel_command(settings: Settings, names: tuple[str, ...], everything: bool)
     if settings.as_json:
         print_json([{"topic": each.topic, "partition": each.partition, "cancelled": True} for each in stopped])
     else:
-        click.echo(f"{plural(len(stopped), 'partition')} stay where they were." if stopped else "Nothing moves.")
+        click.echo(f"Cancelled the move of {plural(len(stopped), 'partition')}." if stopped else "Nothing moves.")
     return status_of(outcomes, "partition", unknown_topic)
 
 

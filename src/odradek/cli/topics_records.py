@@ -85,7 +85,8 @@ def delete_records_command(
     if path is not None and not names and before is None:
         targets = _read_targets(path)
     elif path is None and names and before is not None:
-        targets = dict.fromkeys(_existing(settings, names), _parse_before(before))
+        first = _parse_before(before)
+        targets = dict.fromkeys(_existing(settings, names), first)
     else:
         raise click.UsageError("Name topics and --before, or else a --file.")
     many = plural(len(targets), "partition")

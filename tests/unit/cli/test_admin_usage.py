@@ -1,0 +1,116 @@
+"""What commands on a cluster refuse before they ask anybody, and what they ask a person."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.kafka_node import free_ports
+from odradek.cli.app import run
+from odradek.cli.reassign_files import read_plan, write_plan
+from odradek.client.admin import TopicPartition
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 1) -> str:
+    """Nobody listens where it would ask."""
+    assert run([*arguments, "-b", f"127.0.0.1:{free_ports(1)[0]}"]) == status
+    said = capsys.readouterr()
+    assert said.out == ""
+    return said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("topics create a --replica-assignment 1,2 --partitions 2", "leave those out"),
+        ("topics create a --partitions 0", "0 is not in the range"),
+        ("topics create", "Missing argument 'TOPIC...'"),
+        ("topics alter a", "Missing option '--partitions'"),
+        ("topics delete-records", "Name topics and --before"),
+        ("topics delete-records a --before 1 --file f", "Name topics and --before"),
+        ("configs alter --set a=1", "Whose?"),
+        ("configs alter --topic a", "What?"),
+        ("reassign cancel", "Name topics or partitions"),
+        ("reassign cancel a --all", "Name topics or partitions"),
+        ("cluster unregister x", "'x' is not a valid integer"),
+    ],
+)
+def test_wrong_usage(arguments: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said in refused(capsys, *arguments.split(), status=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("topics create a --config b", 'odradek: --config: "b" is no setting. Right would be key=value'),
+        ("topics create a --replica-assignment 1:x", 'odradek: --replica-assignment: "1:x" is none.'),
+        ("topics offsets a --at noon", 'odradek: --at: "noon" is no time. Right would be earliest'),
+        ("topics delete-records a:0 --before -4", 'odradek: --before: "-4" is no offset.'),
+        ("topics delete-records --file nowhere.json", "odradek: nowhere.json: No such file"),
+        ("reassign plan --brokers 1,b", 'odradek: --brokers: "1,b" is no list of ids.'),
+        ("reassign run nowhere.json", "odradek: nowhere.json: No such file"),
+        ("topics list", "odradek: no broker answers: 127.0.0.1:"),
+        ("topics delete a", "odradek: Topic a and its records will be deleted. Nobody is there to be asked"),
+        ("topics delete a b", "odradek: The topics a, b and their records will be deleted. Nobody is there"),
+        ("cluster unregister 4", "odradek: Broker 4 will be forgotten; partitions that only it has are lost. Nobody"),
+        ("elect-leaders --unclean a", "odradek: Records of a that only replicas out of reach have will be lost."),
+    ],
+)
+def test_one_line_says_what_was_wrong(
+    arguments: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    line = refused(capsys, *arguments.split())
+    assert line.startswith(said) and line.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("not json", "is no plan (JSONDecodeError"),
+        ("[]", "is no plan (TypeError"),
+        ('{"partitions": [{"topic": "a", "partition": 0}]}', "is no plan (KeyError: 'replicas')"),
+        ('{"partitions": [{"topic": "a", "partition": 0, "replicas": ["x"]}]}', "is no plan (ValueError"),
+        ('{"partitions": []}', "it moves nothing"),
+        ('{"partitions": [{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": ["/d"]}]}', "log_dirs"),
+        (
+            '{"partitions": [{"topic": "a", "partition": 0, "replicas": [1]},'
+            ' {"topic": "a", "partition": 0, "replicas": [2]}]}',
+            "twice",
+        ),
+    ],
+)
+def test_a_file_that_is_no_plan(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(text)
+    line = refused(capsys, "reassign", "run", str(path))
+    assert said in line and line.count("\n") == 1
+
+
+def test_a_plan_is_read_as_it_was_written_and_as_kafka_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    plan = {TopicPartition("a", 0): [1, 2], TopicPartition("b", 7): [3]}
+    write_plan(str(path), plan)
+    assert read_plan(str(path)) == plan
+    document = json.loads(path.read_text())
+    for each in document["partitions"]:
+        each["log_dirs"] = ["any"] * len(each["replicas"])
+    path.write_text(json.dumps(document))
+    assert read_plan(str(path)) == plan
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"partitions": [{"topic": "a", "partition": 0}]}', "KeyError 'offset'"),
+        ('{"partitions": []}', "it names no partition"),
+    ],
+)
+def test_a_file_of_offsets_that_is_none(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "offsets.json"
+    path.write_text(text)
+    assert said in refused(capsys, "topics", "delete-records", "--file", str(path), "--yes")
