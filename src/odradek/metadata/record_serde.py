@@ -22,6 +22,10 @@ _FRAME = write_uvarint(FRAME_VERSION)
 _DECODERS: dict[tuple[int, int], Callable[[Buffer, int], tuple[Message, int]]] = {}
 
 
+#: What stands before the body, by key and version.
+_PREFIXES: dict[tuple[int, int], bytes] = {}
+
+
 class MetadataRecord(NamedTuple):
     """A named tuple, not a data class: a snapshot holds a hundred thousand of them."""
 
@@ -31,7 +35,11 @@ class MetadataRecord(NamedTuple):
 
 def encode_record(record: MetadataRecord) -> bytes:
     message, version = record
-    return _FRAME + write_uvarint(message.API_KEY) + write_uvarint(version) + codec.encode(message, version)
+    kind = (message.API_KEY, version)
+    prefix = _PREFIXES.get(kind)
+    if prefix is None:
+        prefix = _PREFIXES[kind] = _FRAME + write_uvarint(message.API_KEY) + write_uvarint(version)
+    return prefix + codec.encode(message, version)
 
 
 def decode_record(data: Buffer) -> MetadataRecord:

@@ -44,11 +44,11 @@ def metadata_batches(batches: tuple[CommittedBatch, ...]) -> list[MetadataBatch]
 
 
 def snapshot_of(raft: Raft, snapshot_id: values.OffsetAndEpoch) -> tuple[MetadataProvenance, Iterator[MetadataRecord]]:
-    """Where it ends, and its records in turn."""
-    batches = list(raft.read_snapshot(snapshot_id))
+    """Where it ends, and its records in turn, of which only a batch is in memory at a time."""
+    batches = raft.read_snapshot(snapshot_id)
+    header = next(batches)
     # When it was written: near enough to when its last record was, and nothing but the age of snapshots rests on it.
-    time_ms = batches[0].append_time_ms if batches else -1
-    provenance = MetadataProvenance(snapshot_id.offset - 1, snapshot_id.epoch, time_ms)
+    provenance = MetadataProvenance(snapshot_id.offset - 1, snapshot_id.epoch, header.append_time_ms)
     return provenance, (record for batch in batches for record in _records(batch))
 
 
