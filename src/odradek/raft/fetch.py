@@ -12,6 +12,7 @@ from odradek.common.failures import check
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
+from odradek.raft.config import MAX_BATCH_BYTES
 from odradek.raft.core import Core
 from odradek.raft.effects import Flush
 from odradek.raft.events import Request
@@ -91,7 +92,8 @@ def _try_complete(
         return build_fetch_response(
             core, request, ErrorCode.NONE, validity=validity, high_watermark=state.high_watermark
         )
-    records = core.log.read(offset, max_bytes, committed=False) if offset < core.log.end_offset else b""
+    size_bytes = min(max_bytes, MAX_BATCH_BYTES)
+    records = core.log.read(offset, size_bytes, committed=False) if offset < core.log.end_offset else b""
     if state.update_replica(key, core.now_ms, offset):
         high_watermark_advanced(core, state)
     return build_fetch_response(core, request, ErrorCode.NONE, records=records, high_watermark=state.high_watermark)

@@ -10,6 +10,7 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_snapshot_request import FetchSnapshotRequest
 from odradek.protocol.messages.fetch_snapshot_request import PartitionSnapshot as AskedSnapshot
 from odradek.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse, PartitionSnapshot
+from odradek.raft.config import MAX_BATCH_BYTES
 from odradek.raft.core import Core
 from odradek.raft.events import Request
 from odradek.raft.fetch import update_follower_high_watermark
@@ -74,7 +75,7 @@ def _piece(
         snapshot_id=snapshot_id,
         size_bytes=size_bytes,
         position=asked.position,
-        data=core.log.read_snapshot(snapshot_id, asked.position, max_bytes),
+        data=core.log.read_snapshot(snapshot_id, asked.position, min(max_bytes, MAX_BATCH_BYTES)),
     )
 
 

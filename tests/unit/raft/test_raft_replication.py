@@ -26,6 +26,7 @@ from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_snapshot_request import FetchSnapshotRequest
 from odradek.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse
 from odradek.raft.accumulator import BatchTooLarge
+from odradek.raft.config import MAX_BATCH_BYTES
 from odradek.raft.effects import Commit, Flush, LeaderChange, LoadSnapshot, Reply, Send
 from odradek.raft.quorum_store import ElectionState
 from odradek.raft.raft import NotLeader
@@ -382,3 +383,15 @@ def test_an_error_that_only_newer_peers_know_is_an_error() -> None:
     bench = Bench()
     bench.answer(bench.become_candidate()[0], granted(1, error=9_999))
     assert bench.state == "Candidate"
+
+
+def test_nobody_gets_more_at_once_than_the_largest_batch() -> None:
+    log = log_of(1, 1)
+    write_snapshot(log, TWO, VoterSet([voter(1)]), [b"v" * (MAX_BATCH_BYTES - 100)])
+    bench = leader(log=log)
+    (piece,) = bench.ask(snapshot_request(2, TWO, 0, max_bytes=2**31 - 1)).topics[0].partitions
+    assert piece.size > len(piece.unaligned_records) == MAX_BATCH_BYTES
+    for _ in range(9):
+        bench.raft.append(2, [b"v" * 1_000_000], bench.now_ms)
+        bench.step()
+    assert len(partition_of(bench.ask(fetch(2, 2, TWO))).records) <= MAX_BATCH_BYTES
