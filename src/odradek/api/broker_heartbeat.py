@@ -4,7 +4,8 @@ v0 KIP-631 · v1 log directories that are offline (KIP-858) · v2 log directorie
 
 The connection that a broker's heartbeats come on is watched: when it goes, the controller hears of it at once and need
 not wait for a whole session without heartbeats. Only the connection of the latest heartbeat counts: an older one may
-linger, and end after the broker has gone over to another.
+linger, and end after the broker has gone over to another. A process of another epoch, which is refused, changes nothing
+for the one that lives.
 
 Authorised by CLUSTER_ACTION on the cluster.
 """
@@ -51,10 +52,10 @@ class _Watch:
         self._broker_id = self._broker_epoch = -1
 
     def heard(self, broker_id: int, broker_epoch: int) -> None:
-        if broker_id != self._broker_id:
+        if (broker_id, broker_epoch) != (self._broker_id, self._broker_epoch):
             self._let_go()
         self._broker_id, self._broker_epoch = broker_id, broker_epoch
-        self._session.services.heartbeat_connections[broker_id] = self._session.connection_id
+        self._session.services.heartbeat_connections[broker_id, broker_epoch] = self._session.connection_id
 
     def __call__(self) -> None:
         controller = self._session.services.controller
@@ -63,8 +64,8 @@ class _Watch:
 
     def _let_go(self) -> bool:
         """False where the broker has gone over to another connection."""
-        connections = self._session.services.heartbeat_connections
-        if connections.get(self._broker_id) != self._session.connection_id:
+        connections, watched = self._session.services.heartbeat_connections, (self._broker_id, self._broker_epoch)
+        if connections.get(watched) != self._session.connection_id:
             return False
-        del connections[self._broker_id]
+        del connections[watched]
         return True

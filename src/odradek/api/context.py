@@ -66,8 +66,8 @@ class Services:
     #: The node's file, as text.
     static_configs: Mapping[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
-    #: By broker: the connection that its latest heartbeat came on.
-    heartbeat_connections: dict[int, str] = field(default_factory=dict)
+    #: By broker and its epoch: the connection that its latest heartbeat came on.
+    heartbeat_connections: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

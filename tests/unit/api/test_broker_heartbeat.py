@@ -64,12 +64,22 @@ def test_an_older_connection_may_end_later() -> None:
     assert controller.lost == [(1, epoch(bench))]
 
 
+def test_a_process_of_another_epoch_does_not_hide_the_end_of_the_one_that_lives() -> None:
+    bench, services, controller = bench_with_broker()
+    living, stranger = beaten(bench, services, 1), session(services, number=2)
+    stale = bench.beat(1)
+    stale.broker_epoch -= 1
+    assert ask(stranger, stale).error_code == ErrorCode.STALE_BROKER_EPOCH
+    ended(living)
+    assert controller.lost == [(1, epoch(bench))]
+
+
 def test_a_connection_that_goes_over_to_another_broker_lets_go_of_the_first() -> None:
     bench, services, controller = bench_with_broker()
     bench.add_broker(2)
     connection = beaten(bench, services)
     ask(connection, bench.beat(2))
-    assert list(services.heartbeat_connections) == [2]
+    assert [broker for broker, _ in services.heartbeat_connections] == [2]
     ended(connection)
     assert [broker for broker, _ in controller.lost] == [2]
 
