@@ -167,8 +167,10 @@ class Partition:
         log = self._open_log(registration, is_new)
         if is_new_epoch:
             logger.info(
-                "%s: follower of %d at epoch %d from offset %d, high watermark %d",
-                *(self.topic_partition, registration.leader, registration.leader_epoch),
+                "%s: follower of %s at epoch %d from offset %d, high watermark %d",
+                self.topic_partition,
+                registration.leader if registration.leader >= 0 else "nobody",
+                registration.leader_epoch,
                 *(log.log_end_offset, log.high_watermark),
             )
         return is_new_epoch

@@ -133,8 +133,6 @@ class Node:
         await self.listeners.bind()
         self.quorum = build_quorum(self.files, self.clock, self.random, config, self.dirs, self.listeners.ports)
         stack.callback(self.quorum.log.close)
-        for repair in self.quorum.log.repairs:
-            logger.warning("metadata log: %s", repair)
         self._connect_services()
         if config.is_controller:
             self._add_controller()
@@ -194,7 +192,7 @@ class Node:
             driver.shutdown(self._hand_over_ms)
             await asyncio.wait([running])
             if not driver.handed_over and self._hand_over_ms:
-                logger.warning("nobody took over from this node in %d ms", _HAND_OVER_MS)
+                logger.warning("nobody took over from this node")
 
     def _features(self) -> Features:
         image = self.quorum.image()

@@ -45,7 +45,11 @@ def open_metadata_log(
         _fit_start(log, snapshots)
     with storage_guard(log_dir, directory):
         _remove_old_snapshots(files, directory, snapshots, log.log_start_offset)
-    logger.info("opened %s: %s, snapshots at %s", directory, opened, [known.offset for known in sorted(snapshots)])
+    logger.info(
+        "opened %s: offsets from %d, before %d, last epoch %d, snapshots at %s",
+        *(directory, opened.start_offset, opened.end_offset, opened.last_epoch),
+        ", ".join(str(known.offset) for known in sorted(snapshots)) or "none",
+    )
     return opened
 
 
