@@ -38,3 +38,11 @@ def test_import_pulls_in_nothing_costly(statement: str) -> None:
 
 def test_the_entry_point_does_not_import_click() -> None:
     assert "click" not in modules_after("import odradek.cli.main")
+
+
+@pytest.mark.parametrize("role", ["broker", "controller"])
+def test_a_node_loads_no_role_that_it_may_not_have_and_nothing_for_compaction(role: str) -> None:
+    loaded = modules_after("import odradek.cli.server")
+    assert f"odradek.server.{role}_part" not in loaded
+    with_role = modules_after(f"import odradek.cli.server, odradek.server.{role}_part")
+    assert "numpy" not in with_role
