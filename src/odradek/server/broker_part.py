@@ -81,7 +81,9 @@ def build_broker(
     forwarder = ControllerChannel(quorum.driver, "forwarding", ChannelConfig(client_id=str(config.node_id)))
     creates_topics = config.settings.boolean("auto.create.topics.enable")
     topic_creator = TopicCreation(config, forwarder) if creates_topics else None
-    replicas = ReplicaPart(*(files, clock, random, config, dirs, quorum), lambda: driver.epoch, driver.directory_failed)
+    replicas = ReplicaPart(
+        *(files, clock, random, config, dirs, quorum), lambda: driver.epoch, driver.directory_failed, on_over
+    )
     return BrokerPart(driver, forwarder, topic_creator, replicas, quorum.loader)
 
 

@@ -12,6 +12,7 @@ from random import Random
 
 from odradek.api.context import Services
 from odradek.client.channel import ChannelConfig
+from odradek.common.failures import Fault
 from odradek.common.ports import Clock, FileSystem
 from odradek.log.manager import LogManager
 from odradek.metadata.loader import MetadataLoader
@@ -44,12 +45,14 @@ class ReplicaPart:
         quorum: QuorumPart,
         broker_epoch: Callable[[], int],
         on_dir_failed: Callable[[bytes], None],
+        on_over: Callable[[str], None],
     ) -> None:
         self._config = config
         self._clock = clock
         self._random = random
         self._broker_epoch = broker_epoch
         self._on_dir_failed = on_dir_failed
+        self._on_over = on_over
         self._loader: MetadataLoader = quorum.loader
         self.logs: LogManager = build_logs(files, clock, random, config, dirs)
         self.manager: ReplicaManager
@@ -87,6 +90,13 @@ class ReplicaPart:
         self._loader.add_publisher(LogConfigs(self.logs, self._config.node_id, self._config.settings.given))
         self._loader.add_publisher(self.driver)
         self._jobs = asyncio.ensure_future(LogJobs(self.logs, self._clock).run())
+        self._jobs.add_done_callback(self._jobs_ended)
+
+    def _jobs_ended(self, jobs: "asyncio.Task[None]") -> None:
+        """They end by themselves only if no log directory is left, or if something is wrong with us."""
+        error = None if jobs.cancelled() else jobs.exception()
+        if error is not None:
+            self._on_over(str(error) if isinstance(error, Fault) else repr(error))
 
     async def close(self) -> None:
         if self._jobs is None:

@@ -3,7 +3,9 @@
 import asyncio
 import errno
 import re
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +230,19 @@ class _Proxy:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+def test_a_broker_whose_directories_are_all_gone_ends(tmp_path: Path) -> None:
+    async def test() -> None:
+        node = Node(combined_config(tmp_path, **{"replica.high.watermark.checkpoint.interval.ms": 50}))
+        await node.start()
+        shutil.rmtree(node.config.log_dirs[0])
+        with pytest.raises(Fault, match="all log directories have failed"):
+            await asyncio.wait_for(node.wait(), 30)
+        with suppress(Fault):
+            await node.stop()
+
+    run(test())
 
 
 @pytest.mark.parametrize("suffix", [".log"])
