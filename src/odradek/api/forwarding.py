@@ -8,7 +8,7 @@ Authorised by the controller, as the principal that the broker vouches for.
 """
 
 from odradek.api.context import Context
-from odradek.common.failures import ApiError, check
+from odradek.common.failures import ApiError, ProtocolError, check
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.request_header import RequestHeader
@@ -34,8 +34,8 @@ async def handle(ctx: Context, request: Message) -> Message:
     whole = b"".join(request_parts(header, request))
     try:
         answer = await forwarder.forward(whole, ctx.principal, ctx.session.client_address, TIMEOUT_MS)
-    except ApiError as error:
-        if error.code in _FOR_CLIENTS:
+        return parse_response(answer, ctx.api_key, ctx.api_version)[1]
+    except (ApiError, ProtocolError) as error:
+        if isinstance(error, ApiError) and error.code in _FOR_CLIENTS:
             raise
         raise ApiError(f"The request could not be passed on: {error}", ErrorCode.UNKNOWN_SERVER_ERROR) from error
-    return parse_response(answer, ctx.api_key, ctx.api_version)[1]

@@ -280,7 +280,11 @@ class Connection(asyncio.BufferedProtocol):
             self._put(begun.answer)
 
     def _failed(self, context: Context, request: Message | None, error: Exception) -> Answer:
-        """What a handler raised, as an answer; the connection closes where there is none."""
+        """What a handler raised, as an answer; the connection closes where there is none, or where there must be none,
+        as for a Produce with acks=0."""
+        if isinstance(error, ProtocolError):
+            self._break(error)
+            return None
         if isinstance(error, Fault):
             self.endpoint.on_fault(error)
         elif not isinstance(error, ApiError):

@@ -21,7 +21,7 @@ from helpers.network import (
     until,
 )
 from odradek.api.registry import Api
-from odradek.common.failures import ApiError, Fault
+from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.network.limits import Limits, RequestBudget
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
@@ -301,6 +301,26 @@ def test_a_failure_that_no_response_can_say_closes_the_connection(how: Any, monk
 
     monkeypatch.setattr("odradek.network.connection.error_response", lambda *asked: None)
     run(test())
+
+
+@pytest.mark.parametrize("how", [raising, raising_later])
+def test_what_must_not_be_answered_closes_the_connection_with_one_line(
+    how: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A Produce with acks=0 that fails: its client expects nothing, and would take any answer for the next one's."""
+
+    async def test() -> None:
+        async with (
+            listening([Api(PRODUCE, how(ProtocolError("no such partition")))]) as listener,
+            peer(listener.port) as asking,
+        ):
+            asking.send(api_versions_bytes(9) + produce_bytes(1, acks=0) + api_versions_bytes(2))
+            assert (await asking.response(API_VERSIONS, 4))[0] == 9
+            assert await asking.closed() == b""
+
+    with caplog.at_level(logging.WARNING, "odradek.network"):
+        run(test())
+    assert len(caplog.records) == 1 and "no such partition" in caplog.text
 
 
 def test_an_answer_that_cannot_be_written_closes_the_connection(caplog: pytest.LogCaptureFixture) -> None:
