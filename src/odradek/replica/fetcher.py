@@ -291,7 +291,13 @@ class Fetcher:
     def _diverges(self, tp: TopicPartition, state: FetchState, data: PartitionData) -> None:
         partition = self._partition(tp)
         leader_end = EpochEndOffset(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        truncate(partition, truncation_offset(partition.local_log(), leader_end))
+        offset = truncation_offset(partition.local_log(), leader_end)
+        if offset <= data.log_start_offset:
+            # The leader has deleted what it knew of that epoch, and answers with where its log starts: what is left
+            # below may never have been the leader's. Kafka keeps it, and may show it once its log start is forgotten.
+            restart_log(partition, data.log_start_offset)
+        else:
+            truncate(partition, offset)
         self._read_on(tp, state)
 
     def _append(self, tp: TopicPartition, state: FetchState, data: PartitionData) -> None:

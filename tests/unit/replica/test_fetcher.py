@@ -195,6 +195,17 @@ def test_a_diverging_log_is_cut_and_read_on(follower: Follower) -> None:
     assert (asked.fetch_offset, asked.last_fetched_epoch) == (1, 0)
 
 
+def test_nothing_is_kept_of_what_the_leader_has_deleted_since(follower: Follower) -> None:
+    """The leader no longer knows where the epoch ended, and names its log start instead."""
+    follower.request()
+    follower.answer(records=leaders_batch("a") + leaders_batch("b", offset=1), high_watermark=0, log_start_offset=0)
+    follower.cluster.replay(change_record(leader=0))
+    follower.request()
+    follower.answer(diverging_epoch=EpochEndOffset(epoch=0, end_offset=1), log_start_offset=1, session_id=0)
+    log = follower.broker.log
+    assert (log.log_start_offset, log.log_end_offset, stored_values(log)) == (1, 1, [])
+
+
 class TestOutOfRange:
     def offsets(self, follower: Follower, offset: int, error: int = 0) -> int:
         """Answers what the follower asks for; the timestamp that it asked."""
