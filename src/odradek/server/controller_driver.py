@@ -40,6 +40,8 @@ class ControllerDriver:
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
+        #: Told of what must not happen and did: the controller's state cannot be trusted any more.
+        self.on_broken: Callable[[Exception], None] = _log_only
 
     # What others ask
 
@@ -63,7 +65,12 @@ class ControllerDriver:
         self._timer_ms = -1
 
     def _submit(self, submit: Callable[[], Submission]) -> "asyncio.Future[Any]":
-        submission = submit()
+        try:
+            submission = submit()
+        except Exception as error:
+            # An expected refusal is an answer; whatever is raised here may have left a decision half replayed.
+            self.on_broken(error)
+            raise
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._answers[submission.id] = answer
         self._append(submission.appends)
@@ -148,10 +155,13 @@ class ControllerDriver:
 
     def _tick(self) -> None:
         self._timer = self._timer_ms = None
-        self._follow_log_end()
-        if self.core.is_active:
-            self._append(self.core.tick(self._clock.monotonic_ms()))
-        self._after()
+        try:
+            self._follow_log_end()
+            if self.core.is_active:
+                self._append(self.core.tick(self._clock.monotonic_ms()))
+            self._after()
+        except Exception as error:  # noqa: BLE001 - nobody waits for a timer, so nobody else would notice
+            self.on_broken(error)
 
     # kraft.version
 
@@ -172,3 +182,7 @@ class ControllerDriver:
             self._raft.upgrade_kraft_version(epoch, level, validate_only=request.validate_only)
             self._driver.poke()
             self._follow_log_end()
+
+
+def _log_only(error: Exception) -> None:
+    logger.critical("the controller is broken", exc_info=error)

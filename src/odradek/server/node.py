@@ -161,6 +161,7 @@ class Node:
             self._broker_incarnation_id if self.config.is_broker else None,
         )
         self.controller = self._services.controller = self.quorum.driver.machine = made
+        made.on_broken = lambda error: self._broke(fault_of(error), error)
         self._started.callback(made.close)
         self.quorum.loader.add_publisher(ChangeLog())
 

@@ -37,8 +37,8 @@ def _reason_of_time(before: State, after: State) -> str:
         return f"node {before.leader_id} has resigned or refuses connections"
     if isinstance(before, Follower):
         return f"nothing was heard of node {before.leader_id} for the fetch time-out"
-    if isinstance(after, Resigned):
-        return "it stops, or no majority fetches from it"
+    if isinstance(before, Leader) and isinstance(after, Resigned):
+        return "it was told to" if before.resign_requested else "this node stops, or no majority has fetched from it"
     return "the election time-out has passed"
 
 

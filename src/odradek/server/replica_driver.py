@@ -53,6 +53,8 @@ class ReplicaDriver:
         self._altering: asyncio.Task[None] | None = None
         self._fetching: dict[Fetcher, _FetcherTask] = {}
         self._is_closed = False
+        #: Told of what must not happen and did.
+        self.on_broken: Callable[[BaseException], None] = _log_only
         manager.alter_partition.on_ready = self._alter_partition
         manager.fetchers.on_ready = self._look_at
 
@@ -94,14 +96,18 @@ class ReplicaDriver:
 
     def _tick(self) -> None:
         self._timer = self._timer_ms = None
-        self._manager.tick(self._clock.monotonic_ms())
-        self.set_timer()
+        try:
+            self._manager.tick(self._clock.monotonic_ms())
+            self.set_timer()
+        except Exception as error:  # noqa: BLE001 - nobody waits for a timer, so nobody else would notice
+            self.on_broken(error)
 
     # The controller
 
     def _alter_partition(self) -> None:
         if self._altering is None and not self._is_closed:
             self._altering = asyncio.ensure_future(self._send_alter_partitions())
+            self._altering.add_done_callback(self._check)
 
     async def _send_alter_partitions(self) -> None:
         outbox = self._manager.alter_partition
@@ -138,8 +144,12 @@ class ReplicaDriver:
 
     def _ended(self, fetcher: Fetcher, task: "asyncio.Task[None]") -> None:
         self._fetching.pop(fetcher, None)
-        if not task.cancelled() and task.exception() is not None:
-            logger.error("the fetcher from broker %d ended", fetcher.source_id, exc_info=task.exception())
+        self._check(task)
+
+    def _check(self, task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self.on_broken(error)
 
     def _address_of(self, broker_id: int) -> tuple[str, int] | None:
         broker: BrokerRegistration | None = self._manager.image.cluster.brokers.get(broker_id)
@@ -212,3 +222,7 @@ class _FetcherTask:
         if channel is None:
             channel = self._channel = Channel(*address, self._config)
         return channel
+
+
+def _log_only(error: BaseException) -> None:
+    logger.critical("the replicas are broken", exc_info=error)

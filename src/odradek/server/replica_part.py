@@ -13,6 +13,7 @@ from random import Random
 from odradek.api.context import Services
 from odradek.client.channel import ChannelConfig
 from odradek.common.failures import Fault
+from odradek.common.ids import TopicPartition
 from odradek.common.ports import Clock, FileSystem
 from odradek.log.manager import LogManager
 from odradek.metadata.loader import MetadataLoader
@@ -83,6 +84,8 @@ class ReplicaPart:
         self.manager.on_dir_failed = self._on_dir_failed
         self.manager.on_assignment = self._assignments.tell
         self.driver = ReplicaDriver(self.manager, self._config, self._channel, self._broker_epoch, self._clock)
+        self.driver.on_broken = self._broke
+        self.logs.on_offline(self._dir_went_offline)
         services.replicas = self.manager
         services.began_to_wait = self.driver.set_timer
         services.new_producer_id = self._producer_ids.next_id
@@ -96,7 +99,17 @@ class ReplicaPart:
         """They end by themselves only if no log directory is left, or if something is wrong with us."""
         error = None if jobs.cancelled() else jobs.exception()
         if error is not None:
-            self._on_over(str(error) if isinstance(error, Fault) else repr(error))
+            self._broke(error)
+
+    def _broke(self, error: BaseException) -> None:
+        if not isinstance(error, Fault):
+            logger.critical("unexpected", exc_info=error)
+        self._on_over(str(error) if isinstance(error, Fault) else repr(error))
+
+    def _dir_went_offline(self, path: str, _: tuple[TopicPartition, ...]) -> None:
+        """Replicas of other directories could go on, but not a node without its metadata log."""
+        if path == self._config.metadata_log_dir:
+            self._on_over(f"{path} has failed, and the metadata log is in it")
 
     async def close(self) -> None:
         if self._jobs is None:

@@ -264,6 +264,28 @@ def test_a_disk_that_fails_ends_the_node_and_acknowledges_nothing(tmp_path: Path
     run(test())
 
 
+@pytest.mark.parametrize("method", ["tick", "handle"])
+def test_a_flaw_in_the_controller_ends_the_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """Whatever it left half done must not be decided upon."""
+
+    def flawed(*_: object, **__: object) -> None:
+        raise KeyError("flawed")
+
+    async def test() -> None:
+        node = Node(controller_config(tmp_path))
+        await node.start()
+        await until(lambda: node.controller is not None and node.controller.core.is_active, "active")
+        assert node.controller is not None
+        monkeypatch.setattr(node.controller.core, method, flawed)
+        asked = asyncio.ensure_future(ask(node, create_topics("never")))
+        with pytest.raises(Fault, match="flawed"):
+            await node.wait()
+        await node.stop()
+        await asyncio.gather(asked, return_exceptions=True)
+
+    run(test())
+
+
 def test_what_a_user_can_mend_is_said(tmp_path: Path) -> None:
     async def refused(config: Any) -> str:
         with pytest.raises(InputError) as error:
