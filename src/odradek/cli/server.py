@@ -38,7 +38,7 @@ def start_command(settings: Settings, path: str, overrides: tuple[str, ...]) -> 
     config = load_server_config(OsFileSystem(), path, overrides)
     for warning in config.warnings:
         warn(warning)
-    log_to_stderr(config.node_id, verbose=settings.verbose, utc=settings.utc)
+    log_to_stderr(config.node_id, verbose=settings.verbose, utc=settings.utc, as_json=settings.as_json)
     relax_collector()
     run(serve(config))
 

@@ -72,7 +72,10 @@ async def describe_quorum(cluster: Cluster) -> QuorumDescription:
         partition.leader_epoch,
         partition.high_watermark,
         tuple(_replica(voter, endpoints.get(voter.replica_id, ())) for voter in partition.current_voters),
-        tuple(_replica(observer, endpoints.get(observer.replica_id, ())) for observer in partition.observers),
+        tuple(
+            _replica(observer, endpoints.get(observer.replica_id, ()))
+            for observer in sorted(partition.observers, key=lambda observer: observer.replica_id)
+        ),
     )
 
 
