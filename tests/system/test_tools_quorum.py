@@ -56,13 +56,12 @@ def test_tools_on_static_voters(tmp_path: Path) -> None:
     async def scenario(cluster: Cluster) -> None:
         cluster.start()
         async with Quorum(cluster) as quorum:
-            await quorum.leader()
             view = await quorum.caught_up()
             at = ["--bootstrap-controller", cluster.controller_addresses]
             await look(cluster, view, at)
             await change_features(at)
             await change_configs(at)
-        async with Quorum(cluster) as quorum, MetadataLoad(cluster) as load:
+        async with MetadataLoad(cluster) as load:
             await load.more()
         said = await tool(CLUSTER, "unregister", *at, "--id", str(FAKE_BROKER_ID))
         assert f"Broker {FAKE_BROKER_ID} is no longer registered." in said
