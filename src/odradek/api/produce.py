@@ -48,6 +48,14 @@ class _BadCodec(ApiError):
     code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
+def refusal(ctx: Context, request: ProduceRequest, result: ProduceResult) -> ProduceResponse:
+    """The answer to a request with one partition that was not taken."""
+    asked = _Asked(ctx, request)
+    asked.answer([result])
+    assert asked.response is not None
+    return asked.response
+
+
 def handle(ctx: Context, request: ProduceRequest) -> "Answer | asyncio.Future[Answer]":
     asked = _Asked(ctx, request)
     if request.acks == 0:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from odradek.api.context import Context
+from odradek.api.context import Context, Session
 from odradek.common.failures import check
 from odradek.protocol.api_keys import APIS, ApiKey, Listener, accepted_versions
 from odradek.protocol.facts import Versions
@@ -23,6 +23,9 @@ from odradek.protocol.message import Message
 Answer = Message | None
 #: The request's class follows from the key, so its type is not said again here.
 Handler = Callable[[Context, Any], Answer | Awaitable[Answer]]
+#: Takes a whole frame. The answer's frame; or a message that is the answer; or None, and nothing done, if the request
+#: is one for the handler.
+Quick = Callable[[Session, bytearray], bytes | Message | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Api:
     pipelined: bool = False
     #: It may give the same object again, unchanged, for the same answer: that is encoded only once.
     repeats: bool = False
+    #: The module whose `quick` answers the usual request at less cost.
+    quick: str | None = None
 
     def served_on(self, listener: Listener) -> bool:
         if self.listeners is not None and listener not in self.listeners:
@@ -82,7 +87,7 @@ def _forwarded(key: ApiKey) -> Api:
 
 #: Every API that is served, in the order of their keys.
 SERVED: tuple[Api, ...] = (
-    Api(ApiKey.PRODUCE, "produce", pipelined=True),
+    Api(ApiKey.PRODUCE, "produce", pipelined=True, quick="produce_quick"),
     Api(ApiKey.FETCH, "fetch", listeners=_ON_BROKER, long_poll=True, pipelined=True),
     Api(ApiKey.FETCH, "fetch_metadata_log", listeners=_ON_CONTROLLER, long_poll=True, pipelined=True),
     Api(ApiKey.LIST_OFFSETS, "list_offsets"),
@@ -164,6 +169,8 @@ class Registry:
         self.listener = listener
         self._apis = {int(api.key): api for api in sorted(apis, key=lambda api: api.key) if api.served_on(listener)}
         self._entries: dict[int, Entry] = {}
+        #: By key, once there was a first request.
+        self.quick: dict[int, Quick] = {}
         #: By key: what is parsed.
         self.accepted: Mapping[int, Versions] = {key: api.accepted(listener) for key, api in self._apis.items()}
         #: By key, ascending: what ApiVersions says.
@@ -173,7 +180,10 @@ class Registry:
         """KeyError for what is not served here."""
         entry = self._entries.get(api_key)
         if entry is None:
-            entry = self._entries[api_key] = Entry(self._apis[api_key])
+            api = self._apis[api_key]
+            entry = self._entries[api_key] = Entry(api)
+            if api.quick is not None:
+                self.quick[api_key] = import_module(f"odradek.api.{api.quick}").quick
         return entry
 
     def is_long_poll(self, api_key: int) -> bool:

@@ -33,6 +33,8 @@ from odradek.protocol.requests import parse_request
 #: All that is answered before authentication.
 _BEFORE_AUTHENTICATION = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.API_VERSIONS, ApiKey.SASL_AUTHENTICATE})
 
+_KEY_BYTES = 2
+
 _RECEIVE_BYTES_BETWEEN = 64 * 1024
 
 #: Answers up to this are copied into one piece, which costs less than handing many small ones to the loop.
@@ -209,6 +211,14 @@ class Connection(asyncio.BufferedProtocol):
 
     def _begin(self, request: bytearray) -> None:
         endpoint, session = self.endpoint, self.session
+        known = None if self._begun or not session.authenticated else self._quick(request)
+        if isinstance(known, bytes):
+            endpoint.requests_total += 1
+            self._output.append(known)
+            self._output_bytes += len(known)
+            if self in endpoint.deadlines:
+                del endpoint.deadlines[self]
+            return
         header, body = parse_request(request, endpoint.registry.accepted)
         api_key = header.request_api_key
         if not session.authenticated and api_key not in _BEFORE_AUTHENTICATION:
@@ -219,7 +229,9 @@ class Connection(asyncio.BufferedProtocol):
         context = Context(session, api_key, version, header.correlation_id, header.client_id or "", session.principal)
         entry = endpoint.registry.entry(api_key)
         try:
-            result = entry.handle(context, body)
+            if isinstance(known, Exception):
+                raise known
+            result = entry.handle(context, body) if known is None else known
         except Exception as error:  # noqa: BLE001 - sorted out there, by kind
             result = self._failed(context, body, error)
         if result is None or isinstance(result, Message):
@@ -229,6 +241,18 @@ class Connection(asyncio.BufferedProtocol):
         if session.authenticated:
             self._reader.limit_bytes = endpoint.limits.request_bytes_max
             endpoint.deadlines.pop(self, None)
+
+    def _quick(self, request: bytearray) -> bytes | Message | Exception | None:
+        """What there is to say to a request of the usual kind; None for all others, which are handled as they are."""
+        if len(request) < _KEY_BYTES or request[0]:
+            return None
+        quick = self.endpoint.registry.quick.get(request[1])
+        if quick is None:
+            return None
+        try:
+            return quick(self.session, request)
+        except Exception as error:  # noqa: BLE001 - as if the handler had raised it
+            return error
 
     def _answer(self, context: Context, entry: Entry, response: Answer) -> None:
         """At once; behind those that are not ready yet."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID, TopicPartition, uuid_to_text
+from odradek.common.ports import Buffer
 from odradek.log.errors import DamagedFile, InvalidTopic, KafkaStorageError, StorageFault
 from odradek.log.offsets import AppendOrigin
 from odradek.log.producer_entry import NO_VERIFICATION, VerificationGuard
@@ -102,6 +103,34 @@ def produce(
     finally:
         for topic_partition in woken or ():
             manager.wake(topic_partition)
+
+
+def produce_one(
+    manager: ReplicaManager, topic_partition: TopicPartition, records: Buffer, topic_id: bytes, acks: int
+) -> ProduceResult | None:
+    """One batch of a client, which need not wait for other replicas. None, and nothing done, if it would have to."""
+    partition = manager.partitions.get(topic_partition)
+    if acks == ACKS_ALL and (partition is None or partition.followers):
+        return None
+    try:
+        if partition is None:
+            raise manager.missing(topic_partition)
+        if topic_id is not ZERO_UUID or topic_partition.topic in INTERNAL_TOPICS:
+            _check_topic(partition, topic_id, False)
+        info = partition.append_as_leader(records, acks)
+    except ApiError as error:
+        return _refused(partition, error)
+    except (StorageFault, DamagedFile) as fault:
+        return _failed(manager, topic_partition, fault)
+    hw_moved = partition.maybe_increment_high_watermark(manager.clock.monotonic_ms())
+    if topic_partition in manager.fetch_purgatory.watched or (
+        hw_moved
+        and (
+            topic_partition in manager.produce_purgatory.watched or topic_partition in manager.delete_purgatory.watched
+        )
+    ):
+        manager.wake(topic_partition)
+    return ProduceResult(0, info.first_offset, info.log_append_time_ms, info.log_start_offset)
 
 
 def _check_topic(partition: Partition, topic_id: bytes, internal_topics_allowed: bool) -> None:

@@ -56,6 +56,7 @@ from odradek.replica.values import (
     LogDirInfo,
     ProduceCallback,
     ProduceEntry,
+    ProduceResult,
     ProducerInfo,
     ReplicaInfo,
 )
@@ -173,6 +174,13 @@ class ReplicaManager:
         coordinator."""
         arguments = (origin, internal_topics_allowed, guards, transaction_version)
         produce.produce(self, entries, acks, timeout_ms, callback, *arguments)
+
+    def produce_one(
+        self, topic_partition: TopicPartition, records: Buffer, topic_id: bytes, acks: int
+    ) -> ProduceResult | None:
+        """As `produce`, for one batch of a client, answered at once; None, and nothing done, if it would have to
+        wait. `acks` is 1 or -1."""
+        return produce.produce_one(self, topic_partition, records, topic_id, acks)
 
     def fetch(self, params: FetchParams, entries: Sequence[FetchEntry], callback: FetchCallback) -> None:
         """Find records, of all partitions together up to `params.max_bytes`, though at least one batch if there is
