@@ -7,17 +7,13 @@ two segments and at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from odradek.log.loader_batches import segment_batches
+from odradek.log.loader_recall import recall_batches
 from odradek.log.offsets import AppendOrigin, CompletedTxn
 from odradek.log.producer_append import ProducerAppend
 from odradek.log.producer_state import ProducerState
 from odradek.log.segment import Segment
 from odradek.log.unified_log_segments import Segments
-from odradek.records.batch import OVERHEAD_BYTES, Batch, read_batches, size_at
-
-#: Read at a time: large enough that the calls do not count, small enough for many logs to be loaded at once.
-CHUNK_BYTES = 1024 * 1024
 
 
 def rebuild_producers(
@@ -40,7 +36,10 @@ def rebuild_producers(
             producers.take_snapshot()
         return
     nothing_to_find = producers.is_empty and producers.map_end_offset >= end_offset
+    is_current = producers.map_end_offset == end_offset
     producers.truncate_and_reload(log_start_offset, end_offset, now_ms)
+    if not is_current:
+        recall_batches(producers, segments)
     if producers.map_end_offset < end_offset and not nothing_to_find:
         for segment in segments.between(producers.map_end_offset, end_offset):
             start = max(segment.base_offset, producers.map_end_offset, log_start_offset)
@@ -79,21 +78,3 @@ def replay_segment(producers: ProducerState, segment: Segment, start_offset: int
         producers.update(append)
     for done in completed:
         producers.complete_txn(done)
-
-
-def segment_batches(segment: Segment, position: int) -> Iterator[Batch]:
-    """Every whole batch of the file from `position` on, read in chunks."""
-    while position < segment.size:
-        data = segment.file.read(position, CHUNK_BYTES)
-        taken = 0
-        for batch in read_batches(data):
-            taken += batch.size_bytes
-            yield batch
-        if taken == 0:
-            size_bytes = size_at(data, 0) if len(data) >= OVERHEAD_BYTES else len(data) + 1
-            if size_bytes <= len(data) or position + size_bytes > segment.size:
-                return
-            data = segment.file.read(position, size_bytes)
-            yield from read_batches(data)
-            taken = size_bytes
-        position += taken

@@ -24,6 +24,7 @@ from odradek.log.producer_append import ProducerAppend
 from odradek.log.producer_entry import (
     BATCHES_TO_RETAIN,
     NO_VERIFICATION,
+    BatchMetadata,
     ProducerEntry,
     VerificationEntry,
     VerificationGuard,
@@ -272,6 +273,13 @@ class ProducerState:
         first = entry.current_txn_first_offset
         if first is not None:
             self._add_ongoing(first, OpenTxn(entry.producer_id, OffsetMetadata(first)))
+
+    def recall(self, producer_id: int, batches: list[BatchMetadata]) -> None:
+        """Batches of a producer's epoch, the last of which is the one that its snapshot has."""
+        entry = self._producers[producer_id]
+        last = entry.batches[-1:]
+        if last and batches and batches[-1][:3] == last[0][:3]:
+            entry.batches = [*batches[-BATCHES_TO_RETAIN:-1], *last]
 
     def _add_ongoing(self, first_offset: int, txn: OpenTxn) -> None:
         """Producers are updated one by one, so a transaction may come after one that began later; seldom, and few."""

@@ -134,7 +134,7 @@ class TestIdempotence:
         log.flush(include_active=True)
         log.close()
         log = rig.load(clean_shutdown=clean)
-        # Of the five batches only the last one is in a snapshot.
+        # Of the five batches only the last one is in a snapshot; see test_loader_recall for the others.
         assert log.append_as_leader(idempotent(7, 7, "a" * 40), 0).is_duplicate
         assert log.append_as_leader(idempotent(7, 8, "a" * 40), 0).first_offset == 8
 
