@@ -1,6 +1,8 @@
-"""The command as a test calls it: in this process, on one cluster, with what it said."""
+"""The command as a test calls it: in this process, on one cluster, with what it said; and ports for `odradek up`."""
 
 import json
+import random
+import socket
 from typing import Any, NamedTuple
 
 import pytest
@@ -35,3 +37,15 @@ class Command:
 
     def json(self, *arguments: str) -> Any:
         return json.loads(self.do(*arguments, "--format", "json"))
+
+
+def free_port(count: int) -> str:
+    """The first of `count` in a row."""
+    for port in random.sample(range(15_000, 32_000, 10), 1_000):
+        try:
+            for each in range(port, port + count):
+                socket.create_server(("localhost", each)).close()
+        except OSError:
+            continue
+        return str(port)
+    raise AssertionError("no ports in a row are free")

@@ -2,9 +2,7 @@
 
 import json
 import os
-import random
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from helpers.cli import free_port
 from helpers.kafka_node import wait_until
 from helpers.nodes import ODRADEK
 
@@ -48,7 +47,10 @@ class Up:
         for pid in (self.process.pid, *self.pids):
             if is_running(pid):
                 os.kill(pid, signal.SIGKILL)
-        self.process.communicate()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 @pytest.fixture
@@ -71,18 +73,6 @@ def is_running(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def free_port(count: int) -> str:
-    """The first of `count` in a row."""
-    for port in random.sample(range(15_000, 32_000, 10), 1_000):
-        try:
-            for each in range(port, port + count):
-                socket.create_server(("localhost", each)).close()
-        except OSError:
-            continue
-        return str(port)
-    raise AssertionError("no ports in a row are free")
 
 
 def produce(bootstrap: str, values: list[str]) -> None:
@@ -192,6 +182,16 @@ def test_a_node_that_cannot_start_says_why(tmp_path: Path) -> None:
     assert failed.returncode == 1
     assert "odradek: node 1: " in failed.stderr and "quorum-state" in failed.stderr
     assert "Traceback" not in failed.stderr
+
+
+def test_it_stops_though_nobody_listens_any_more(up: Callable[..., Up]) -> None:
+    cluster = up("--port", free_port(2), "--ephemeral")
+    assert cluster.process.stdout is not None and cluster.process.stderr is not None
+    cluster.process.stdout.close()
+    cluster.process.stderr.close()
+    cluster.process.terminate()
+    assert cluster.process.wait(WAIT_S) == 0
+    assert not is_running(cluster.pids[0])
 
 
 def test_data_and_ephemeral_exclude_each_other(tmp_path: Path) -> None:

@@ -34,7 +34,10 @@ class Quickstart:
 
     def __init__(self, root: Path) -> None:
         self.data = root / "data"
-        self._words = {"/tmp/odradek": str(self.data), **_ports()}
+        ports = _ports()
+        # up takes the ports of the first node, and the next one for its controller
+        up = f"odradek up --port {ports['localhost:9092'].rpartition(':')[2]}"
+        self._words = {"/tmp/odradek": str(self.data), "odradek up": up, **ports}
         (root / CONFIG).mkdir()
         for path in (ROOT / CONFIG).iterdir():
             (root / CONFIG / path.name).write_text(self.substituted(path.read_text()))
@@ -69,7 +72,7 @@ class Quickstart:
         """All that the block has started."""
         logs = {name.replace("$i", i) for name in re.findall(r"([^/\s]+\.log) ", block) for i in "123"}
         wait_until(
-            lambda: all(": ready" in self._logs().get(log, "") for log in logs),
+            lambda: all(re.search(r"\bready\b", self._logs().get(log, "")) for log in logs),
             f"{sorted(logs)} say ready",
             WAIT_S,
             lambda: str(self._logs()),
@@ -117,6 +120,7 @@ def test_every_command_of_the_quickstart(quickstart: Quickstart) -> None:
         said += quickstart.run(block)
         quickstart.wait_until_ready(block)
     assert len(blocks) > 10
+    assert "hello\n" in said
     assert '"name": "orders"' in said, "cat shows the topic"
     assert said.count("observer") >= 3 and said.count("payments/") == 1
     assert "Traceback" not in said

@@ -17,7 +17,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -127,7 +127,8 @@ class _Up:
             self._lost(process)
         elif not self._is_up and all(each.is_ready for each in self._processes.all):
             self._is_up = True
-            self._announce()
+            with suppress(BrokenPipeError):
+                self._announce()
         if not self._processes.running:
             self._ended.set()
 
@@ -135,15 +136,15 @@ class _Up:
         if self._stopping:
             self._processes.maybe_end_lifeline()
             if process.status:
-                warn(f"node {process.node.id}: {process.end}; its log is {process.node.log}")
+                _warn(f"node {process.node.id}: {process.end}; its log is {process.node.log}")
             return
         if self._is_up and self._processes.running:
             again = f"odradek server start {process.node.config_path} starts it again"
-            warn(f"node {process.node.id} is gone: {process.end}; the others go on, and {again}")
+            _warn(f"node {process.node.id} is gone: {process.end}; the others go on, and {again}")
             return
         self._status = 1
-        warn(f"node {process.node.id}: {process.end}; its log is {process.node.log}")
         self._stop()
+        _warn(f"node {process.node.id}: {process.end}; its log is {process.node.log}")
 
     def _announce(self) -> None:
         processes = self._processes.all
@@ -165,8 +166,8 @@ class _Up:
         if self._stopping:
             self._processes.kill()
             return
-        _tell("stopping; a second Ctrl-C does not wait")
         self._stop()
+        _tell("stopping; a second Ctrl-C does not wait")
 
     def _stop(self) -> None:
         self._stopping = True
@@ -174,4 +175,11 @@ class _Up:
 
 
 def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    """Whoever listened may be gone, with the terminal for example. That must not keep the nodes from being stopped."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def _warn(text: str) -> None:
+    with suppress(OSError):
+        warn(text)
