@@ -131,7 +131,9 @@ class Partition:
         self._set_assignment(registration)
         followers = [replica for replica in registration.replicas if replica != context.broker_id]
         self.followers = {replica: self.followers.get(replica) or FollowerState(replica) for replica in followers}
-        self.isr_state = committed(registration.isr)
+        if self.isr_state.pending is None or registration.partition_epoch > self.partition_epoch:
+            # What was asked for on top of this very epoch, of which the controller's answer had told, stays asked for.
+            self.isr_state = committed(registration.isr)
         log = self._open_log(registration, is_new)
         if is_new_epoch:
             self.leader_epoch_start_offset = log.log_end_offset

@@ -261,6 +261,19 @@ class TestAnswersOfTheController:
         leader.clock.now_ms += 50
         assert asked_isr(leader) == [0, 1]
 
+    def test_metadata_that_an_answer_has_overtaken_leaves_what_was_asked_since(
+        self, cluster: Cluster, leader: Broker
+    ) -> None:
+        answer(leader, [0, 1], epoch=1)
+        cluster.clock.now_ms += 1_000
+        cluster.fetch_once(2)
+        cluster.fetch_once(2)
+        assert asked_isr(leader) == [0, 1, 2]
+        cluster.replay(change_record(isr=[0, 1]))
+        assert self.state(leader).is_inflight and self.state(leader).maximal == (0, 1, 2)
+        answer(leader, [0, 1, 2], epoch=2)
+        assert isr_of(leader) == (0, 1, 2)
+
     def test_an_answer_that_the_metadata_log_has_overtaken_changes_nothing(
         self, cluster: Cluster, leader: Broker
     ) -> None:
