@@ -19,7 +19,7 @@ from itertools import pairwise
 from types import TracebackType
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.error import ProduceError
 
 from helpers.nodes import Cluster
@@ -94,7 +94,7 @@ class DataLoad:
         if kind is None:
             assert not self.failures, f"{len(self.failures)} records failed: {Counter(self.failures).most_common(3)}"
 
-    def more(self, count: int = 200, timeout_s: float = 90) -> None:
+    def more(self, count: int = 200, timeout_s: float = 120) -> None:
         """Waits until so many further records were acknowledged."""
         target = len(self.acknowledged_at_s) + count
 
@@ -192,7 +192,7 @@ def create_topic(
     cluster: Cluster, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
 ) -> None:
     """When all brokers are there. `config` adds to `min.insync.replicas`, which is one less than the replicas."""
-    admin = AdminClient({"bootstrap.servers": bootstrap_of(cluster), **CLIENT})
+    admin = admin_of(cluster)
     brokers = sum(node.spec.is_broker for node in cluster.nodes.values())
     wait_until(lambda: len(admin.list_topics(timeout=5).brokers) == brokers, "all brokers are there", 90)
     settings = {"min.insync.replicas": str(max(1, replication_factor - 1)), **(config or {})}
@@ -201,7 +201,8 @@ def create_topic(
 
 
 def admin_of(cluster: Cluster) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap_of(cluster), **CLIENT})
+    """One that gives up a broker that is paused, and asks the next."""
+    return AdminClient({"bootstrap.servers": bootstrap_of(cluster), "socket.timeout.ms": 3_000, **CLIENT})
 
 
 def bootstrap_of(cluster: Cluster) -> str:
@@ -219,7 +220,7 @@ def isr_of(admin: AdminClient, topic: str) -> dict[int, set[int]]:
     return {number: set(partition.isrs) for number, partition in found.items()}
 
 
-def wait_for_isr(admin: AdminClient, topic: str, *broker_ids: int, timeout_s: float = 90) -> None:
+def wait_for_isr(admin: AdminClient, topic: str, *broker_ids: int, timeout_s: float = 180) -> None:
     """Until these and no others are in sync, in every partition."""
 
     def is_so() -> bool:
@@ -227,12 +228,6 @@ def wait_for_isr(admin: AdminClient, topic: str, *broker_ids: int, timeout_s: fl
         return bool(found) and all(isr == set(broker_ids) for isr in found.values())
 
     wait_until(is_so, f"brokers {broker_ids} and no others are in sync", timeout_s)
-
-
-def set_topic_config(admin: AdminClient, topic: str, name: str, value: str) -> None:
-    resource = ConfigResource(ResourceType.TOPIC, topic, set_config={name: value})
-    for future in admin.alter_configs([resource]).values():
-        future.result(30)
 
 
 def _consumer(bootstrap: str, topic: str, partitions: int) -> Consumer:

@@ -25,7 +25,7 @@ from helpers.nodes import HOST, OURS, Cluster, Node, NodeSpec, controllers
 from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum
 from helpers.waiting import wait_until
 from odradek.client.channel import Channel
-from odradek.client.errors import Disconnected
+from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.records.builder import BatchBuilder
@@ -242,7 +242,7 @@ def produce_alone(node: Node, partition: int) -> ErrorCode:
 
 class StaleRequest:
     """`with StaleRequest(node, partition) as stale:` connects; a record goes out when `go` is set, to lie there when
-    the broker wakes. At the end `error_code` is the broker's answer, or None if the connection broke instead."""
+    the broker wakes. At the end `error_code` is the broker's answer, or None if there was none."""
 
     def __init__(self, node: Node, partition: int) -> None:
         self._node = node
@@ -266,7 +266,7 @@ class StaleRequest:
         await channel.connect()
         self._is_connected.set()
         await asyncio.to_thread(self.go.wait)
-        with contextlib.suppress(Disconnected):
+        with contextlib.suppress(ApiError):
             self.error_code = await send_record(channel, self._partition)
         await channel.close()
 

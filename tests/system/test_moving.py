@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.peer]
 TOPIC = "moving"
 PARTITIONS = 3
 #: Logs of several segments, with their indexes and producers' snapshots.
-SMALL_SEGMENTS = {"segment.ms": "500"}
+SMALL_SEGMENTS = {"segment.ms": "5000"}
 RECORDS = 1_500
 
 
@@ -34,7 +34,7 @@ def test_a_single_node_moves_there_and_back(tmp_path: Path) -> None:
             else:
                 cluster[1].stop()
             start_as(cluster, 1, kind)
-            wait_until(lambda: len(leaders(admin_of(cluster))) == PARTITIONS, "all partitions are led", 90)
+            wait_until(lambda: len(leaders(admin_of(cluster))) == PARTITIONS, "all partitions are led", 180)
             kept = more_records(cluster, kept)
         report("a node alone moves between Kafka and ours", moves=4, records=len(kept), lost=0)
 
