@@ -22,7 +22,7 @@ OUT = HERE / "out" / "latest.json"
 DOCUMENT = HERE.parent / "docs" / "benchmarks.md"
 
 #: In the order of the table.
-SUITES = ("codec", "batches", "log_ops", "cleaning", "network", "controllers", "brokers")
+SUITES = ("codec", "batches", "log_ops", "cleaning", "replicas", "network", "controllers", "brokers")
 
 _START, _END = "<!-- bench:start -->", "<!-- bench:end -->"
 _FLOOR_HEADERS = ("operation", "median", "floor", "ratio", "note")

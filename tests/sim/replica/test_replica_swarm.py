@@ -11,7 +11,8 @@ from helpers import figures
 from odradek.sim.replica_swarm import run_or_explain
 
 SOURCE = Path(__file__).parents[3] / "src"
-SEEDS = 300
+FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
+SEEDS = 300 * FACTOR
 SHARE = 50
 REPLAYED = 20
 
