@@ -33,6 +33,7 @@ from odradek.records.batch import OVERHEAD_BYTES, Batch, read_batch, read_batche
 from odradek.records.errors import CorruptRecord, InvalidRecord
 from odradek.server.settings import Settings
 from odradek.server.snapshot_file import SnapshotFile
+from odradek.server.synced_end import SyncedEnd, write_synced_end
 
 logger = logging.getLogger("odradek.metadata_log")
 
@@ -320,7 +321,14 @@ class MetadataLog:
         """Durable as a whole, unless the disk has failed."""
         if self.fault is None and not self._log.is_closed:
             self.flush()
+            self._note_synced_end()
         self._log.close()
+
+    def _note_synced_end(self) -> None:
+        active = self._log.segments.active
+        end = SyncedEnd(self.end_offset, active.log_path.rpartition("/")[2], active.size)
+        with self._log.guard():
+            write_synced_end(self._files, self.directory, end)
 
     def _is_over(self, wall_ms: int) -> bool:
         """Whether the earliest snapshot is too old, or all files together are too large."""

@@ -25,6 +25,7 @@ from odradek.raft.snapshots import (
 )
 from odradek.raft.values import METADATA_PARTITION, METADATA_TOPIC, METADATA_TOPIC_ID, OffsetAndEpoch
 from odradek.server.raft_log import FOREVER, MetadataLog, MetadataLogConfig
+from odradek.server.synced_end import take_synced_end
 
 logger = logging.getLogger("odradek.metadata_log")
 
@@ -38,7 +39,7 @@ def open_metadata_log(
     directory = f"{log_dir}/{METADATA_TOPIC}-{METADATA_PARTITION}"
     with storage_guard(log_dir, directory):
         snapshots = _find_snapshots(files, directory)
-        recovery_point = _recovery_point(files, directory, snapshots)
+        recovery_point = max(_recovery_point(files, directory, snapshots), take_synced_end(files, directory))
     log = _load(files, clock, directory, config, recovery_point)
     opened = MetadataLog(files, log, snapshots, config)
     if not opened.truncate_to_latest_snapshot():
