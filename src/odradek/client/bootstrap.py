@@ -22,6 +22,7 @@ from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterResponse
@@ -145,7 +146,7 @@ class Cluster:
                     self._leader = channel
                     return response
                 self._leader = None
-                reasons.append(f"{channel.host}:{channel.port}: {ErrorCode(code).name}")
+                reasons.append(f"{channel.host}:{channel.port}: {error_name(code)}")
             if loop.time() >= deadline_s:
                 raise self._no_leader(reasons)
             await asyncio.sleep(_RETRY_BACKOFF_S)

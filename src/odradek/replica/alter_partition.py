@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 from odradek.common.failures import check
 from odradek.metadata.partition_registration import Ids
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.alter_partition_request import AlterPartitionRequest, PartitionData, TopicData
 from odradek.protocol.messages.alter_partition_response import AlterPartitionResponse
 from odradek.replica.isr import PendingIsr
@@ -113,7 +114,7 @@ class AlterPartitionOutbox:
 
     def handle_response(self, response: AlterPartitionResponse, now_ms: int) -> None:
         if response.error_code != ErrorCode.NONE:
-            logger.warning("AlterPartition was refused with %s; it is sent again", ErrorCode(response.error_code).name)
+            logger.warning("AlterPartition was refused with %s; it is sent again", error_name(response.error_code))
             self.handle_failure(now_ms)
             return
         check(self._inflight is not None, "an answer to an AlterPartition that was not sent")

@@ -28,6 +28,7 @@ from odradek.log.errors import KafkaStorageError, StorageFault
 from odradek.log.reading_by_time import EARLIEST, LATEST
 from odradek.log.views import EpochEndOffset
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.protocol.messages import fetch_request, list_offsets_request
 from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
 from odradek.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsResponse
@@ -253,7 +254,7 @@ class Fetcher:
             return
         sent = self._session.partitions
         if not self._session.handle_response(response):
-            logger.info("broker %d: %s; the session begins anew", self.source_id, ErrorCode(response.error_code).name)
+            logger.info("broker %d: %s; the session begins anew", self.source_id, error_name(response.error_code))
             if response.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR:
                 for tp in self.states:
                     self._pause(tp, now_ms)
@@ -332,7 +333,7 @@ class Fetcher:
         elif error_code == ErrorCode.FENCED_LEADER_EPOCH:
             self._drop(tp, f"broker {self.source_id} is past leader epoch {state.leader_epoch}")
         else:
-            logger.info("%s: broker %d answers %s", tp, self.source_id, ErrorCode(error_code).name)
+            logger.info("%s: broker %d answers %s", tp, self.source_id, error_name(error_code))
             self._pause(tp, now_ms)
 
     # -- out of range

@@ -33,6 +33,7 @@ from odradek.log.views import AppendInfo
 from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
 from odradek.metadata.partition_registration import NO_LEADER, Ids, LeaderRecoveryState, PartitionRegistration
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.alter_partition_request import BrokerState
 from odradek.replica.alter_partition import IsrDecided
 from odradek.replica.context import ReplicaContext
@@ -385,7 +386,7 @@ class Partition:
             return
         if error_code in _REFUSED_UNTIL_NEW_METADATA:
             return
-        logger.info("%s: %s was refused: %s", self.topic_partition, asked, ErrorCode(error_code).name)
+        logger.info("%s: %s was refused: %s", self.topic_partition, asked, error_name(error_code))
         if error_code in _REFUSED_UNTIL_TRIED_AGAIN:
             self.isr_state = rolled_back(self.isr_state)
         else:

@@ -25,11 +25,11 @@ from odradek.common.failures import ApiError, check
 from odradek.metadata.feature_versions import VersionRange
 from odradek.metadata.node_registration import Endpoint
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from odradek.protocol.messages.broker_registration_response import BrokerRegistrationResponse
-from odradek.server.error_names import error_name
 
 NO_EPOCH = -1
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from odradek.api.facades import Forwarder
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.error_names import error_name
 from odradek.protocol.facts import Versions
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.protocol.messages.create_topics_response import CreateTopicsResponse
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import parse_response, request_parts
 from odradek.server.config import ServerConfig
-from odradek.server.error_names import error_name
 from odradek.server.settings import Settings
 
 logger = logging.getLogger("odradek.broker")

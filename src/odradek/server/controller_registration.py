@@ -18,12 +18,12 @@ from odradek.metadata.feature_versions import VersionRange, supported_features
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.node_registration import Endpoint
 from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.controller_registration_request import (
     ControllerRegistrationRequest,
     Feature,
     Listener,
 )
-from odradek.server.error_names import error_name
 
 logger = logging.getLogger("odradek.controller_registration")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from odradek.api.facades import Forwarder
 from odradek.common.failures import ApiError
-from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.assign_replicas_to_dirs_request import (
     AssignReplicasToDirsRequest,
     DirectoryData,
@@ -65,7 +65,7 @@ class DirectoryAssignments:
             logger.warning("the controller was not told of %d log directories: %s", len(told), error)
             return False
         if answer.error_code:
-            logger.warning("AssignReplicasToDirs was refused with %s", ErrorCode(answer.error_code).name)
+            logger.warning("AssignReplicasToDirs was refused with %s", error_name(answer.error_code))
         return not answer.error_code
 
     def _request(self, told: dict[_Replica, bytes]) -> AssignReplicasToDirsRequest:

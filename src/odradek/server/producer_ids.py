@@ -10,6 +10,7 @@ from collections.abc import Callable
 from odradek.api.facades import Forwarder
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 
 #: Kafka asks for the next block when so much of the present one is used.
@@ -66,6 +67,6 @@ class ProducerIds:
         except ApiError as error:
             raise ApiError(f"no producer ids: {error}", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) from error
         if answer.error_code:
-            name = ErrorCode(answer.error_code).name
+            name = error_name(answer.error_code)
             raise ApiError(f"no producer ids: {name}", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self._following = range(answer.producer_id_start, answer.producer_id_start + answer.producer_id_len)

@@ -4,7 +4,7 @@ from odradek.protocol.error_codes import ErrorCode
 
 
 def error_name(code: int) -> str:
-    """A newer controller may send a code that this software does not know."""
+    """A newer peer may send a code that this software does not know."""
     try:
         return ErrorCode(code).name
     except ValueError:
