@@ -68,6 +68,9 @@ class DataLoad:
         self.topic = topic
         self.partitions = partitions
         self.acknowledged: dict[Place, bytes] = {}
+        #: A broker may have taken a record and its answer may be lost; the answer to a later one then says that it is
+        #: there, but not where.
+        self.acknowledged_somewhere: list[bytes] = []
         self.acknowledged_at_s: list[float] = []
         self.failures: list[str] = []
         #: What the consumer was shown, and what it was shown twice with another value.
@@ -121,10 +124,11 @@ class DataLoad:
 
     def _verdict(self, log: Mapping[Place, bytes]) -> Verdict:
         present = Counter(log.values())
+        acknowledged = [*self.acknowledged.values(), *self.acknowledged_somewhere]
         return Verdict(
-            acknowledged=len(self.acknowledged),
+            acknowledged=len(acknowledged),
             read=len(log),
-            lost=sum(value not in present for value in self.acknowledged.values()),
+            lost=sum(value not in present for value in acknowledged),
             duplicate=sum(present.values()) - len(present),
             inconsistent_offsets=sum(log.get(place) != value for place, value in self.acknowledged.items()),
             nonmonotonic=_nonmonotonic(log),
@@ -155,7 +159,11 @@ class DataLoad:
         if error is not None:
             self.failures.append(str(error))
             return
-        self.acknowledged[_place(message)] = message.value() or b""
+        value = message.value() or b""
+        if message.offset() is None:
+            self.acknowledged_somewhere.append(value)
+        else:
+            self.acknowledged[_place(message)] = value
         self.acknowledged_at_s.append(time.monotonic())
 
     def _watch(self) -> None:

@@ -96,6 +96,9 @@ class Node:
         self.data = directory / "data"
         self.properties = directory / "server.properties"
         self.log = directory / "node.log"
+        self.host = HOST
+        #: What starts the process, where it is not to run in the network that the test is in.
+        self.launcher: list[str] = []
         self.controller_port = self.broker_port = 0
         self.directory_id = random_uuid()
         self.process: subprocess.Popen[bytes] | None = None
@@ -107,11 +110,11 @@ class Node:
 
     @property
     def controller_address(self) -> str:
-        return f"{HOST}:{self.controller_port}"
+        return f"{self.host}:{self.controller_port}"
 
     @property
     def broker_address(self) -> str:
-        return f"{HOST}:{self.broker_port}"
+        return f"{self.host}:{self.broker_port}"
 
     @property
     def is_running(self) -> bool:
@@ -122,7 +125,11 @@ class Node:
         assert self.process is None, f"node {self.id} is running"
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
-                self._command(), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.directory
+                [*self.launcher, *self._command()],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                cwd=self.directory,
             )
 
     def check_alive(self) -> None:

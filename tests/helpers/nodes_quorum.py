@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
-from helpers.nodes import HOST, Cluster, Node
+from helpers.nodes import Cluster, Node
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.protocol.message import Message
@@ -75,7 +75,7 @@ class Quorum:
         """The node's answer, None if there is none."""
         channel = self._channels.get(node.id)
         if channel is None:
-            channel = self._channels[node.id] = Channel(HOST, node.controller_port, CHANNEL_CONFIG)
+            channel = self._channels[node.id] = Channel(node.host, node.controller_port, CHANNEL_CONFIG)
         try:
             return await channel.send(request, _ANSWER_TIMEOUT_MS)
         except ApiError:
