@@ -95,7 +95,7 @@ class Session:
 class Context:
     """One request's surroundings. A plain class with slots: one is made per request, fifty thousand times a second."""
 
-    __slots__ = ("api_key", "api_version", "client_id", "correlation_id", "principal", "session")
+    __slots__ = ("api_key", "api_version", "client_id", "correlation_id", "principal", "session", "started_ns")
 
     def __init__(
         self, session: Session, api_key: int, api_version: int, correlation_id: int, client_id: str, principal: str
@@ -106,6 +106,8 @@ class Context:
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.principal = principal
+        #: When it began, for whoever measures.
+        self.started_ns = 0
 
     @property
     def services(self) -> Services:

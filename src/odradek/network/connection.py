@@ -15,6 +15,7 @@ the connection with one line in the log. Nothing a peer does raises out of here.
 
 import asyncio
 from collections.abc import Awaitable
+from time import perf_counter_ns
 from typing import cast
 
 from odradek.api.context import Context, Session
@@ -111,6 +112,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active_ms = self.endpoint.now_ms
+        self.endpoint.traffic.received_bytes += nbytes
         if self._flaw is not None or self._stopping:
             return
         try:
@@ -211,9 +213,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _begin(self, request: bytearray) -> None:
         endpoint, session = self.endpoint, self.session
+        started_ns = perf_counter_ns()
         known = None if self._begun or not session.authenticated else self._quick(request)
         if isinstance(known, bytes):
             endpoint.requests_total += 1
+            endpoint.traffic.of(request[1]).count(perf_counter_ns() - started_ns)
             self._output.append(known)
             self._output_bytes += len(known)
             if self in endpoint.deadlines:
@@ -227,6 +231,7 @@ class Connection(asyncio.BufferedProtocol):
         # An ApiVersions request of an unknown version has no body, and is answered as version 0.
         version = 0 if body is None else header.request_api_version
         context = Context(session, api_key, version, header.correlation_id, header.client_id or "", session.principal)
+        context.started_ns = started_ns
         entry = endpoint.registry.entry(api_key)
         try:
             if isinstance(known, Exception):
@@ -319,6 +324,8 @@ class Connection(asyncio.BufferedProtocol):
         return response
 
     def _encoded(self, context: Context, entry: Entry, response: Answer) -> list[Buffer]:
+        spent_ns = perf_counter_ns() - context.started_ns
+        self.endpoint.traffic.answered(context.api_key, spent_ns, response)
         if response is None or self._transport.is_closing():
             return []
         try:
@@ -341,6 +348,7 @@ class Connection(asyncio.BufferedProtocol):
             output, size = self._output, self._output_bytes
             self._output, self._output_bytes = [], 0
             if not self._transport.is_closing():
+                self.endpoint.traffic.sent_bytes += size
                 if size <= _JOINED_BYTES_MAX:
                     self._transport.write(b"".join(output))
                 else:

@@ -10,6 +10,7 @@ from odradek.api.context import Services
 from odradek.api.registry import Registry
 from odradek.common.failures import Fault
 from odradek.network.limits import ConnectionQuotas, Limits, RequestBudget
+from odradek.network.traffic import Traffic
 
 if TYPE_CHECKING:
     from odradek.network.connection import Connection
@@ -53,6 +54,7 @@ class Endpoint:
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     receive_buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
     requests_total: int = 0
+    traffic: Traffic = field(default_factory=Traffic)
     #: Why connections were refused since the last tick: a flood of them is one line in the log.
     refusals: list[str] = field(default_factory=list)
 

@@ -30,6 +30,7 @@ from odradek.metadata.feature_versions import KRAFT_VERSION, supported_features
 from odradek.metadata.snapshot_generator import SnapshotGenerator, SnapshotLimits
 from odradek.network.listener import Listener
 from odradek.protocol.facts import Versions
+from odradek.server.admin import AdminServer, admin_address
 from odradek.server.advertised import advertised_endpoints
 from odradek.server.change_log import ChangeLog
 from odradek.server.config import ServerConfig
@@ -79,6 +80,7 @@ class Node:
         self.quorum: QuorumPart
         self.controller: ControllerDriver | None = None
         self.broker: BrokerPart | None = None
+        self.admin: AdminServer | None = None
         self.fault: Fault | None = None
         self._hand_over_ms = _HAND_OVER_MS
         self._is_leaving = False
@@ -97,6 +99,7 @@ class Node:
             self._started.callback(logger.info, "stopped")
             self._started.callback(self.dirs.release)
             logger.info("node %d of cluster %s starts as %s", config.node_id, self.dirs.cluster_id, _roles(config))
+            await self._start_admin()
             await self._start_quorum()
             if config.is_broker:
                 await self._start_broker()
@@ -123,6 +126,13 @@ class Node:
 
     async def stop(self) -> None:
         await self._started.aclose()
+
+    async def _start_admin(self) -> None:
+        address = admin_address(self.config.settings)
+        if address is not None:
+            self.admin = AdminServer(self, address)
+            self._started.push_async_callback(self.admin.stop)
+            await self.admin.start()
 
     # The quorum, and the controller
 

@@ -26,6 +26,8 @@ OWN: Mapping[str, ConfigDefinition] = {
         ConfigDefinition("odradek.broker.disconnect.grace.ms", "int", "300", "[0,...]", False),
         # The same for controllers: how long until a follower doubts a leader that refuses connections.
         ConfigDefinition("odradek.quorum.disconnect.grace.ms", "int", "300", "[0,...]", False),
+        # host:port of /metrics and /healthz; none unless it is set.
+        ConfigDefinition("odradek.admin.listener", "string", None, "", False),
     )
 }
 
