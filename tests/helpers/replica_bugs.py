@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+from odradek.common.ids import TopicPartition
 from odradek.log.unified_log import UnifiedLog
+from odradek.log.views import EpochEndOffset
+from odradek.metadata.partition_registration import PartitionRegistration
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.messages.alter_partition_request import BrokerState
+from odradek.protocol.messages.fetch_response import PartitionData
 from odradek.replica import fetcher, partition, partition_reads
-from odradek.replica.fetcher import Fetcher
+from odradek.replica.fetcher import Fetcher, FetchState
 from odradek.replica.follower_state import FollowerState
-from odradek.replica.isr import IsrState
+from odradek.replica.isr import IsrState, rolled_back
 from odradek.replica.partition import Partition
-from odradek.replica.partition_follow import truncate
+from odradek.replica.partition_follow import truncate, truncation_offset
 
 
 @dataclass(frozen=True)
@@ -96,11 +99,28 @@ def _every_epoch_is_the_right_one(_: Any) -> Any:
     return lambda self, current_leader_epoch: None
 
 
-def _any_epoch(_: Any) -> Any:
-    def with_epoch(self: Partition, replica: int) -> BrokerState:
-        return BrokerState(broker_id=replica, broker_epoch=-1)
+def _metadata_forgets_what_was_asked(original: Any) -> Any:
+    """As Kafka does: metadata that the controller's answer has overtaken takes back what was asked for since."""
 
-    return with_epoch
+    def make_leader(self: Partition, registration: PartitionRegistration, is_new: bool) -> bool:
+        if registration.partition_epoch == self.partition_epoch and self.isr_state.pending is not None:
+            self.isr_state = rolled_back(self.isr_state)
+        moved: bool = original(self, registration, is_new)
+        return moved
+
+    return make_leader
+
+
+def _keep_what_the_leader_deleted(_: Any) -> Any:
+    """As Kafka does: a leader that has deleted an epoch says that it ended where its log starts now."""
+
+    def diverges(self: Fetcher, tp: TopicPartition, state: FetchState, data: PartitionData) -> None:
+        found = self._partition(tp)
+        leader_end = EpochEndOffset(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+        truncate(found, truncation_offset(found.local_log(), leader_end))
+        self._read_on(tp, state)
+
+    return diverges
 
 
 BUGS: dict[str, Bug] = {
@@ -127,7 +147,10 @@ BUGS: dict[str, Bug] = {
             (partition_reads, "find_divergence", _never_diverges),
         )
     ),
-    "a replica that lost its disk joins as the one it was": Bug(
-        ((Partition, "_with_epoch", _any_epoch),), first_seed=205
+    "metadata that is old news takes back what was asked for": Bug(
+        ((Partition, "make_leader", _metadata_forgets_what_was_asked),), first_seed=440
+    ),
+    "a follower keeps what the leader has deleted": Bug(
+        ((Fetcher, "_diverges", _keep_what_the_leader_deleted),), first_seed=210
     ),
 }
