@@ -19,6 +19,8 @@ missing_packages() {
     command -v java >/dev/null || echo default-jre-headless
     command -v mvn >/dev/null || echo maven
     command -v kcat >/dev/null || echo kcat
+    command -v faketime >/dev/null || echo faketime
+    command -v ip >/dev/null || echo iproute2
     command -v cc >/dev/null || echo gcc
     [ -e $STAMPS/headers ] || "$PYTHON" -c "$HAS_HEADERS" 2>/dev/null || echo python3-dev
 }

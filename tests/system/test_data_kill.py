@@ -34,8 +34,8 @@ pytestmark = pytest.mark.slow
 
 TOPIC = "load"
 PARTITIONS = 3
-KILLS = 30
-KILLS_OF_ALL = 3
+KILLS = 20
+KILLS_OF_ALL = 2
 PAUSES = 2
 ACKNOWLEDGED_A_KILL = 500
 

@@ -36,22 +36,24 @@ Shape = Callable[[Network, int], None]
 
 
 def isolated(network: Network, node_id: int) -> None:
-    for other in NODES:
-        if other != node_id:
-            network.cut_both_ways(node_id, other)
+    """From clients too: one that hears of nobody else would go on to believe it."""
+    for other in others(node_id):
+        network.cut_both_ways(node_id, other)
 
 
 def mute(network: Network, node_id: int) -> None:
     """It hears the others; they do not hear it."""
-    for other in NODES:
-        if other != node_id:
-            network.cut(node_id, other)
+    for other in others(node_id):
+        network.cut(node_id, other)
 
 
 def deaf(network: Network, node_id: int) -> None:
-    for other in NODES:
-        if other != node_id:
-            network.cut(other, node_id)
+    for other in others(node_id):
+        network.cut(other, node_id)
+
+
+def others(node_id: int) -> list[int]:
+    return [other for other in (*NODES, netns.CLIENT) if other != node_id]
 
 
 def bridge(network: Network, node_id: int) -> None:

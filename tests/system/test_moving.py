@@ -40,13 +40,14 @@ def test_a_single_node_moves_there_and_back(tmp_path: Path) -> None:
 
 
 def test_one_node_of_three_moves_there_and_back_under_load(tmp_path: Path) -> None:
+    """Stopped, to Kafka; killed, to ours."""
     specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in (1, 2, 3)]
     with Cluster(tmp_path, specs) as cluster:
         cluster.start()
         create_topic(cluster, TOPIC, PARTITIONS, 3, SMALL_SEGMENTS)
         admin = admin_of(cluster)
         with DataLoad(bootstrap_of(cluster), TOPIC, PARTITIONS) as load:
-            for is_killed, kind in ((False, Kind.KAFKA), (False, OURS), (True, Kind.KAFKA), (True, OURS)):
+            for is_killed, kind in ((False, Kind.KAFKA), (True, OURS)):
                 load.more()
                 if is_killed:
                     cluster[3].kill()
@@ -61,7 +62,7 @@ def test_one_node_of_three_moves_there_and_back_under_load(tmp_path: Path) -> No
         for node in cluster.nodes.values():
             node.kill()
         identical = check_identical_logs(cluster.nodes.values(), TOPIC, PARTITIONS)
-    report("a node of three moves between Kafka and ours", moves=4, **asdict(verdict), identical_bytes=identical)
+    report("a node of three moves between Kafka and ours", moves=2, **asdict(verdict), identical_bytes=identical)
 
 
 def start_as(cluster: Cluster, node_id: int, kind: Kind) -> None:
