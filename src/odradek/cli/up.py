@@ -61,7 +61,7 @@ def up(settings: Settings, node_count: int | None, port: int, data: str | None, 
         _check_free(nodes)
         processes = NodeProcesses()
         processes.start(nodes, verbose=settings.verbose)
-        _tell(f"{plural(len(nodes), 'node')} of a cluster in {directory} start, each with its log in node.log")
+        _tell(f"starting {plural(len(nodes), 'node')} in {directory}; their logs are node-*/node.log there")
         return asyncio.run(_Up(processes, as_json=settings.as_json).run())
 
 
