@@ -11,6 +11,7 @@ import click
 from odradek.cli.options import Settings
 from odradek.client.bootstrap import Cluster, WrongEndpoint
 from odradek.client.config import ClientConfig, read_client_config
+from odradek.client.errors import VersionsDiffer
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
@@ -50,3 +51,10 @@ async def _work(cluster: Cluster, work: Callable[[Cluster], Awaitable[_Result]])
         except WrongEndpoint as error:
             right = "--bootstrap" if cluster.are_controllers else "--bootstrap-controller"
             raise InputError(f"{error.message}; say it with {right}") from None
+        except VersionsDiffer as error:
+            advice = (
+                "brokers answer it, say the address of one with --bootstrap"
+                if cluster.are_controllers
+                else "a broker is asked here, and that may be a controller or an old one"
+            )
+            raise InputError(f"{error.message}; {advice}") from None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.fake_quorum import FakeQuorum, running_in_thread
 from helpers.kafka_node import free_ports
 from odradek.cli.app import run
 from odradek.cli.reassign_files import read_plan, write_plan
@@ -64,6 +65,16 @@ def test_one_line_says_what_was_wrong(
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     line = refused(capsys, *arguments.split())
     assert line.startswith(said) and line.count("\n") == 1
+
+
+def test_a_controller_where_a_broker_should_be(capsys: pytest.CaptureFixture[str]) -> None:
+    with running_in_thread(FakeQuorum()) as quorum:
+        address = str(quorum.addresses[1])
+        assert run(["topics", "list", "-b", address]) == 1
+        line = capsys.readouterr().err
+        assert line.startswith(f"odradek: {address} has no version of Metadata") and "may be a controller" in line
+        assert run(["topics", "list", "--bootstrap-controller", address]) == 1
+        assert "brokers answer it, say the address of one with --bootstrap" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
