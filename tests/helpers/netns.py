@@ -46,8 +46,10 @@ class Network:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """A namespace lives on while the system still tries to end a killed process's connections; links need not."""
         for number in self._nodes:
-            subprocess.run(["ip", "netns", "del", self._namespace(number)], check=False)
+            for what in (["link", "del", self._link(number)], ["netns", "del", self._namespace(number)]):
+                subprocess.run(["ip", *what], check=False, capture_output=True)
         subprocess.run(["ip", "link", "del", self._name], check=False)
 
     def address(self, number: int) -> str:
@@ -75,7 +77,7 @@ class Network:
         self._cuts.clear()
 
     def _add_namespace(self, number: int) -> None:
-        namespace, outside = self._namespace(number), f"{self._name}v{number}"
+        namespace, outside = self._namespace(number), self._link(number)
         _run("ip", "netns", "add", namespace)
         self._nodes.append(number)
         inside = ["ip", "-n", namespace]
@@ -87,6 +89,9 @@ class Network:
 
     def _namespace(self, number: int) -> str:
         return f"{self._name}n{number}"
+
+    def _link(self, number: int) -> str:
+        return f"{self._name}v{number}"
 
     def _inside(self, number: int) -> list[str]:
         return [] if number == CLIENT else ["ip", "netns", "exec", self._namespace(number)]

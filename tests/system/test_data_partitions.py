@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from helpers import netns
 from helpers.data_load import DataLoad, admin_of, bootstrap_of, create_topic, leaders_of, wait_for_isr
@@ -19,6 +20,7 @@ from helpers.figures import report
 from helpers.netns import Network
 from helpers.nodes import OURS, Cluster, NodeSpec
 from helpers.nodes_quorum import Quorum
+from helpers.waiting import wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -94,6 +96,7 @@ def break_in_every_shape(cluster: Cluster, network: Network) -> None:
             name = f"{whom} {shape.__name__}"
             began_s = time.monotonic()
             shape(network, node_id)
+            wait_for_another(cluster, admin, whom, node_id, shape)
             load.more(DURING_A_FAULT)
             gaps_ms[name] = load.longest_gap_ms(began_s)
             network.heal()
@@ -112,6 +115,16 @@ def break_in_every_shape(cluster: Cluster, network: Network) -> None:
         in_sync_after_ms=healed_ms,
         identical_bytes=identical,
     )
+
+
+def wait_for_another(cluster: Cluster, admin: AdminClient, whom: str, node_id: int, shape: Shape) -> None:
+    """Whoever nobody speaks to any more is followed by another; who can still do its work, need not be."""
+    if shape in (unseen, bridge):
+        return
+    if whom == "leader":
+        wait_until(lambda: leaders_of(admin, TOPIC).get(0, node_id) != node_id, "another leads the partition")
+    else:
+        wait_until(lambda: active_controller(cluster) != node_id, "another is the active controller")
 
 
 def active_controller(cluster: Cluster) -> int:
