@@ -47,7 +47,8 @@ soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million f
 	@mkdir -p $(dir $(FIGURES)) && rm -f $(FIGURES)
 	@ODRADEK_FIGURES=$(FIGURES) ODRADEK_SOAK_FACTOR=$(SOAK_FACTOR) ODRADEK_FUZZ_FRAMES=$$((1000000 * $(SOAK_FACTOR))) \
 	ODRADEK_ORACLE_EXAMPLES=$$((4 * $(SOAK_FACTOR))) \
-	$(PYTEST) --timeout 0 tests/sim tests/fuzz tests/unit/protocol/test_oracles.py tests/system/test_disk_full.py; \
+	$(PYTEST) --timeout 0 tests/sim tests/fuzz tests/unit/protocol/test_oracles.py tests/system/test_disk_full.py \
+	tests/system/test_data_kill.py; \
 	status=$$?; $(BIN)/python tools/report.py $(FIGURES); exit $$status
 
 bench: setup ## Cost of each operation beside the physical floor

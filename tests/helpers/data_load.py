@@ -28,6 +28,7 @@ from helpers.waiting import wait_until
 #: Longer than any fault of a test lasts: a record is acknowledged or the test fails.
 _DELIVERY_TIMEOUT_MS = 180_000
 _FINISH_TIMEOUT_S = 120
+#: Without any record.
 _READ_TIMEOUT_S = 60
 #: A node that comes back is found soon, and a broker that does not answer is given up soon.
 CLIENT = {
@@ -41,6 +42,7 @@ CLIENT = {
 #: Enough for batches of several records, little enough that the nodes and not the load have the machine.
 _PAUSE_S = 0.01
 _RECORDS_A_PAUSE = 5
+#: When so many wait for their answers, the load slows down.
 _WAITING_LIMIT = 500
 
 Place = tuple[int, int]
@@ -117,12 +119,12 @@ class DataLoad:
 
     def check(self, *, minimum_rate: float = 0.0) -> Verdict:
         """When the load is over and the partitions have leaders. Raises AssertionError where anything is wrong."""
-        verdict = self._verdict(read_all(self.bootstrap, self.topic, self.partitions))
+        verdict = self.verdict(read_all(self.bootstrap, self.topic, self.partitions))
         verdict.check()
         assert self.rate() >= minimum_rate, f"{self.rate():.0f} records a second are too few to show anything"
         return verdict
 
-    def _verdict(self, log: Mapping[Place, bytes]) -> Verdict:
+    def verdict(self, log: Mapping[Place, bytes]) -> Verdict:
         present = Counter(log.values())
         acknowledged = [*self.acknowledged.values(), *self.acknowledged_somewhere]
         return Verdict(
@@ -162,8 +164,8 @@ class DataLoad:
         value = message.value() or b""
         if message.offset() is None:
             self.acknowledged_somewhere.append(value)
-        else:
-            self.acknowledged[_place(message)] = value
+        elif self.acknowledged.setdefault(_place(message), value) != value:
+            self.failures.append(f"two records were acknowledged at {_place(message)}")
         self.acknowledged_at_s.append(time.monotonic())
 
     def _watch(self) -> None:
@@ -186,6 +188,7 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> dict[Place, bytes]:
         while len(ended) < partitions:
             assert time.monotonic() < deadline_s, f"{len(ended)} of {partitions} partitions could be read to their end"
             for message in consumer.consume(1_000, 1):
+                deadline_s = time.monotonic() + _READ_TIMEOUT_S
                 error = message.error()
                 if error is None:
                     found[_place(message)] = message.value() or b""

@@ -6,6 +6,7 @@ no consumer was ever shown anything else.
 
 import asyncio
 import contextlib
+import os
 import random
 import shutil
 import statistics
@@ -34,9 +35,10 @@ pytestmark = pytest.mark.slow
 
 TOPIC = "load"
 PARTITIONS = 3
-KILLS = 20
-KILLS_OF_ALL = 2
-PAUSES = 2
+IS_SOAK = "ODRADEK_SOAK_FACTOR" in os.environ
+KILLS = 500 if IS_SOAK else 20
+KILLS_OF_ALL = 10 if IS_SOAK else 2
+PAUSES = 10 if IS_SOAK else 2
 ACKNOWLEDGED_A_KILL = 500
 
 
