@@ -38,6 +38,7 @@ PARTITIONS = 3
 IS_SOAK = "ODRADEK_SOAK_FACTOR" in os.environ
 KILLS = 500 if IS_SOAK else 20
 KILLS_OF_ALL = 10 if IS_SOAK else 2
+KILLS_ALONE = 50 if IS_SOAK else 6
 PAUSES = 10 if IS_SOAK else 2
 ACKNOWLEDGED_A_KILL = 500
 
@@ -144,6 +145,26 @@ def test_all_at_once(tmp_path: Path) -> None:
             rounds=KILLS_OF_ALL,
             gaps_ms=gaps_ms,
         )
+
+
+def test_a_node_alone(tmp_path: Path) -> None:
+    """It leads again after each kill, and must know by its own log what producers repeat."""
+    with Cluster(tmp_path, [NodeSpec(1, OURS, roles="broker,controller")]) as cluster:
+        cluster.start()
+        create_topic(cluster, TOPIC, PARTITIONS, 1)
+        gaps_ms = []
+        with DataLoad(bootstrap_of(cluster), TOPIC, PARTITIONS) as load:
+            for kill in range(KILLS_ALONE):
+                load.more(ACKNOWLEDGED_A_KILL)
+                killed_at_s = time.monotonic()
+                if kill % 2:
+                    cluster[1].kill()
+                else:
+                    cluster[1].stop()
+                cluster.start(1)
+                load.more()
+                gaps_ms.append(load.longest_gap_ms(killed_at_s))
+        finish(cluster, load, "a node alone: kill -9 and stop in turn under load", minimum_rate=20, gaps_ms=gaps_ms)
 
 
 def test_a_paused_leader_acknowledges_and_shows_nothing_stale(cluster: Cluster) -> None:
