@@ -62,7 +62,9 @@ def append_as_leader(
 ) -> AppendInfo:
     if log.fault is not None or log.is_closed:
         log.check_online()
-    _check_epoch_goes_on(log, leader_epoch, log.epochs.latest_epoch)
+    latest_epoch = log.epochs.latest_epoch
+    if leader_epoch != latest_epoch:
+        _check_epoch_goes_on(log, leader_epoch, latest_epoch)
     where = log.topic_partition
     config = log.config
     batch = only_batch(writable(records), where)
@@ -195,9 +197,12 @@ def _write(
     try:
         segment = log.segments.active
         rolls_at = _rolls_at(log, segment, info, now_ms)
-        base_offset, position = (segment.base_offset, segment.size) if rolls_at < 0 else (rolls_at, 0)
         producers = log.producers
-        appends, completed, duplicate = _decide(log, batches, base_offset, position, origin, guard, transaction_version)
+        if len(batches) == 1 and batches[0].producer_id < 0:
+            appends, completed, duplicate = _NOTHING_DECIDED
+        else:
+            start = (segment.base_offset, segment.size) if rolls_at < 0 else (rolls_at, 0)
+            appends, completed, duplicate = _decide(log, batches, *start, origin, guard, transaction_version)
         if duplicate is not None:
             return info._replace(
                 first_offset=duplicate.first_offset,
@@ -252,6 +257,9 @@ def _assign_epochs(log: UnifiedLog, batches: Sequence[Batch]) -> None:
 
 
 _Decision = tuple[Sequence[ProducerAppend], Sequence[CompletedTxn], BatchMetadata | None]
+
+#: About a batch without a producer.
+_NOTHING_DECIDED: _Decision = ((), (), None)
 
 
 def _decide(

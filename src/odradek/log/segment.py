@@ -45,6 +45,10 @@ MAX_SEGMENT_BYTES = 2**31 - 1
 #: In place of a timestamp, which is -1 (none) or more.
 _NOT_LOADED = -2
 
+#: Beyond all offsets: then no search begins at the tail.
+_NO_TAIL = 2**63
+_UNKNOWN_OFFSET = -1
+
 #: How much `append_from` copies at once; a larger batch is copied alone.
 _COPY_BYTES = 1024 * 1024
 
@@ -77,6 +81,9 @@ class Segment(SegmentFiles):
         "_first_timestamp",
         "_max_timestamp",
         "_max_timestamp_offset",
+        "_next_offset",
+        "_tail_offset",
+        "_tail_position",
         "index_interval_bytes",
         "roll_jitter_ms",
     )
@@ -103,6 +110,9 @@ class Segment(SegmentFiles):
         self._max_timestamp = _NOT_LOADED  # then ask the time index
         self._max_timestamp_offset = -1
         self._first_timestamp = _NOT_LOADED  # then ask the first batch
+        self._tail_offset = _NO_TAIL
+        self._tail_position = 0
+        self._next_offset = _UNKNOWN_OFFSET
 
     # Appending
 
@@ -116,6 +126,9 @@ class Segment(SegmentFiles):
             fail(f"{self.log_path}: {len(data)} bytes more would make it larger than 2 GiB")
         (self._file or self.file).write(position, data)
         self.size = end
+        if self._next_offset >= 0:
+            self._tail_offset, self._tail_position = self._next_offset, position
+        self._next_offset = largest_offset + 1
         if self._max_timestamp == _NOT_LOADED:
             self._load_max_timestamp()
         since = self._bytes_since_index_entry
@@ -175,7 +188,7 @@ class Segment(SegmentFiles):
             or (size > 0 and self.time_waited_for_roll(now_ms, max_timestamp) > segment_ms - self.roll_jitter_ms)
             or self.offset_index.is_full
             or self.time_index.is_full
-            or not self._fits(largest_offset)
+            or not 0 <= largest_offset - self.base_offset <= MAX_RELATIVE_OFFSET
         )
 
     def time_waited_for_roll(self, now_ms: int, message_timestamp: int) -> int:
@@ -220,8 +233,12 @@ class Segment(SegmentFiles):
 
     def translate_offset(self, offset: int, start_position: int = 0) -> BatchPosition | None:
         """The first batch whose last offset is `offset` or more."""
-        entry = self.offset_index.lookup(offset)
         file = self._file or self.file
+        if offset >= self._tail_offset and not start_position:
+            # What was appended last, for those who wait for it: all followers, and most consumers.
+            with suppress(CorruptRecord):
+                return find_batch(file, self._tail_position, self.size, offset, self._tail_offset)
+        entry = self.offset_index.lookup(offset)
         if start_position > entry.position:
             return find_batch(file, start_position, self.size, offset)
         if not entry.position:
@@ -334,6 +351,7 @@ class Segment(SegmentFiles):
         for index in (self.offset_index, self.time_index, self.txn_index):
             index.truncate_to(offset)
         dropped = 0
+        self._forget_tail()
         if found is not None:
             dropped = self.size - found.position
             self.cut(found.position)
@@ -353,9 +371,11 @@ class Segment(SegmentFiles):
         self.time_index.reset()
         self.txn_index.reset()
         self._max_timestamp = self._first_timestamp = _NOT_LOADED
+        self._forget_tail()
 
     def finish_rebuild(self, valid_bytes: int, largest: TimestampOffset) -> None:
         """Cut the log to what is valid; the indexes end as if the segment had been closed."""
+        self._forget_tail()
         if valid_bytes < self.size:
             self.cut(valid_bytes)
         self._max_timestamp, self._max_timestamp_offset = largest
@@ -373,6 +393,10 @@ class Segment(SegmentFiles):
 
     def __repr__(self) -> str:
         return f"Segment({self.log_path}, {self.size} bytes)"
+
+    def _forget_tail(self) -> None:
+        """Where the latest append begins, and the offset that it may begin with: known from the second one on."""
+        self._tail_offset, self._tail_position, self._next_offset = _NO_TAIL, 0, _UNKNOWN_OFFSET
 
     def _fits(self, offset: int) -> bool:
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET

@@ -27,8 +27,10 @@ from odradek.records.batch import (
     CONTROL_BIT,
     HEADER_BYTES,
     MAGIC_V2,
+    OVERHEAD_BYTES,
     TRANSACTIONAL_BIT,
     Batch,
+    header_at,
     read_batch,
     read_batches,
 )
@@ -56,7 +58,7 @@ _TARGETS: Final = {
 
 def writable(records: Buffer) -> memoryview:
     """The received bytes as they may be stamped in place; a copy only if they are read-only."""
-    view = memoryview(records)
+    view = records if type(records) is memoryview else memoryview(records)
     return memoryview(bytearray(view)) if view.readonly else view
 
 
@@ -64,6 +66,10 @@ def only_batch(records: memoryview, where: object) -> Batch | None:
     """The one batch that a leader appends at a time; None if not even one is complete.
 
     Bytes behind it that are no complete batch are left out, as Kafka does."""
+    if len(records) >= HEADER_BYTES:
+        fields = header_at(records)
+        if fields[3] == MAGIC_V2 and fields[1] + OVERHEAD_BYTES == len(records):
+            return Batch(records, fields)  # as they all are but those that are refused
     try:
         batch = read_batch(records, 0)
     except IncompleteBatch:

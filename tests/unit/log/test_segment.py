@@ -177,6 +177,31 @@ class TestRead:
         segment.update_txn_index(CompletedTxn(2, 6, 9, is_aborted=True), 10)
         assert segment.collect_aborted(0, 100) == ([AbortedTxn(2, 6, 9, 10)], False)
 
+    def test_what_was_appended_last_is_found_without_the_index(self, tmp_path: Path) -> None:
+        segment = new_segment(tmp_path)
+        batches = fill(segment, 40)
+        last = batches[-1]
+        index, segment.offset_index = segment.offset_index, None  # type: ignore[assignment]
+        for offset in range(last.base_offset, last.last_offset + 1):
+            found = segment.translate_offset(offset)
+            assert found == (last.base_offset, segment.size - last.size_bytes, last.size_bytes)
+        assert segment.translate_offset(last.last_offset + 1) is None
+        segment.offset_index = index
+        found = segment.translate_offset(last.base_offset - 1)
+        assert found is not None
+        assert found.base_offset == batches[-2].base_offset
+
+    def test_the_tail_is_forgotten_when_the_segment_is_cut(self, tmp_path: Path) -> None:
+        segment = new_segment(tmp_path)
+        batches = fill(segment, 10)
+        segment.truncate_to(batches[5].base_offset, START_MS)
+        for number in (5, 6):
+            append(segment, batches[number])
+            for batch in batches[: number + 1]:
+                found = segment.translate_offset(batch.last_offset)
+                assert found is not None
+                assert found.base_offset == batch.base_offset
+
 
 class TestTime:
     def test_the_first_record_that_is_late_enough(self, tmp_path: Path) -> None:
