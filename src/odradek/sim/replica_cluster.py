@@ -50,7 +50,8 @@ class ReplicaCluster:
             TopicPartition(TOPIC, number): PartitionLedger(TopicPartition(TOPIC, number))
             for number in range(partitions)
         }
-        self.controller = SimulatedController(self.scheduler, self.random, elr=elr, on_append=self._controller_decided)
+        self.controller = SimulatedController(self.scheduler, self.random, elr=elr)
+        self.controller.on_append = self._controller_decided
         self.brokers = [SimulatedBroker(self, number) for number in range(brokers)]
         self.produced = 0
         self.kills = 0
@@ -94,8 +95,6 @@ class ReplicaCluster:
         return found is not None and found.is_active and found.epoch == broker.manager.broker_epoch
 
     def _controller_decided(self) -> None:
-        if not hasattr(self, "controller"):
-            return  # it is being made
         brokers = self.controller.core.controls.cluster.brokers
         epochs = {broker_id: broker.epoch for broker_id, broker in brokers.items()}
         for tp, ledger in self.ledgers.items():

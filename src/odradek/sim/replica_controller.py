@@ -43,13 +43,16 @@ class SimulatedClock:
         return 1_700_000_000_000 + self._scheduler.now_ms
 
 
-class SimulatedController:
-    """`on_append` hears of everything that is decided, as it is decided."""
+def _nobody() -> None:
+    pass
 
-    def __init__(self, scheduler: Scheduler, random: Random, *, elr: bool, on_append: Callable[[], None]) -> None:
+
+class SimulatedController:
+    def __init__(self, scheduler: Scheduler, random: Random, *, elr: bool) -> None:
         self._scheduler = scheduler
         self._random = random
-        self._on_append = on_append
+        #: Hears of everything that is decided, as it is decided.
+        self.on_append: Callable[[], None] = _nobody
         limits = HeartbeatLimits(session_timeout_ms=SESSION_TIMEOUT_MS)
         controls = ControlSettings(CLUSTER_ID, QuorumFeatures(CONTROLLER_ID), heartbeat=limits)
         levels = [FeatureLevelRecord(name="metadata.version", feature_level=int(LATEST_PRODUCTION))]
@@ -93,7 +96,7 @@ class SimulatedController:
             return
         for append in appends:
             self.log.append(MetadataBatch(append.base_offset, append.last_offset, append.epoch, 0, 100, append.records))
-        self._on_append()
+        self.on_append()
         end = len(self.log)
         self._scheduler.after(self._random.randint(0, _COMMIT_MS), lambda: self._commit(end))
 
