@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from demo_words import say, shell, title
 from helpers.nodes import Cluster, Kind, Node, NodeSpec, controllers
