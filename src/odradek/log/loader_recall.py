@@ -17,7 +17,7 @@ from odradek.records.errors import CorruptRecord
 
 #: How many entries of the offset index to go back: as many batches, or that many times `index.interval.bytes` of
 #: batches that are smaller.
-_INDEX_ENTRIES = 32
+_INDEX_ENTRIES = 16
 #: Of five large requests at least.
 _RECALL_BYTES = 8 * 1024 * 1024
 
