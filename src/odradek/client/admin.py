@@ -47,3 +47,8 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     for topic, partition in partitions:
         found.setdefault(topic, []).append(partition)
     return found
+
+
+def in_order(outcomes: Outcomes[_Key, _Value], asked: Iterable[_Key]) -> Outcomes[_Key, _Value]:
+    """As it was asked; nodes answer in an order of their own."""
+    return {key: outcomes[key] for key in dict.fromkeys(asked) if key in outcomes}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-from odradek.client.admin import Outcomes, change
+from odradek.client.admin import Outcomes, change, in_order
 from odradek.client.bootstrap import Cluster, Refused, refusal
 from odradek.common.addresses import HostPort
 from odradek.protocol.error_codes import ErrorCode
@@ -116,7 +116,7 @@ async def describe_configs(
         for result in response.results:
             resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
             outcomes[resource] = refusal(result.error_code, result.error_message) or _entries(result.configs)
-    return outcomes
+    return in_order(outcomes, resources)
 
 
 async def alter_configs(
@@ -140,7 +140,7 @@ async def alter_configs(
         for result in response.responses:
             resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
             outcomes[resource] = refusal(result.error_code, result.error_message)
-    return outcomes
+    return in_order(outcomes, changes)
 
 
 def _by_node(resources: Iterable[ConfigResource]) -> dict[int | None, list[ConfigResource]]:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from odradek.client.admin import Outcomes, TopicPartition, by_topic
+from odradek.client.admin import Outcomes, TopicPartition, by_topic, in_order
 from odradek.client.bootstrap import Cluster, Refused, Unreachable, refusal
 from odradek.common.addresses import HostPort
 from odradek.protocol.error_codes import ErrorCode
@@ -137,7 +137,7 @@ async def _ask_leaders(
             break
         if left:
             await asyncio.sleep(_RETRY_BACKOFF_S)
-    return outcomes
+    return in_order(outcomes, asked)
 
 
 async def _find_leaders(

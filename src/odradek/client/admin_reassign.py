@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from odradek.client.admin import Outcomes, TopicPartition, by_topic, change
+from odradek.client.admin import Outcomes, TopicPartition, by_topic, change, in_order
 from odradek.client.bootstrap import Cluster, Refused, check_error, refusal
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.alter_partition_reassignments_request import (
@@ -49,11 +49,12 @@ async def alter_reassignments(
     request = AlterPartitionReassignmentsRequest(timeout_ms=cluster.config.request_timeout_ms, topics=topics)
     response: AlterPartitionReassignmentsResponse = await change(cluster, request, lambda r: [r.error_code])
     check_error(response.error_code, response.error_message)
-    return {
+    outcomes = {
         TopicPartition(topic.name, each.partition_index): refusal(each.error_code, each.error_message)
         for topic in response.responses
         for each in topic.partitions
     }
+    return in_order(outcomes, targets)
 
 
 async def list_reassignments(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from odradek.client.admin import Outcomes, change
+from odradek.client.admin import Outcomes, change, in_order
 from odradek.client.bootstrap import Cluster, Refused, refusal
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_partitions_request import (
@@ -103,7 +103,8 @@ async def create_topics(
         validate_only=validate_only,
     )
     response: CreateTopicsResponse = await change(cluster, request, lambda r: [each.error_code for each in r.topics])
-    return {each.name: refusal(each.error_code, each.error_message) or _created(each) for each in response.topics}
+    outcomes = {each.name: refusal(each.error_code, each.error_message) or _created(each) for each in response.topics}
+    return in_order(outcomes, [topic.name for topic in topics])
 
 
 async def delete_topics(cluster: Cluster, names: Sequence[str]) -> Outcomes[str, None]:
@@ -113,7 +114,8 @@ async def delete_topics(cluster: Cluster, names: Sequence[str]) -> Outcomes[str,
         timeout_ms=cluster.config.request_timeout_ms,
     )
     response: DeleteTopicsResponse = await change(cluster, request, lambda r: [each.error_code for each in r.responses])
-    return {each.name or "": refusal(each.error_code, each.error_message) for each in response.responses}
+    outcomes = {each.name or "": refusal(each.error_code, each.error_message) for each in response.responses}
+    return in_order(outcomes, names)
 
 
 async def create_partitions(
@@ -141,7 +143,8 @@ async def create_partitions(
     response: CreatePartitionsResponse = await change(
         cluster, request, lambda r: [each.error_code for each in r.results]
     )
-    return {each.name: refusal(each.error_code, each.error_message) for each in response.results}
+    outcomes = {each.name: refusal(each.error_code, each.error_message) for each in response.results}
+    return in_order(outcomes, counts)
 
 
 async def list_topics(cluster: Cluster) -> list[TopicListing]:
@@ -173,7 +176,7 @@ async def describe_topics(cluster: Cluster, names: Sequence[str]) -> Outcomes[st
             outcomes[name] = error or _description(topic, outcomes.get(name))
         cursor = response.next_cursor
         asked = [name for name in asked if cursor is not None and name >= cursor.topic_name]
-    return outcomes
+    return in_order(outcomes, names)
 
 
 async def _describe_some(cluster: Cluster, names: list[str], cursor: Cursor | None) -> DescribeTopicPartitionsResponse:

@@ -124,6 +124,15 @@ def test_a_change_is_sent_again_if_it_was_not_this_controllers_to_decide() -> No
     assert len(brokers.asked_for(CreateTopicsRequest)) == 2
 
 
+def test_outcomes_stand_in_the_order_of_the_question() -> None:
+    brokers = Brokers()
+    brokers.handlers[ApiKey.CREATE_TOPICS] = lambda _, request: CreateTopicsResponse(
+        topics=[CreatableTopicResult(name=topic.name) for topic in reversed(request.topics)]
+    )
+    outcomes = on(brokers, lambda cluster: create_topics(cluster, [NewTopic(name) for name in "bac"]))
+    assert list(outcomes) == ["b", "a", "c"]
+
+
 def test_a_change_whose_connection_breaks_is_not_sent_again() -> None:
     brokers = Brokers()
 
