@@ -7,7 +7,8 @@ version 0.
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from odradek.common.failures import ProtocolError
@@ -23,6 +24,10 @@ from odradek.protocol.registry import request_class, response_class
 _KEY_AND_VERSION = struct.Struct(">hh")
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
 
+#: Versions of APIs of which the decoders are kept at hand: more than there are. A peer may make up versions of
+#: ApiVersions, which must not fill the memory.
+_KINDS_MAX = 1024
+
 
 class ParsedRequest(NamedTuple):
     header: RequestHeader
@@ -30,14 +35,26 @@ class ParsedRequest(NamedTuple):
     body: Message | None
 
 
+@lru_cache(_KINDS_MAX)
 def request_header_version(api_key: int, api_version: int) -> int:
     return 2 if api_version >= request_class(api_key).FLEXIBLE_FROM else 1
 
 
+@lru_cache(_KINDS_MAX)
 def response_header_version(api_key: int, api_version: int) -> int:
     if api_key == _API_VERSIONS:
         return 0
     return 1 if api_version >= response_class(api_key).FLEXIBLE_FROM else 0
+
+
+@lru_cache(_KINDS_MAX)
+def _header_decoder(api_key: int, api_version: int) -> Callable[[Buffer, int], tuple[RequestHeader, int]]:
+    return decoder(RequestHeader, request_header_version(api_key, api_version))
+
+
+@lru_cache(_KINDS_MAX)
+def _body_decoder(api_key: int, api_version: int) -> Callable[[Buffer, int], tuple[Message, int]]:
+    return decoder(request_class(api_key), api_version)
 
 
 def parse_request(buffer: Buffer, accepted: Mapping[int, Versions]) -> ParsedRequest:
@@ -52,14 +69,13 @@ def parse_request(buffer: Buffer, accepted: Mapping[int, Versions]) -> ParsedReq
     known = versions.first <= api_version <= versions.last
     if not known and api_key != _API_VERSIONS:
         raise ProtocolError(f"API key {api_key} has versions {versions}, not {api_version}")
-    header_version = request_header_version(api_key, api_version)
-    header, position = decoder(RequestHeader, header_version)(view, 0)
+    header, position = _header_decoder(api_key, api_version)(view, 0)
     if header.client_id is None:
         header.client_id = ""  # Kafka makes no difference
     if not known:
         return ParsedRequest(header, None)
     # What stands behind the body is left alone, as in Kafka: librdkafka sends three bytes too many with Metadata.
-    body, _ = decoder(request_class(api_key), api_version)(view, position)
+    body, _ = _body_decoder(api_key, api_version)(view, position)
     return ParsedRequest(header, body)
 
 
