@@ -28,6 +28,8 @@ from odradek.protocol.requests import parse_response, request_parts
 from odradek.records.builder import BatchBuilder
 
 _TIMEOUT_S = 60
+#: A thousand partitions are some thousands of synced files, which takes minutes on a disk that is busy.
+_CREATE_TIMEOUT_S = 600
 _PRODUCE, _PRODUCE_VERSION = 0, 9
 #: Of a Produce answer of version 9 with one partition, behind the name of its topic: the error code's low byte.
 _ERROR_BEHIND_NAME = 1 + 4 + 1
@@ -53,10 +55,10 @@ def create_topic(servers: str, name: str, partitions: int = 1, replicas: int = 1
     admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
     config = {key.replace("_", "."): value for key, value in settings.items()}
     topic = NewTopic(name, num_partitions=partitions, replication_factor=replicas, config=config)
-    deadline_s = time.monotonic() + _TIMEOUT_S
+    deadline_s = time.monotonic() + _CREATE_TIMEOUT_S
     while True:
         try:
-            admin.create_topics([topic], request_timeout=10)[name].result()
+            admin.create_topics([topic], request_timeout=_TIMEOUT_S)[name].result()
             break
         except KafkaException as error:
             # A broker that is still fenced does not count as one to place replicas on.
@@ -65,8 +67,8 @@ def create_topic(servers: str, name: str, partitions: int = 1, replicas: int = 1
             if time.monotonic() > deadline_s:
                 raise
             time.sleep(0.05)
-    while leaders(servers, name).count(-1) or len(leaders(servers, name)) < partitions:
-        assert time.monotonic() < deadline_s, f"{name} has no leaders after {_TIMEOUT_S} s"
+    while -1 in (found := leaders(servers, name)) or len(found) < partitions:
+        assert time.monotonic() < deadline_s, f"{name} has no leaders after {_CREATE_TIMEOUT_S} s"
         time.sleep(0.05)
 
 
