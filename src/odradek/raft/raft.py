@@ -152,6 +152,11 @@ class Raft:
         return state.accumulator.next_offset if isinstance(state, Leader) else self._core.log.end_offset
 
     @property
+    def gone(self) -> tuple[int, ...]:
+        """Nodes that refused our last request to them: nothing listens there, so their process is gone."""
+        return tuple(self._core.gone)
+
+    @property
     def latest_snapshot_id(self) -> OffsetAndEpoch | None:
         return self._core.log.latest_snapshot_id
 

@@ -93,10 +93,20 @@ class ControllerDriver:
         appends = self.core.leader_changed(LeaderAndEpoch(*leader), self._raft.next_append_offset)
         if self.core.is_active and not was_active:
             logger.info("became active in epoch %d at offset %d", leader.epoch, self.core.next_write_offset)
+            self._doubt_brokers_that_are_gone()
         elif was_active and not self.core.is_active:
             logger.info("is no longer active: %s", leader)
         self._append(appends)
         self._after()
+
+    def _doubt_brokers_that_are_gone(self) -> None:
+        """A new active controller has heard no broker, and gives each a whole session. One that lived in the process of
+        a controller that is gone, perhaps the last active one, is gone with it: the grace of a broken connection is
+        enough for it."""
+        brokers = self.core.controls.cluster.brokers
+        for node_id in self._raft.gone:
+            if node_id in brokers:
+                self.core.connection_lost(node_id, brokers[node_id].epoch)
 
     # From decisions to the log
 

@@ -1,0 +1,31 @@
+"""Three nodes, each broker and controller: a broker is given up with the active controller whose process it shared."""
+
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from helpers.figures import report
+from helpers.nodes import OURS, Cluster, NodeSpec
+from helpers.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+SESSION_MS = 120_000
+
+
+def test_the_broker_of_a_dead_active_controller_is_fenced_without_its_session(tmp_path: Path) -> None:
+    specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in (1, 2, 3)]
+    with Cluster(tmp_path, specs, settings={"broker.session.timeout.ms": str(SESSION_MS)}) as cluster:
+        cluster.start()
+        admin = AdminClient({"bootstrap.servers": ",".join(node.broker_address for node in cluster.nodes.values())})
+        wait_until(lambda: len(admin.list_topics(timeout=5).brokers) == len(specs), "all brokers are there")
+        active = next(node for node in cluster.nodes.values() if "became active" in node.log_text())
+        active.kill()
+        started = time.monotonic()
+        # With a session of two minutes only the refused connection can have told.
+        wait_until(lambda: active.id not in admin.list_topics(timeout=5).brokers, "the dead broker is fenced")
+        report(
+            "the active controller's own broker, fenced after kill -9", ms=round((time.monotonic() - started) * 1000)
+        )
