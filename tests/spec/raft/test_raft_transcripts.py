@@ -34,5 +34,5 @@ def test_all_of_them_are_there() -> None:
         "pre_vote",
         "resignation",
         "snapshot_fetch",
-        "split_vote",
+        "no_split_vote",
     }
