@@ -14,13 +14,13 @@ from odradek.api.context import Context
 from odradek.metadata.config_schema import (
     ConfigDefinition,
     ConfigLayers,
-    ConfigSource,
     definitions,
     effective_topic_config,
     topic_synonym,
 )
-from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
+from odradek.metadata.configs_image import ConfigResource
 from odradek.metadata.image import MetadataImage
+from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
 from odradek.protocol.messages.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
 
 Entry = DescribeConfigsResourceResult
@@ -54,7 +54,9 @@ class ConfigEntries:
             value = effective_topic_config(key, layers).value
             synonym = topic_synonym(key)
             inherited = [] if synonym is None else self._broker_synonyms(synonym, definition)
-            return self._entry(definition, value, _own(key, layers.topic, ConfigSource.DYNAMIC_TOPIC) + inherited)
+            return self._entry(
+                definition, value, _own(key, layers.topic, ConfigSource.DYNAMIC_TOPIC_CONFIG) + inherited
+            )
 
         return _lazily(definitions(ConfigResourceType.TOPIC), entry)
 
@@ -65,7 +67,7 @@ class ConfigEntries:
         def entry(key: str, definition: ConfigDefinition) -> Entry:
             synonym = f"group.{key}"
             inherited = self._broker_synonyms(synonym, definition) if synonym in brokers else _default_of(definition)
-            synonyms = _own(key, given, ConfigSource.GROUP) + inherited
+            synonyms = _own(key, given, ConfigSource.DYNAMIC_GROUP_CONFIG) + inherited
             return self._entry(definition, synonyms[0].value if synonyms else definition.default, synonyms)
 
         return _lazily(definitions(ConfigResourceType.GROUP), entry)
@@ -75,7 +77,7 @@ class ConfigEntries:
 
         def entry(key: str, definition: ConfigDefinition) -> Entry:
             value = given.get(key, definition.default or "")
-            return self._entry(definition, value, _own(key, given, ConfigSource.CLIENT_METRICS))
+            return self._entry(definition, value, _own(key, given, ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG))
 
         return _lazily(definitions(ConfigResourceType.CLIENT_METRICS), entry)
 
@@ -99,7 +101,7 @@ class ConfigEntries:
             synonyms = [
                 synonym
                 for synonym in self._broker_synonyms(key, definition)
-                if synonym.source == ConfigSource.DYNAMIC_DEFAULT_BROKER
+                if synonym.source == ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
             ]
             return self._entry(definition, self._cluster[key], synonyms, read_only=True)
 
@@ -115,7 +117,7 @@ class ConfigEntries:
             name=definition.name,
             value=None if is_secret or value is None else _shown(definition.type, value),
             read_only=read_only and not definition.is_dynamic,
-            config_source=synonyms[0].source if synonyms else ConfigSource.DEFAULT,
+            config_source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
             is_sensitive=is_secret,
             synonyms=synonyms if self._with_synonyms else [],
             config_type=_TYPES.index(definition.type),
@@ -130,10 +132,10 @@ class ConfigEntries:
         found = [
             DescribeConfigsSynonym(name=one, value=layer[one], source=source)
             for layer, source in (
-                (self._node, ConfigSource.DYNAMIC_BROKER),
-                (self._cluster, ConfigSource.DYNAMIC_DEFAULT_BROKER),
-                (self._static, ConfigSource.STATIC_BROKER),
-                ({one: text for one, text in defaults.items() if text is not None}, ConfigSource.DEFAULT),
+                (self._node, ConfigSource.DYNAMIC_BROKER_CONFIG),
+                (self._cluster, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+                (self._static, ConfigSource.STATIC_BROKER_CONFIG),
+                ({one: text for one, text in defaults.items() if text is not None}, ConfigSource.DEFAULT_CONFIG),
             )
             for one in names
             if one in layer
@@ -188,7 +190,7 @@ def _own(key: str, given: Mapping[str, str], source: int) -> Synonyms:
 def _default_of(definition: ConfigDefinition) -> Synonyms:
     if definition.default is None:
         return []
-    return [DescribeConfigsSynonym(name=definition.name, value=definition.default, source=ConfigSource.DEFAULT)]
+    return [DescribeConfigsSynonym(name=definition.name, value=definition.default, source=ConfigSource.DEFAULT_CONFIG)]
 
 
 def _unknown(key: str) -> ConfigDefinition:

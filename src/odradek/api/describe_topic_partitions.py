@@ -13,9 +13,9 @@ from odradek.api.context import Context
 from odradek.api.listener_view import INTERNAL_TOPICS, ListenerView, error_of_missing
 from odradek.common.failures import ApiError
 from odradek.metadata.config_schema import definitions
-from odradek.metadata.configs_image import ConfigResourceType
 from odradek.metadata.partition_registration import PartitionRegistration
 from odradek.metadata.topics_image import TopicImage
+from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from odradek.protocol.messages.describe_topic_partitions_response import (

@@ -9,7 +9,7 @@ Authorised by DESCRIBE_CONFIGS on the cluster.
 
 from odradek.api.context import Context
 from odradek.api.listener_view import ListenerView
-from odradek.metadata.configs_image import ConfigResourceType
+from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.list_config_resources_request import ListConfigResourcesRequest
 from odradek.protocol.messages.list_config_resources_response import ConfigResource, ListConfigResourcesResponse

@@ -16,18 +16,10 @@ from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, status_of
 from odradek.cli.output import print_json, print_table
 from odradek.cli.pairs import parse_pairs
-from odradek.client.admin_configs import (
-    ConfigChange,
-    ConfigEntry,
-    ConfigResource,
-    ConfigSource,
-    Operation,
-    ResourceType,
-    alter_configs,
-    describe_configs,
-)
+from odradek.client.admin_configs import ConfigChange, ConfigEntry, ConfigResource, alter_configs, describe_configs
 from odradek.client.admin_topics import list_topics
 from odradek.client.bootstrap import Cluster, Refused
+from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -42,7 +34,7 @@ _DYNAMIC = (
     ConfigSource.DYNAMIC_GROUP_CONFIG,
 )
 
-_BROKER_DEFAULTS = ConfigResource(ResourceType.BROKER, "")
+_BROKER_DEFAULTS = ConfigResource(ConfigResourceType.BROKER, "")
 
 
 def _resource_options(command: _Command) -> _Command:
@@ -114,10 +106,10 @@ def alter_command(
     """Change settings: all of those that are named, or, if one of them cannot be, none."""
     resources = _resources(**named)
     changes = [
-        *_changes(set_, "--set", Operation.SET),
-        *(ConfigChange(key, Operation.DELETE) for key in delete),
-        *_changes(append, "--append", Operation.APPEND),
-        *_changes(subtract, "--subtract", Operation.SUBTRACT),
+        *_changes(set_, "--set", ConfigOp.SET),
+        *(ConfigChange(key, ConfigOp.DELETE) for key in delete),
+        *_changes(append, "--append", ConfigOp.APPEND),
+        *_changes(subtract, "--subtract", ConfigOp.SUBTRACT),
     ]
     if not resources:
         raise click.UsageError("Whose? Name a --topic, a --broker, --broker-defaults or a --group.")
@@ -143,10 +135,10 @@ def label(resource: ConfigResource) -> str:
 def _resources(
     topics: Sequence[str], brokers: Sequence[int], broker_defaults: bool, groups: Sequence[str]
 ) -> list[ConfigResource]:
-    named = [ConfigResource(ResourceType.TOPIC, name) for name in topics]
-    named += [ConfigResource(ResourceType.BROKER, str(broker_id)) for broker_id in brokers]
+    named = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topics]
+    named += [ConfigResource(ConfigResourceType.BROKER, str(broker_id)) for broker_id in brokers]
     named += [_BROKER_DEFAULTS] * broker_defaults
-    named += [ConfigResource(ResourceType.GROUP, name) for name in groups]
+    named += [ConfigResource(ConfigResourceType.GROUP, name) for name in groups]
     return list(dict.fromkeys(named))
 
 
@@ -156,7 +148,7 @@ async def _all_resources(cluster: Cluster) -> list[ConfigResource]:
     return _resources(names, ids, True, ())
 
 
-def _changes(texts: Sequence[str], option: str, operation: Operation) -> list[ConfigChange]:
+def _changes(texts: Sequence[str], option: str, operation: ConfigOp) -> list[ConfigChange]:
     return [ConfigChange(key, operation, value) for key, value in parse_pairs(texts, option).items()]
 
 

@@ -18,13 +18,14 @@ from odradek.common.ids import uuid_to_text
 from odradek.metadata.acls_image import StandardAcl
 from odradek.metadata.client_quotas_image import QuotaEntity
 from odradek.metadata.config_schema import is_sensitive
-from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
+from odradek.metadata.configs_image import ConfigResource
 from odradek.metadata.delegation_tokens_image import DelegationToken
 from odradek.metadata.image import MetadataImage, MetadataProvenance
 from odradek.metadata.node_registration import BrokerRegistration, ControllerRegistration, Endpoint
 from odradek.metadata.partition_registration import LeaderRecoveryState, PartitionRegistration
 from odradek.metadata.scram_image import ScramCredential
 from odradek.metadata.topics_image import TopicImage
+from odradek.protocol.config_kinds import ConfigResourceType
 
 REDACTED = "[redacted]"
 

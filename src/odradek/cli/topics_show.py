@@ -9,11 +9,12 @@ import click
 from odradek.cli.outcomes import accepted
 from odradek.cli.output import plural, print_table
 from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_configs import ConfigEntry, ConfigResource, ConfigSource, ResourceType, describe_configs
+from odradek.client.admin_configs import ConfigEntry, ConfigResource, describe_configs
 from odradek.client.admin_reassign import Reassignment, list_reassignments
 from odradek.client.admin_topics import PartitionDescription, TopicDescription, describe_topics, list_topics
 from odradek.client.bootstrap import Cluster, Refused
 from odradek.common.ids import uuid_to_text
+from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
 
 _MIN_ISR = "min.insync.replicas"
 
@@ -85,7 +86,7 @@ async def describe_all(
 async def _configs_of(cluster: Cluster, topics: Sequence[TopicDescription]) -> dict[str, Mapping[str, ConfigEntry]]:
     if not topics:
         return {}
-    resources = [ConfigResource(ResourceType.TOPIC, topic.name) for topic in topics]
+    resources = [ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in topics]
     found = accepted(await describe_configs(cluster, resources))
     return {resource.name: entries for resource, entries in found.items()}
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import NamedTuple
 
 from odradek.client.admin import Outcomes, change, in_order
 from odradek.client.bootstrap import Cluster, Refused, refusal
 from odradek.common.addresses import HostPort
+from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.describe_configs_response import (
@@ -22,43 +22,17 @@ from odradek.protocol.messages.incremental_alter_configs_request import (
 from odradek.protocol.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 
 
-class ResourceType(IntEnum):
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
 class ConfigResource(NamedTuple):
     """A broker's name is its id; without a name it stands for the defaults of all brokers."""
 
-    type: ResourceType
+    type: ConfigResourceType
     name: str
 
     @property
     def node_id(self) -> int | None:
         """Who has to be asked, if not anybody can answer."""
-        is_node = self.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and self.name.isdecimal()
+        is_node = self.type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER) and self.name.isdecimal()
         return int(self.name) if is_node else None
-
-
-class ConfigSource(IntEnum):
-    """Where a value comes from."""
-
-    UNKNOWN = 0
-    DYNAMIC_TOPIC_CONFIG = 1
-    DYNAMIC_BROKER_CONFIG = 2
-    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
-    STATIC_BROKER_CONFIG = 4
-    DEFAULT_CONFIG = 5
-    DYNAMIC_BROKER_LOGGER_CONFIG = 6
-    DYNAMIC_CLIENT_METRICS_CONFIG = 7
-    DYNAMIC_GROUP_CONFIG = 8
-
-    @classmethod
-    def _missing_(cls, value: object) -> "ConfigSource":
-        return cls.UNKNOWN
 
 
 class ConfigSynonym(NamedTuple):
@@ -80,16 +54,9 @@ class ConfigEntry:
     synonyms: tuple[ConfigSynonym, ...]
 
 
-class Operation(IntEnum):
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
-
-
 class ConfigChange(NamedTuple):
     name: str
-    operation: Operation
+    operation: ConfigOp
     value: str | None = None
 
 
@@ -114,7 +81,7 @@ async def describe_configs(
             cluster.send_to_any(request) if node_id is None else cluster.send_to(brokers[node_id], request)
         )
         for result in response.results:
-            resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
+            resource = ConfigResource(ConfigResourceType(result.resource_type), result.resource_name)
             outcomes[resource] = refusal(result.error_code, result.error_message) or _entries(result.configs)
     return in_order(outcomes, resources)
 
@@ -138,7 +105,7 @@ async def alter_configs(
             else cluster.send_to(brokers[node_id], request)
         )
         for result in response.responses:
-            resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
+            resource = ConfigResource(ConfigResourceType(result.resource_type), result.resource_name)
             outcomes[resource] = refusal(result.error_code, result.error_message)
     return in_order(outcomes, changes)
 

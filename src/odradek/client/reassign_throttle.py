@@ -7,8 +7,9 @@ take (`follower.…`). All of it is dynamic, and must be taken away when the mov
 from collections.abc import Iterable, Mapping, Sequence
 
 from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_configs import ConfigChange, ConfigResource, Operation, ResourceType, alter_configs
+from odradek.client.admin_configs import ConfigChange, ConfigResource, alter_configs
 from odradek.client.bootstrap import Cluster
+from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
 
 _RATES = (
     "leader.replication.throttled.rate",
@@ -34,13 +35,13 @@ async def set_throttle(
         takers.setdefault(partition.topic, []).extend(f"{partition.partition}:{each}" for each in coming)
         brokers.update(had, replicas)
     changes: dict[ConfigResource, list[ConfigChange]] = {
-        _broker(broker_id): [ConfigChange(key, Operation.SET, str(bytes_per_second)) for key in _RATES]
+        _broker(broker_id): [ConfigChange(key, ConfigOp.SET, str(bytes_per_second)) for key in _RATES]
         for broker_id in sorted(brokers)
     }
     for topic in givers:
-        changes[ConfigResource(ResourceType.TOPIC, topic)] = [
-            ConfigChange(_LEADERS, Operation.SET, ",".join(givers[topic])),
-            ConfigChange(_FOLLOWERS, Operation.SET, ",".join(takers[topic])),
+        changes[ConfigResource(ConfigResourceType.TOPIC, topic)] = [
+            ConfigChange(_LEADERS, ConfigOp.SET, ",".join(givers[topic])),
+            ConfigChange(_FOLLOWERS, ConfigOp.SET, ",".join(takers[topic])),
         ]
     return await alter_configs(cluster, changes)
 
@@ -49,14 +50,14 @@ async def clear_throttle(
     cluster: Cluster, topics: Iterable[str], broker_ids: Iterable[int]
 ) -> Outcomes[ConfigResource, None]:
     changes = {
-        ConfigResource(ResourceType.TOPIC, topic): [
-            ConfigChange(key, Operation.DELETE) for key in (_LEADERS, _FOLLOWERS)
+        ConfigResource(ConfigResourceType.TOPIC, topic): [
+            ConfigChange(key, ConfigOp.DELETE) for key in (_LEADERS, _FOLLOWERS)
         ]
         for topic in topics
     }
-    changes |= {_broker(broker_id): [ConfigChange(key, Operation.DELETE) for key in _RATES] for broker_id in broker_ids}
+    changes |= {_broker(broker_id): [ConfigChange(key, ConfigOp.DELETE) for key in _RATES] for broker_id in broker_ids}
     return await alter_configs(cluster, changes)
 
 
 def _broker(broker_id: int) -> ConfigResource:
-    return ConfigResource(ResourceType.BROKER, str(broker_id))
+    return ConfigResource(ConfigResourceType.BROKER, str(broker_id))

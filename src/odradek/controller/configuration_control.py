@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from enum import IntEnum
 from typing import NamedTuple
 
 from odradek.common.failures import ApiError
@@ -10,15 +9,10 @@ from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcom
 from odradek.controller.feature_control import FeatureControl
 from odradek.controller.topic_names import check_topic_name
 from odradek.metadata import config_schema
-from odradek.metadata.config_schema import (
-    ConfigLayers,
-    ConfigSource,
-    EffectiveConfig,
-    definitions,
-    effective_topic_config,
-)
-from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
+from odradek.metadata.config_schema import ConfigLayers, EffectiveConfig, definitions, effective_topic_config
+from odradek.metadata.configs_image import ConfigResource
 from odradek.metadata.record_serde import MetadataRecord
+from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_configs_response as alter
 from odradek.protocol.messages import incremental_alter_configs_response as incremental
@@ -37,13 +31,6 @@ ALL_BROKERS = ConfigResource(ConfigResourceType.BROKER, "")
 _VALUE_MAX = 2**15 - 1
 
 _TRUE = "true"
-
-
-class ConfigOp(IntEnum):
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
 
 
 class ConfigChange(NamedTuple):
@@ -85,7 +72,9 @@ class ConfigurationControl:
         if self._topic_defaults is None:
             layers, names = self._layers({}), sorted(definitions(ConfigResourceType.TOPIC))
             self._topic_defaults = {name: effective_topic_config(name, layers) for name in names}
-        own = {name: EffectiveConfig(value, ConfigSource.DYNAMIC_TOPIC) for name, value in topic_settings.items()}
+        own = {
+            name: EffectiveConfig(value, ConfigSource.DYNAMIC_TOPIC_CONFIG) for name, value in topic_settings.items()
+        }
         return self._topic_defaults | own
 
     def _topic_settings(self, topic: str) -> Mapping[str, str]:

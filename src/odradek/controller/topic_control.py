@@ -7,16 +7,17 @@ from typing import NamedTuple, TypeVar
 
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
-from odradek.controller.configuration_control import ConfigChange, ConfigOp
+from odradek.controller.configuration_control import ConfigChange
 from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcome_of
 from odradek.controller.replica_placer import Randomness, StripedReplicaPlacer
 from odradek.controller.replication_state import ReplicationState, TopicState
 from odradek.controller.topic_names import check_topic_name, collision_form
 from odradek.metadata.config_schema import EffectiveConfig, is_sensitive
-from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
+from odradek.metadata.configs_image import ConfigResource
 from odradek.metadata.partition_registration import PartitionRegistration
 from odradek.metadata.record_serde import MetadataRecord
 from odradek.metadata.writer_options import WriterOptions
+from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult

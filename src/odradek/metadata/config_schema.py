@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from odradek.common.failures import ApiError
 from odradek.metadata import config_table
-from odradek.metadata.configs_image import ConfigResourceType
+from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
 
 NULL = "null"
 REQUIRED = "<required>"
@@ -213,18 +213,6 @@ _SYNONYMS: Mapping[str, tuple[_Synonym, ...]] = {
 }
 
 
-class ConfigSource:
-    """Kafka's numbers for where a value comes from."""
-
-    DYNAMIC_TOPIC = 1
-    DYNAMIC_BROKER = 2
-    DYNAMIC_DEFAULT_BROKER = 3
-    STATIC_BROKER = 4
-    DEFAULT = 5
-    CLIENT_METRICS = 7
-    GROUP = 8
-
-
 class EffectiveConfig(NamedTuple):
     value: str | None
     source: int
@@ -248,18 +236,18 @@ def topic_synonym(name: str) -> str | None:
 
 def effective_topic_config(name: str, layers: ConfigLayers) -> EffectiveConfig:
     if name in layers.topic:
-        return EffectiveConfig(layers.topic[name], ConfigSource.DYNAMIC_TOPIC)
+        return EffectiveConfig(layers.topic[name], ConfigSource.DYNAMIC_TOPIC_CONFIG)
     synonyms = _SYNONYMS.get(name, ())
     for layer, source in (
-        (layers.node, ConfigSource.DYNAMIC_BROKER),
-        (layers.cluster, ConfigSource.DYNAMIC_DEFAULT_BROKER),
-        (layers.static, ConfigSource.STATIC_BROKER),
+        (layers.node, ConfigSource.DYNAMIC_BROKER_CONFIG),
+        (layers.cluster, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+        (layers.static, ConfigSource.STATIC_BROKER_CONFIG),
     ):
         for synonym in synonyms:
             if synonym.name in layer:
                 text = layer[synonym.name]
                 return EffectiveConfig(text if synonym.factor == 1 else str(int(text) * synonym.factor), source)
-    return EffectiveConfig(definitions(ConfigResourceType.TOPIC)[name].default, ConfigSource.DEFAULT)
+    return EffectiveConfig(definitions(ConfigResourceType.TOPIC)[name].default, ConfigSource.DEFAULT_CONFIG)
 
 
 def validate_topic(values: Mapping[str, str]) -> None:

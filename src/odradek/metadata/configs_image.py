@@ -2,21 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import NamedTuple
 
 from odradek.metadata.record_serde import MetadataRecord
 from odradek.metadata.shared_map import MapDelta, SharedMap
+from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.messages.config_record import ConfigRecord
-
-
-class ConfigResourceType(IntEnum):
-    UNKNOWN = 0
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
 
 
 class ConfigResource(NamedTuple):

@@ -15,11 +15,12 @@ from odradek.common.ids import TopicPartition, uuid_to_text
 from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
 from odradek.log.manager_changes import delete_logs
 from odradek.log.unified_log import UnifiedLog
-from odradek.metadata.configs_image import ConfigResourceType, ConfigsDelta
+from odradek.metadata.configs_image import ConfigsDelta
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
 from odradek.metadata.topics_image import TopicDelta, TopicsDelta
+from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.replica.fetcher import FetchFrom
 from odradek.replica.partition import Partition
 

@@ -18,10 +18,11 @@ from odradek.log.manager_changes import update_default_config, update_topic_conf
 from odradek.log.manager_settings import ManagerSettings
 from odradek.log.schedule import NEVER_MS
 from odradek.metadata.config_schema import ConfigLayers, effective_topic_config
-from odradek.metadata.configs_image import ConfigResource, ConfigResourceType
+from odradek.metadata.configs_image import ConfigResource
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.config import ServerConfig
 from odradek.server.node_dirs import NodeDirs
 from odradek.server.settings import Settings

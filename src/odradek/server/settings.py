@@ -12,7 +12,7 @@ from typing import NamedTuple
 from odradek.common.failures import InputError, check
 from odradek.common.properties import Properties
 from odradek.metadata.config_schema import ConfigDefinition, InvalidConfig, definitions
-from odradek.metadata.configs_image import ConfigResourceType
+from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.addresses import repeated
 from odradek.server.problems import Problems
 

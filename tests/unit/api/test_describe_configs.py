@@ -6,9 +6,9 @@ import pytest
 
 from helpers.api import ask, bench_services, session
 from helpers.controller import Bench
-from odradek.metadata.config_schema import ConfigSource, definitions
-from odradek.metadata.configs_image import ConfigResourceType
+from odradek.metadata.config_schema import definitions
 from odradek.protocol.api_keys import Listener
+from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.list_config_resources_request import ListConfigResourcesRequest
@@ -54,11 +54,11 @@ def test_a_topic_has_all_settings_of_topics(version: int) -> None:
 
 def test_what_is_set_for_the_topic_counts_most() -> None:
     value, source, synonyms = one(cluster(), TOPIC, "t", "retention.ms", static={"log.retention.ms": "9000"})
-    assert (value, source) == ("5000", ConfigSource.DYNAMIC_TOPIC)
+    assert (value, source) == ("5000", ConfigSource.DYNAMIC_TOPIC_CONFIG)
     assert synonyms == [
-        ("retention.ms", "5000", ConfigSource.DYNAMIC_TOPIC),
-        ("log.retention.ms", "9000", ConfigSource.STATIC_BROKER),
-        ("log.retention.hours", "168", ConfigSource.DEFAULT),
+        ("retention.ms", "5000", ConfigSource.DYNAMIC_TOPIC_CONFIG),
+        ("log.retention.ms", "9000", ConfigSource.STATIC_BROKER_CONFIG),
+        ("log.retention.hours", "168", ConfigSource.DEFAULT_CONFIG),
     ]
 
 
@@ -66,19 +66,23 @@ def test_the_layers_below_the_topic() -> None:
     bench = cluster()
     key, broker_key, static = "max.message.bytes", "message.max.bytes", {"message.max.bytes": "3000"}
     default = definitions(TOPIC)[key].default
-    assert one(bench, TOPIC, "t", key) == (default, ConfigSource.DEFAULT, [(broker_key, default, ConfigSource.DEFAULT)])
-    assert one(bench, TOPIC, "t", key, static=static)[:2] == ("3000", ConfigSource.STATIC_BROKER)
+    assert one(bench, TOPIC, "t", key) == (
+        default,
+        ConfigSource.DEFAULT_CONFIG,
+        [(broker_key, default, ConfigSource.DEFAULT_CONFIG)],
+    )
+    assert one(bench, TOPIC, "t", key, static=static)[:2] == ("3000", ConfigSource.STATIC_BROKER_CONFIG)
     bench.set_config(BROKER, "", broker_key, "2000")
-    assert one(bench, TOPIC, "t", key, static=static)[:2] == ("2000", ConfigSource.DYNAMIC_DEFAULT_BROKER)
+    assert one(bench, TOPIC, "t", key, static=static)[:2] == ("2000", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
     bench.set_config(BROKER, "1", broker_key, "1000")
     assert one(bench, TOPIC, "t", key, static=static) == (
         "1000",
-        ConfigSource.DYNAMIC_BROKER,
+        ConfigSource.DYNAMIC_BROKER_CONFIG,
         [
-            (broker_key, "1000", ConfigSource.DYNAMIC_BROKER),
-            (broker_key, "2000", ConfigSource.DYNAMIC_DEFAULT_BROKER),
-            (broker_key, "3000", ConfigSource.STATIC_BROKER),
-            (broker_key, default, ConfigSource.DEFAULT),
+            (broker_key, "1000", ConfigSource.DYNAMIC_BROKER_CONFIG),
+            (broker_key, "2000", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+            (broker_key, "3000", ConfigSource.STATIC_BROKER_CONFIG),
+            (broker_key, default, ConfigSource.DEFAULT_CONFIG),
         ],
     )
 
@@ -101,10 +105,13 @@ def test_this_broker() -> None:
     result = describe(bench, BROKER, "1", static=static)
     found = {config.name: config for config in result.configs}
     assert set(found) == {*definitions(BROKER), "my.own.setting"}
-    assert (found["num.io.threads"].value, found["num.io.threads"].config_source) == ("4", ConfigSource.STATIC_BROKER)
+    assert (found["num.io.threads"].value, found["num.io.threads"].config_source) == (
+        "4",
+        ConfigSource.STATIC_BROKER_CONFIG,
+    )
     assert (found["log.cleaner.threads"].value, found["log.cleaner.threads"].config_source) == (
         "2",
-        ConfigSource.DYNAMIC_BROKER,
+        ConfigSource.DYNAMIC_BROKER_CONFIG,
     )
     assert found["node.id"].read_only
     assert not found["log.cleaner.threads"].read_only
@@ -131,8 +138,8 @@ def test_all_brokers() -> None:
     bench.set_config(BROKER, "1", "log.cleaner.threads", "2")
     assert one(bench, BROKER, "", "log.cleaner.threads") == (
         "3",
-        ConfigSource.DYNAMIC_DEFAULT_BROKER,
-        [("log.cleaner.threads", "3", ConfigSource.DYNAMIC_DEFAULT_BROKER)],
+        ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
+        [("log.cleaner.threads", "3", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)],
     )
 
 
@@ -141,11 +148,11 @@ def test_groups_and_client_metrics() -> None:
     bench.set_config(GROUP, "g", "consumer.session.timeout.ms", "50000")
     bench.set_config(CLIENT_METRICS, "m", "interval.ms", "1000")
     value, source, synonyms = one(bench, GROUP, "g", "consumer.session.timeout.ms")
-    assert (value, source) == ("50000", ConfigSource.GROUP)
-    assert synonyms[1:] == [("group.consumer.session.timeout.ms", "45000", ConfigSource.DEFAULT)]
-    assert one(bench, GROUP, "other", "share.isolation.level")[:2] == ("read_uncommitted", ConfigSource.DEFAULT)
-    assert one(bench, CLIENT_METRICS, "m", "interval.ms")[:2] == ("1000", ConfigSource.CLIENT_METRICS)
-    assert one(bench, CLIENT_METRICS, "m", "metrics")[:2] == ("", ConfigSource.DEFAULT)
+    assert (value, source) == ("50000", ConfigSource.DYNAMIC_GROUP_CONFIG)
+    assert synonyms[1:] == [("group.consumer.session.timeout.ms", "45000", ConfigSource.DEFAULT_CONFIG)]
+    assert one(bench, GROUP, "other", "share.isolation.level")[:2] == ("read_uncommitted", ConfigSource.DEFAULT_CONFIG)
+    assert one(bench, CLIENT_METRICS, "m", "interval.ms")[:2] == ("1000", ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG)
+    assert one(bench, CLIENT_METRICS, "m", "metrics")[:2] == ("", ConfigSource.DEFAULT_CONFIG)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running
 from helpers.kafka_node import free_ports
 from odradek.client.admin import TopicPartition
 from odradek.client.admin_cluster import describe_log_dirs, unregister_broker
-from odradek.client.admin_configs import ConfigChange, ConfigResource, Operation, ResourceType, alter_configs
+from odradek.client.admin_configs import ConfigChange, ConfigResource, alter_configs
 from odradek.client.admin_partitions import LATEST, OffsetAndTimestamp, delete_records, list_offsets
 from odradek.client.admin_topics import NewTopic, TopicDescription, create_topics, describe_topics
 from odradek.client.bootstrap import Cluster, Refused, Unreachable
@@ -20,6 +20,7 @@ from odradek.client.config import ClientConfig
 from odradek.common.addresses import HostPort
 from odradek.protocol import api_keys
 from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
 from odradek.protocol.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
@@ -253,12 +254,12 @@ def test_settings_of_a_broker_go_to_that_broker() -> None:
 
     brokers.handlers[ApiKey.INCREMENTAL_ALTER_CONFIGS] = alter
     resources = [
-        ConfigResource(ResourceType.BROKER, "2"),
-        ConfigResource(ResourceType.BROKER, ""),
-        ConfigResource(ResourceType.TOPIC, "orders"),
-        ConfigResource(ResourceType.BROKER, "9"),
+        ConfigResource(ConfigResourceType.BROKER, "2"),
+        ConfigResource(ConfigResourceType.BROKER, ""),
+        ConfigResource(ConfigResourceType.TOPIC, "orders"),
+        ConfigResource(ConfigResourceType.BROKER, "9"),
     ]
-    changes = {each: [ConfigChange("num.io.threads", Operation.SET, "4")] for each in resources}
+    changes = {each: [ConfigChange("num.io.threads", ConfigOp.SET, "4")] for each in resources}
     outcomes = on(brokers, lambda cluster: alter_configs(cluster, changes), 2)
     assert sorted(brokers.asked_for(IncrementalAlterConfigsRequest)) == [1, 2]
     assert [outcomes[each] for each in resources[:3]] == [None, None, None]

@@ -8,7 +8,7 @@ from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.metadata.config_schema import definitions
-from odradek.metadata.configs_image import ConfigResourceType
+from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.addresses import Listener, VoterAddress
 from odradek.server.config import ServerConfig, load_server_config
 from odradek.server.settings import OWN
