@@ -23,6 +23,7 @@ from loads import (
 )
 from network import ask, connected
 from quorums import KINDS, bytecode, cluster_of, resident_bytes, spec
+from rows import Row
 
 STARTS = 3
 
@@ -44,16 +45,6 @@ MANY_TOPICS, MANY_PARTITIONS = 10, 1_000
 
 _START_TIMEOUT_S = 120
 _PAUSE_S = 0.005
-
-
-class Row(TypedDict):
-    operation: str
-    ours: float
-    peer: float
-    unit: str
-    #: Whether more is better.
-    is_rate: bool
-    note: str
 
 
 class Figure(TypedDict):

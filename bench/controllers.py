@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from helpers.nodes import Cluster, Kind, Node
 from odradek.network.loop import run as run_loop
@@ -32,6 +32,7 @@ from quorums import (
     resident_bytes,
     spec,
 )
+from rows import Row
 from timing import scratch_directory
 
 ROUNDS = 3
@@ -46,16 +47,6 @@ IMAGE_TOPICS, IMAGE_PARTITIONS = 100, 1_000
 #: No broker is fenced while something is measured: nobody keeps those of a prepared image alive, and on a busy machine
 #: heartbeats may be late.
 _LONG_SESSION = {"broker.session.timeout.ms": "600000"}
-
-
-class Row(TypedDict):
-    operation: str
-    ours: float
-    peer: float
-    unit: str
-    #: Whether more is better.
-    is_rate: bool
-    note: str
 
 
 def run() -> Iterator[Row]:

@@ -11,7 +11,6 @@ import statistics
 import subprocess
 import time
 from collections.abc import Iterator
-from typing import TypedDict
 
 from helpers.nodes import HOST, Kind, Node
 from odradek.protocol.framing import FrameReader, frame
@@ -19,6 +18,7 @@ from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import request_parts
 from quorums import KINDS, cluster_of, resident_bytes, spec
+from rows import Row
 
 IN_FLIGHT = (1, 5, 50)
 ROUNDS = 5
@@ -30,16 +30,6 @@ CONNECTIONS_A_ROUND = 500
 IDLE_CONNECTIONS = 2_000
 
 _START_TIMEOUT_S = 120
-
-
-class Row(TypedDict):
-    operation: str
-    ours: float
-    peer: float
-    unit: str
-    #: Whether more is better.
-    is_rate: bool
-    note: str
 
 
 def run() -> Iterator[Row]:

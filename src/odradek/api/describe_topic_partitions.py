@@ -10,9 +10,10 @@ Authorised by DESCRIBE on each topic.
 
 from odradek.api.authorized_operations import ALL_ON_TOPIC
 from odradek.api.context import Context
-from odradek.api.listener_view import INTERNAL_TOPICS, ListenerView, error_of_missing
+from odradek.api.listener_view import ListenerView, error_of_missing
 from odradek.common.failures import ApiError
 from odradek.metadata.config_schema import definitions
+from odradek.metadata.internal_topics import INTERNAL_TOPICS
 from odradek.metadata.partition_registration import PartitionRegistration
 from odradek.metadata.topics_image import TopicImage
 from odradek.protocol.config_kinds import ConfigResourceType

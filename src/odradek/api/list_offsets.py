@@ -9,6 +9,7 @@ Authorised by DESCRIBE on each topic.
 
 from odradek.api.context import Context
 from odradek.common.ids import TopicPartition
+from odradek.common.special_timestamps import EARLIEST_LOCAL, EARLIEST_PENDING_UPLOAD, LATEST_TIERED, MAX_TIMESTAMP
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.list_offsets_request import ListOffsetsRequest
 from odradek.protocol.messages.list_offsets_response import (
@@ -22,7 +23,7 @@ _READ_COMMITTED = 1
 _FIRST_VERSION_WITH_EPOCH = 4
 _FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE = 5
 #: Below zero a timestamp is a question; each is understood from a version on, and refused before it.
-_FIRST_VERSION_OF = {-3: 7, -4: 8, -5: 9, -6: 11}
+_FIRST_VERSION_OF = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 
 
 def handle(ctx: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:

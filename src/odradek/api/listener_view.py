@@ -13,9 +13,6 @@ from odradek.protocol.error_codes import ErrorCode
 
 NO_NODE = -1
 
-#: Topics that the cluster keeps its own state in.
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
-
 
 class ListenerView:
     def __init__(self, ctx: Context) -> None:

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from odradek.api.authorized_operations import ALL_ON_CLUSTER, ALL_ON_TOPIC
 from odradek.api.context import Context
-from odradek.api.listener_view import INTERNAL_TOPICS, NO_NODE, ListenerView, error_of_missing
+from odradek.api.listener_view import NO_NODE, ListenerView, error_of_missing
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
+from odradek.metadata.internal_topics import INTERNAL_TOPICS
 from odradek.metadata.partition_registration import PartitionRegistration
 from odradek.metadata.topics_image import TopicImage
 from odradek.protocol.error_codes import ErrorCode

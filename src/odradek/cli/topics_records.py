@@ -14,22 +14,19 @@ from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.output import UNKNOWN, format_timestamp, plural, print_json, print_table
 from odradek.cli.partitions import find_partitions
 from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_partitions import (
-    EARLIEST,
-    EARLIEST_LOCAL,
-    EARLIEST_PENDING_UPLOAD,
-    HIGH_WATERMARK,
-    LATEST,
-    LATEST_TIERED,
-    MAX_TIMESTAMP,
-    OffsetAndTimestamp,
-    delete_records,
-    list_offsets,
-)
+from odradek.client.admin_partitions import HIGH_WATERMARK, OffsetAndTimestamp, delete_records, list_offsets
 from odradek.client.admin_topics import list_topics
 from odradek.client.bootstrap import Cluster
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
+from odradek.common.special_timestamps import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    LATEST,
+    LATEST_TIERED,
+    MAX_TIMESTAMP,
+)
 
 _TIMES = {
     "earliest": EARLIEST,

@@ -24,14 +24,6 @@ from odradek.protocol.messages.list_offsets_response import ListOffsetsPartition
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.metadata_response import MetadataResponse
 
-#: Special timestamps of ListOffsets.
-LATEST = -1
-EARLIEST = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL = -4
-LATEST_TIERED = -5
-EARLIEST_PENDING_UPLOAD = -6
-
 #: For delete_records: everything that is committed.
 HIGH_WATERMARK = -1
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.common.special_timestamps import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    LATEST,
+    LATEST_TIERED,
+    MAX_TIMESTAMP,
+)
 from odradek.log.offsets import NO_TIMESTAMP, FoundTimestamp
 from odradek.log.segment import Segment
 from odradek.log.segment_scan import batch_at, scan_batches
 
 if TYPE_CHECKING:
     from odradek.log.unified_log import UnifiedLog
-
-#: What a client may put in place of a timestamp.
-LATEST = -1
-EARLIEST = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL = -4
-LATEST_TIERED = -5
-EARLIEST_PENDING_UPLOAD = -6
 
 _NOTHING_TIERED = FoundTimestamp(NO_TIMESTAMP, -1, -1)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import InvalidTopic, KafkaStorageError, OffsetOutOfRange, StorageFault
+from odradek.metadata.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.errors import NotLeaderOrFollower, PolicyViolation
 from odradek.replica.partition import Partition
-from odradek.replica.produce import INTERNAL_TOPICS
 from odradek.replica.purgatory import DelayedOperation
 from odradek.replica.values import DeleteRecordsCallback, DeleteRecordsEntry, DeleteRecordsResult
 

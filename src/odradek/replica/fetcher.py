@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.common.failures import ApiError, Fault, check
 from odradek.common.ids import TopicPartition
+from odradek.common.special_timestamps import EARLIEST, LATEST
 from odradek.log.errors import KafkaStorageError, StorageFault
-from odradek.log.reading_by_time import EARLIEST, LATEST
 from odradek.log.views import EpochEndOffset
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name

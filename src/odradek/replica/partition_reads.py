@@ -5,9 +5,9 @@ A follower's read is also a report of its progress: see `read_for_follower`.
 
 from __future__ import annotations
 
+from odradek.common.special_timestamps import EARLIEST, EARLIEST_LOCAL, LATEST
 from odradek.log.errors import OffsetOutOfRange
 from odradek.log.offsets import FoundTimestamp, OffsetMetadata
-from odradek.log.reading_by_time import EARLIEST, EARLIEST_LOCAL, LATEST
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.views import EpochEndOffset, Isolation, LogRead
 from odradek.protocol.error_codes import ErrorCode

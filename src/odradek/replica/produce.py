@@ -17,6 +17,7 @@ from odradek.log.errors import DamagedFile, InvalidTopic, KafkaStorageError, Sto
 from odradek.log.offsets import AppendOrigin
 from odradek.log.producer_entry import NO_VERIFICATION, VerificationGuard
 from odradek.log.views import RecordsRefused
+from odradek.metadata.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.error_codes import ErrorCode
 from odradek.records.errors import CorruptRecord
 from odradek.replica.errors import NotLeaderOrFollower, UnknownTopicId, UnknownTopicOrPartition
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("odradek.replica")
 
 _VALID_ACKS = (-1, 0, 1)
-
-#: Only their coordinators write to these.
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 #: Refusals in which Kafka does not say where the log starts.
 _WITHOUT_LOG_START = (

@@ -12,12 +12,13 @@ from helpers.kafka_node import free_ports
 from odradek.client.admin import TopicPartition
 from odradek.client.admin_cluster import describe_log_dirs, unregister_broker
 from odradek.client.admin_configs import ConfigChange, ConfigResource, alter_configs
-from odradek.client.admin_partitions import LATEST, OffsetAndTimestamp, delete_records, list_offsets
+from odradek.client.admin_partitions import OffsetAndTimestamp, delete_records, list_offsets
 from odradek.client.admin_topics import NewTopic, TopicDescription, create_topics, describe_topics
 from odradek.client.bootstrap import Cluster, Refused, Unreachable
 from odradek.client.channel import ChannelConfig
 from odradek.client.config import ClientConfig
 from odradek.common.addresses import HostPort
+from odradek.common.special_timestamps import LATEST
 from odradek.protocol import api_keys
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType

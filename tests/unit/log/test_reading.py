@@ -5,9 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.logs import DIRECTORY, NOON_MS, Rig, batch, stored_batches, stored_values
-from odradek.log.errors import KafkaStorageError, OffsetOutOfRange
-from odradek.log.loader import LogOptions
-from odradek.log.reading_by_time import (
+from odradek.common.special_timestamps import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,
@@ -15,6 +13,8 @@ from odradek.log.reading_by_time import (
     LATEST_TIERED,
     MAX_TIMESTAMP,
 )
+from odradek.log.errors import KafkaStorageError, OffsetOutOfRange
+from odradek.log.loader import LogOptions
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.views import CorruptLog, Isolation
 from odradek.records.batch import read_batches
