@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import peers
+from helpers.ports import free_ports
 
 #: A node answers after 3 s on an idle machine; ten times that and more on a busy one.
 _START_TIMEOUT_S = 120
@@ -79,16 +80,6 @@ def kafka_node(
     finally:
         process.kill()
         process.wait()
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago, all different."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [int(opened.getsockname()[1]) for opened in sockets]
-    finally:
-        for opened in sockets:
-            opened.close()
 
 
 def wait_until(

@@ -1,12 +1,12 @@
 """Nodes inside the test's own process, on free ports, formatted in a temporary directory."""
 
-import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from helpers.network import PATIENCE_S
+from helpers.ports import free_ports
 from odradek.client.channel import Channel
 from odradek.common.files import OsFileSystem
 from odradek.common.ports import FileSystem
@@ -25,17 +25,6 @@ PATIENCE_MS = PATIENCE_S * 1000
 
 #: Of a broker that is only pretended.
 FAKE_BROKER = 100
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def write_properties(directory: Path, node_id: int, roles: str, quorum: str, ports: Iterable[int], **more: Any) -> Path:

@@ -80,9 +80,9 @@ def _of_controller(key: ApiKey, module: str) -> Api:
     return Api(key, module, listeners=_ON_CONTROLLER, pipelined=True)
 
 
-def _forwarded(key: ApiKey) -> Api:
-    """What a broker passes on to the active controller."""
-    return Api(key, "forwarding", listeners=_ON_BROKER)
+def _through_brokers(api: Api) -> tuple[Api, Api]:
+    """What clients ask a broker for, and it passes on to the active controller: both ends of it."""
+    return Api(api.key, "forwarding", listeners=_ON_BROKER), api
 
 
 #: Every API that is served, in the order of their keys.
@@ -93,39 +93,28 @@ SERVED: tuple[Api, ...] = (
     Api(ApiKey.LIST_OFFSETS, "list_offsets"),
     Api(ApiKey.METADATA, "metadata"),
     Api(ApiKey.API_VERSIONS, "api_versions", repeats=True),
-    _forwarded(ApiKey.CREATE_TOPICS),
-    _of_controller(ApiKey.CREATE_TOPICS, "create_topics"),
-    _forwarded(ApiKey.DELETE_TOPICS),
-    _of_controller(ApiKey.DELETE_TOPICS, "delete_topics"),
+    *_through_brokers(_of_controller(ApiKey.CREATE_TOPICS, "create_topics")),
+    *_through_brokers(_of_controller(ApiKey.DELETE_TOPICS, "delete_topics")),
     Api(ApiKey.DELETE_RECORDS, "delete_records"),
     Api(ApiKey.INIT_PRODUCER_ID, "init_producer_id"),
     Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, "offset_for_leader_epoch"),
     Api(ApiKey.DESCRIBE_CONFIGS, "describe_configs"),
-    _forwarded(ApiKey.ALTER_CONFIGS),
-    _of_controller(ApiKey.ALTER_CONFIGS, "alter_configs"),
+    *_through_brokers(_of_controller(ApiKey.ALTER_CONFIGS, "alter_configs")),
     Api(ApiKey.DESCRIBE_LOG_DIRS, "describe_log_dirs"),
-    _forwarded(ApiKey.CREATE_PARTITIONS),
-    _of_controller(ApiKey.CREATE_PARTITIONS, "create_partitions"),
-    _forwarded(ApiKey.ELECT_LEADERS),
-    _of_controller(ApiKey.ELECT_LEADERS, "elect_leaders"),
-    _forwarded(ApiKey.INCREMENTAL_ALTER_CONFIGS),
-    _of_controller(ApiKey.INCREMENTAL_ALTER_CONFIGS, "incremental_alter_configs"),
-    _forwarded(ApiKey.ALTER_PARTITION_REASSIGNMENTS),
-    _of_controller(ApiKey.ALTER_PARTITION_REASSIGNMENTS, "alter_partition_reassignments"),
-    _forwarded(ApiKey.LIST_PARTITION_REASSIGNMENTS),
-    _of_controller(ApiKey.LIST_PARTITION_REASSIGNMENTS, "list_partition_reassignments"),
+    *_through_brokers(_of_controller(ApiKey.CREATE_PARTITIONS, "create_partitions")),
+    *_through_brokers(_of_controller(ApiKey.ELECT_LEADERS, "elect_leaders")),
+    *_through_brokers(_of_controller(ApiKey.INCREMENTAL_ALTER_CONFIGS, "incremental_alter_configs")),
+    *_through_brokers(_of_controller(ApiKey.ALTER_PARTITION_REASSIGNMENTS, "alter_partition_reassignments")),
+    *_through_brokers(_of_controller(ApiKey.LIST_PARTITION_REASSIGNMENTS, "list_partition_reassignments")),
     Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, "describe_client_quotas"),
-    _forwarded(ApiKey.ALTER_CLIENT_QUOTAS),
-    _of_controller(ApiKey.ALTER_CLIENT_QUOTAS, "alter_client_quotas"),
+    *_through_brokers(_of_controller(ApiKey.ALTER_CLIENT_QUOTAS, "alter_client_quotas")),
     Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, "describe_user_scram_credentials", listeners=_ON_BROKER),
     _of_quorum(ApiKey.VOTE, "vote"),
     _of_quorum(ApiKey.BEGIN_QUORUM_EPOCH, "begin_quorum_epoch"),
     _of_quorum(ApiKey.END_QUORUM_EPOCH, "end_quorum_epoch"),
-    _forwarded(ApiKey.DESCRIBE_QUORUM),
-    _of_quorum(ApiKey.DESCRIBE_QUORUM, "describe_quorum"),
+    *_through_brokers(_of_quorum(ApiKey.DESCRIBE_QUORUM, "describe_quorum")),
     _of_controller(ApiKey.ALTER_PARTITION, "alter_partition"),
-    _forwarded(ApiKey.UPDATE_FEATURES),
-    _of_controller(ApiKey.UPDATE_FEATURES, "update_features"),
+    *_through_brokers(_of_controller(ApiKey.UPDATE_FEATURES, "update_features")),
     _of_controller(ApiKey.ENVELOPE, "envelope"),
     _of_quorum(ApiKey.FETCH_SNAPSHOT, "fetch_snapshot"),
     Api(ApiKey.DESCRIBE_CLUSTER, "describe_cluster", listeners=_ON_BROKER),
@@ -133,17 +122,14 @@ SERVED: tuple[Api, ...] = (
     Api(ApiKey.DESCRIBE_PRODUCERS, "describe_producers"),
     _of_controller(ApiKey.BROKER_REGISTRATION, "broker_registration"),
     _of_controller(ApiKey.BROKER_HEARTBEAT, "broker_heartbeat"),
-    _forwarded(ApiKey.UNREGISTER_BROKER),
-    _of_controller(ApiKey.UNREGISTER_BROKER, "unregister_broker"),
+    *_through_brokers(_of_controller(ApiKey.UNREGISTER_BROKER, "unregister_broker")),
     _of_controller(ApiKey.ALLOCATE_PRODUCER_IDS, "allocate_producer_ids"),
     _of_controller(ApiKey.CONTROLLER_REGISTRATION, "controller_registration"),
     _of_controller(ApiKey.ASSIGN_REPLICAS_TO_DIRS, "assign_replicas_to_dirs"),
     Api(ApiKey.LIST_CONFIG_RESOURCES, "list_config_resources"),
     Api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions"),
-    _forwarded(ApiKey.ADD_RAFT_VOTER),
-    _of_quorum(ApiKey.ADD_RAFT_VOTER, "add_raft_voter"),
-    _forwarded(ApiKey.REMOVE_RAFT_VOTER),
-    _of_quorum(ApiKey.REMOVE_RAFT_VOTER, "remove_raft_voter"),
+    *_through_brokers(_of_quorum(ApiKey.ADD_RAFT_VOTER, "add_raft_voter")),
+    *_through_brokers(_of_quorum(ApiKey.REMOVE_RAFT_VOTER, "remove_raft_voter")),
     _of_quorum(ApiKey.UPDATE_RAFT_VOTER, "update_raft_voter"),
 )
 

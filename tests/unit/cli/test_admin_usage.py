@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.fake_quorum import FakeQuorum, running_in_thread
-from helpers.kafka_node import free_ports
+from helpers.ports import free_ports
 from odradek.cli.app import run
 from odradek.cli.reassign_files import read_plan, write_plan
 from odradek.client.admin import TopicPartition

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running_in_thread
-from helpers.kafka_node import free_ports
+from helpers.ports import free_ports
 from helpers.storage import write_config
 from odradek.cli.app import run
 from odradek.common.files import OsFileSystem

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running
-from helpers.kafka_node import free_ports
+from helpers.ports import free_ports
 from odradek.client.admin import TopicPartition
 from odradek.client.admin_cluster import describe_log_dirs, unregister_broker
 from odradek.client.admin_configs import ConfigChange, ConfigResource, alter_configs

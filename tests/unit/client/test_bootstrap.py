@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running
-from helpers.kafka_node import free_ports
+from helpers.ports import free_ports
 from odradek.client.bootstrap import Cluster, NoLeader, Refused, Unreachable, WrongEndpoint, check_error
 from odradek.client.channel import ChannelConfig
 from odradek.client.config import ClientConfig

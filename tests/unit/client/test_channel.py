@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from helpers.kafka_node import free_ports
 from helpers.network import Gate, each_loop, listening, run, until  # noqa: F401
+from helpers.ports import free_ports
 from odradek.api.registry import Api
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer

@@ -18,12 +18,12 @@ from helpers.node import (
     controller_config,
     create_topics,
     format_node,
-    free_ports,
     register_fake_broker,
     running,
     three_controllers,
     write_properties,
 )
+from helpers.ports import free_ports
 from odradek.common.failures import Fault, InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ports import File
