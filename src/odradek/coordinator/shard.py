@@ -1,0 +1,104 @@
+"""What the runtime and a coordinator promise each other.
+
+A shard is the state of one coordinator for one partition of its internal topic. **Decide, log, replay:** an operation
+looks at the state and returns a `Decision`, the records to write and the answer to give. The runtime appends the
+records in one batch, calls `replay` with each of them at once, and gives the answer when they are committed. If the
+append is refused nothing was replayed, and `on_done` is told why. If the partition is lost meanwhile the whole shard is
+dropped, and the next leader loads it by replaying the log: so `replay` alone may change what must outlive the process.
+
+What need not outlive it (members that wait to join, sessions) is soft state that operations may change themselves. An
+answer that waits for others is a `Reply` of the shard's own, completed by a later operation or a timer.
+
+**Timers are data**: a name, a delay and an operation. The runtime runs the operation as any other; scheduling a name
+again replaces the timer. They go with the shard.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Generic, Protocol, TypeVar
+
+from odradek.common.failures import ApiError
+from odradek.common.ports import Clock
+from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.image import MetadataImage
+from odradek.protocol.message import Message
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorRecord:
+    """A key of `coordinator-key` kind and its value; without a value the key is forgotten (a tombstone)."""
+
+    key: Message
+    value: Message | None = None
+    value_version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """The transactional producer on whose behalf records are written; they count when its transaction is committed."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    #: Of the request that brought them: newer clients are verified more strictly.
+    transaction_version: int = 0
+
+
+NOBODY = Writer("", -1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[Answer]):
+    answer: Answer
+    records: tuple[CoordinatorRecord, ...] = ()
+    #: False: the operation has changed the state itself, and the records only make it durable.
+    is_replayed: bool = True
+    #: Told once: None when the records are committed (at once if there are none), or why they are not.
+    on_done: Callable[[ApiError | None], None] | None = None
+
+
+Operation = Callable[[], Decision[Answer]]
+
+
+class Timers(Protocol):
+    def schedule(self, name: str, delay_ms: int, operation: Operation[None]) -> None:
+        """In so many milliseconds, unless cancelled or scheduled anew. An ApiError of it is logged, no more."""
+        ...
+
+    def cancel(self, name: str) -> None:
+        """Nothing happens if there is none of the name."""
+        ...
+
+    def is_scheduled(self, name: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ShardContext:
+    """What a shard may know of the outside."""
+
+    partition: int
+    clock: Clock
+    random: Random
+    timers: Timers
+    image: Callable[[], MetadataImage]
+
+
+class Shard(Protocol):
+    def replay(self, offset: int, producer_id: int, producer_epoch: int, record: CoordinatorRecord) -> None:
+        """`producer_id` is -1 outside of transactions; within one the record counts once that is committed."""
+        ...
+
+    def replay_end_of_transaction(self, producer_id: int, producer_epoch: int, is_committed: bool) -> None: ...
+
+    def on_loaded(self) -> None:
+        """All of the log was replayed; timers may begin, and operations come from now on."""
+        ...
+
+    def on_unloaded(self) -> None:
+        """Leadership is gone: whoever waits is failed with NOT_COORDINATOR."""
+        ...
+
+    def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None: ...

@@ -1,0 +1,1 @@
+"""Transactions: a shard per partition of `__transaction_state`."""
