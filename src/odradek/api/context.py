@@ -5,17 +5,19 @@ connection and lives as long as it does. `Context` belongs to one request; Envel
 inside, with the principal that the forwarding broker vouches for.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from odradek.api.facades import Controller, Forwarder, Image, Quorum, TopicCreator
-from odradek.common.failures import check, fail
+from odradek.common.failures import ApiError, check, fail
 from odradek.common.ports import Clock
 from odradek.common.system import SystemClock
 from odradek.metadata.image import EMPTY
 from odradek.protocol.api_keys import Listener
 from odradek.protocol.facts import Versions
+from odradek.security.authorizer import ALLOW_ALL, EVERYTHING, Action, Authorizer
+from odradek.security.resources import CLUSTER, OPERATIONS, REFUSALS, Operation, Resource, ResourceType, bit_field
 
 if TYPE_CHECKING:
     from odradek.api.registry import Registry
@@ -47,6 +49,7 @@ class Services:
     """What the node offers to handlers. Facades are functions or objects of the domain; a handler adds no rules."""
 
     features: Callable[[], Features] = Features
+    authorizer: Authorizer = ALLOW_ALL
     #: None on a node that has no such part; see `facades`.
     quorum: Quorum | None = None
     controller: Controller | None = None
@@ -133,6 +136,46 @@ class Context:
         check(found is not None, "a request for replicas on a node that has none")
         assert found is not None
         return found
+
+    def may(self, operation: Operation, resource: Resource) -> bool:
+        """Whether whoever asks may do so."""
+        authorizer = self.session.services.authorizer
+        if authorizer is ALLOW_ALL:
+            return True
+        return authorizer.authorize(self.principal, self.session.client_address, [Action(operation, resource)])[0]
+
+    def may_on_any(self, operation: Operation, resource_type: ResourceType) -> bool:
+        """Whether there is any resource of the kind that whoever asks may do it on."""
+        services = self.session.services
+        return services.authorizer is ALLOW_ALL or services.authorizer.authorize_by_resource_type(
+            self.principal, self.session.client_address, operation, resource_type
+        )
+
+    def authorize(self, operation: Operation, resource: Resource = CLUSTER) -> None:
+        """Raises ApiError with the code for the kind of resource, for the whole request."""
+        if not self.may(operation, resource):
+            code = REFUSALS[resource.type]
+            raise ApiError(f"{code.message} {self.principal} needs {operation.name}.", code)
+
+    def allowed(self, operation: Operation, resource_type: ResourceType, names: Iterable[str]) -> Container[str]:
+        """Those of the names on which whoever asks may do it; asked for once each."""
+        authorizer = self.session.services.authorizer
+        if authorizer is ALLOW_ALL:
+            return EVERYTHING
+        asked = list(dict.fromkeys(names))
+        actions = [Action(operation, Resource(resource_type, name)) for name in asked]
+        answers = authorizer.authorize(self.principal, self.session.client_address, actions)
+        return {name for name, is_allowed in zip(asked, answers, strict=True) if is_allowed}
+
+    def authorized_operations(self, resource: Resource) -> int:
+        """What whoever asks may do on it, as the bit field that responses show."""
+        operations = OPERATIONS[resource.type]
+        authorizer = self.session.services.authorizer
+        if authorizer is not ALLOW_ALL:
+            actions = [Action(operation, resource) for operation in operations]
+            answers = authorizer.authorize(self.principal, self.session.client_address, actions)
+            operations = tuple(one for one, is_allowed in zip(operations, answers, strict=True) if is_allowed)
+        return bit_field(operations)
 
     def topic_name(self, topic_id: bytes) -> str | None:
         """None for an id that is no topic's, as far as this node knows."""
