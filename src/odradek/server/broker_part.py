@@ -3,19 +3,17 @@
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from random import Random
 
 from odradek.api.context import Services
 from odradek.client.channel import ChannelConfig
-from odradek.common.ports import Clock, FileSystem
+from odradek.common.ports import FileSystem
 from odradek.log.checkpoints import read_clean_shutdown
 from odradek.metadata.loader import MetadataLoader
 from odradek.server.advertised import advertised_endpoints
 from odradek.server.broker_driver import BrokerDriver
 from odradek.server.broker_topic_creation import TopicCreation
-from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
-from odradek.server.node_dirs import NodeDirs
+from odradek.server.foundation import Foundation
 from odradek.server.quorum_part import QuorumPart
 from odradek.server.replica_part import ReplicaPart
 
@@ -56,16 +54,13 @@ class BrokerPart:
 
 
 def build_broker(
-    files: FileSystem,
-    clock: Clock,
-    random: Random,
-    config: ServerConfig,
-    dirs: NodeDirs,
+    base: Foundation,
     quorum: QuorumPart,
     ports: dict[str, int],
     incarnation_id: bytes,
     on_over: Callable[[str], None],
 ) -> BrokerPart:
+    config, dirs = base.config, base.dirs
     driver = BrokerDriver(
         config,
         cluster_id=dirs.cluster_id,
@@ -73,17 +68,15 @@ def build_broker(
         directories={path: dirs.directory_ids[path] for path in config.log_dirs},
         quorum=quorum.driver,
         image=quorum.image,
-        previous_broker_epoch=_previous_epoch(files, config.log_dirs),
+        previous_broker_epoch=_previous_epoch(base.files, config.log_dirs),
         incarnation_id=incarnation_id,
-        clock=clock,
+        clock=base.clock,
         on_over=on_over,
     )
     forwarder = ControllerChannel(quorum.driver, "forwarding", ChannelConfig(client_id=str(config.node_id)))
     creates_topics = config.settings.boolean("auto.create.topics.enable")
     topic_creator = TopicCreation(config, forwarder) if creates_topics else None
-    replicas = ReplicaPart(
-        *(files, clock, random, config, dirs, quorum), lambda: driver.epoch, driver.directory_failed, on_over
-    )
+    replicas = ReplicaPart(base, quorum, lambda: driver.epoch, driver.directory_failed, on_over)
     return BrokerPart(driver, forwarder, topic_creator, replicas, quorum.loader)
 
 

@@ -1,8 +1,6 @@
 """The controller of a node, put together from its configuration."""
 
-from random import Random
-
-from odradek.common.ports import Clock, FileSystem
+from odradek.common.ports import FileSystem
 from odradek.controller.controls import ControlSettings
 from odradek.controller.feature_control import QuorumFeatures
 from odradek.controller.heartbeats import HeartbeatLimits
@@ -15,23 +13,17 @@ from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
 from odradek.server.bootstrap_file import read_bootstrap
 from odradek.server.config import ServerConfig
 from odradek.server.controller_driver import ControllerDriver
+from odradek.server.foundation import Foundation
 from odradek.server.node_dirs import NodeDirs
 from odradek.server.quorum_part import QuorumPart
 
 
-def build_controller(
-    files: FileSystem,
-    clock: Clock,
-    random: Random,
-    config: ServerConfig,
-    dirs: NodeDirs,
-    quorum: QuorumPart,
-    broker_incarnation_id: bytes | None,
-) -> ControllerDriver:
+def build_controller(base: Foundation, quorum: QuorumPart, broker_incarnation_id: bytes | None) -> ControllerDriver:
     """`broker_incarnation_id` of the broker in the same process; None where there is none."""
-    settings = _controller_settings(config, dirs, quorum, _bootstrap(files, config), broker_incarnation_id)
-    core = QuorumController(config.node_id, settings, random, quorum.loader, clock)
-    return ControllerDriver(core, quorum.driver, clock)
+    config = base.config
+    settings = _controller_settings(config, base.dirs, quorum, _bootstrap(base.files, config), broker_incarnation_id)
+    core = QuorumController(config.node_id, settings, base.random, quorum.loader, base.clock)
+    return ControllerDriver(core, quorum.driver, base.clock)
 
 
 def _controller_settings(

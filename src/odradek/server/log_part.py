@@ -7,9 +7,7 @@
 import logging
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from random import Random
 
-from odradek.common.ports import Clock, FileSystem
 from odradek.log.cleaner import CleanerConfig
 from odradek.log.config import SETTINGS, LogConfig
 from odradek.log.log_dirs import LogDir, OpenedDirs
@@ -23,30 +21,30 @@ from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.config_kinds import ConfigResourceType
-from odradek.server.config import ServerConfig
-from odradek.server.node_dirs import NodeDirs
+from odradek.server.foundation import Foundation
 from odradek.server.settings import Settings
 from odradek.server.uuids import random_uuid
 
 logger = logging.getLogger("odradek.log")
 
 
-def build_logs(files: FileSystem, clock: Clock, random: Random, config: ServerConfig, dirs: NodeDirs) -> LogManager:
+def build_logs(base: Foundation) -> LogManager:
     """Nothing is loaded yet; see `load_logs`."""
+    config, dirs = base.config, base.dirs
     live = tuple(LogDir(path, dirs.directory_ids[path], _NodesLock(path)) for path in config.log_dirs)
     opened = OpenedDirs(dirs.cluster_id, config.node_id, live, {})
     layers = ConfigLayers({}, {}, {}, config.settings.given)
     default = LogConfig.parse(effective_log_settings(layers))
     jitter_ms = default.segment_jitter_ms
     return LogManager(
-        files,
-        clock,
+        base.files,
+        base.clock,
         opened,
         default,
         settings=_manager_settings(config.settings),
         cleaner_config=_cleaner_config(config.settings),
         new_uuid=random_uuid,
-        roll_jitter_ms=lambda: random.randrange(jitter_ms) if jitter_ms else 0,
+        roll_jitter_ms=lambda: base.random.randrange(jitter_ms) if jitter_ms else 0,
     )
 
 

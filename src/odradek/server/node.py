@@ -36,6 +36,7 @@ from odradek.server.change_log import ChangeLog
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.controller_registration import ControllerRegistrar
+from odradek.server.foundation import Foundation
 from odradek.server.metadata_follower import MetadataFollower
 from odradek.server.node_dirs import NodeDirs, take_dirs
 from odradek.server.node_listeners import NodeListeners, build_listeners
@@ -134,6 +135,9 @@ class Node:
             self._started.push_async_callback(self.admin.stop)
             await self.admin.start()
 
+    def _foundation(self) -> Foundation:
+        return Foundation(self.files, self.clock, self.random, self.config, self.dirs)
+
     # The quorum, and the controller
 
     async def _start_quorum(self) -> None:
@@ -141,7 +145,7 @@ class Node:
         self.listeners = build_listeners(config, self._services, self._broke)
         stack.push_async_callback(_stop_all, self.listeners.for_controllers, _LAST_ANSWERS_MS)
         await self.listeners.bind()
-        self.quorum = build_quorum(self.files, self.clock, self.random, config, self.dirs, self.listeners.ports)
+        self.quorum = build_quorum(self._foundation(), self.listeners.ports)
         stack.callback(self.quorum.log.close)
         self._connect_services()
         if config.is_controller:
@@ -166,10 +170,8 @@ class Node:
     def _add_controller(self) -> None:
         from odradek.server.controller_part import build_controller  # a broker needs none of it
 
-        made = build_controller(
-            *(self.files, self.clock, self.random, self.config, self.dirs, self.quorum),
-            self._broker_incarnation_id if self.config.is_broker else None,
-        )
+        incarnation_id = self._broker_incarnation_id if self.config.is_broker else None
+        made = build_controller(self._foundation(), self.quorum, incarnation_id)
         self.controller = self._services.controller = self.quorum.driver.machine = made
         made.on_broken = lambda error: self._broke(fault_of(error), error)
         self._started.callback(made.close)
@@ -219,9 +221,7 @@ class Node:
         from odradek.server.broker_part import build_broker  # a controller needs none of it
 
         broker = self.broker = build_broker(
-            *(self.files, self.clock, self.random, self.config, self.dirs, self.quorum, self.listeners.ports),
-            self._broker_incarnation_id,
-            self._gave_up,
+            self._foundation(), self.quorum, self.listeners.ports, self._broker_incarnation_id, self._gave_up
         )
         self._started.push_async_callback(broker.close)
         self._started.push_async_callback(_stop_all, self.listeners.for_clients, _HAND_OVER_MS)

@@ -5,10 +5,8 @@ that it starts from where it was.
 """
 
 from dataclasses import dataclass
-from random import Random
 
 from odradek.common.addresses import HostPort
-from odradek.common.ports import Clock, FileSystem
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.loader import MetadataLoader
 from odradek.raft.config import LocalNode
@@ -18,6 +16,7 @@ from odradek.raft.values import NO_ENDPOINTS, Destination, Endpoint, Endpoints
 from odradek.raft.voters import NO_VOTERS, VoterSet
 from odradek.server.advertised import advertised_endpoints
 from odradek.server.config import ServerConfig
+from odradek.server.foundation import Foundation
 from odradek.server.node_dirs import NodeDirs
 from odradek.server.raft_driver import RaftDriver
 from odradek.server.raft_log import MetadataLog, MetadataLogConfig
@@ -38,15 +37,14 @@ class QuorumPart:
         return self.loader.image
 
 
-def build_quorum(
-    files: FileSystem, clock: Clock, random: Random, config: ServerConfig, dirs: NodeDirs, ports: dict[str, int]
-) -> QuorumPart:
+def build_quorum(base: Foundation, ports: dict[str, int]) -> QuorumPart:
     """`ports`: where the node's listeners are bound, by name. Raises Fault where the log is broken."""
-    log = open_metadata_log(files, clock, config.metadata_log_dir, MetadataLogConfig.of(config.settings))
-    store = QuorumStateStore(files, log.directory)
+    config, clock = base.config, base.clock
+    log = open_metadata_log(base.files, clock, config.metadata_log_dir, MetadataLogConfig.of(config.settings))
+    store = QuorumStateStore(base.files, log.directory)
     quorum = config.quorum()
-    local = local_node(config, dirs, ports)
-    raft = Raft(local, quorum, log, store.read(), random, clock, clock.monotonic_ms())
+    local = local_node(config, base.dirs, ports)
+    raft = Raft(local, quorum, log, store.read(), base.random, clock, clock.monotonic_ms())
     return QuorumPart(raft, log, RaftDriver(raft, quorum, log, store, clock), MetadataLoader())
 
 

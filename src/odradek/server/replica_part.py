@@ -8,13 +8,11 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
-from random import Random
 
 from odradek.api.context import Services
 from odradek.client.channel import ChannelConfig
 from odradek.common.failures import Fault
 from odradek.common.ids import TopicPartition
-from odradek.common.ports import Clock, FileSystem
 from odradek.log.manager import LogManager
 from odradek.metadata.loader import MetadataLoader
 from odradek.replica.replica_manager import ReplicaManager
@@ -22,9 +20,9 @@ from odradek.replica.settings import ReplicaSettings
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.directory_assignments import DirectoryAssignments
+from odradek.server.foundation import Foundation
 from odradek.server.log_jobs import LogJobs
 from odradek.server.log_part import LogConfigs, build_logs, load_logs
-from odradek.server.node_dirs import NodeDirs
 from odradek.server.producer_ids import ProducerIds
 from odradek.server.quorum_part import QuorumPart
 from odradek.server.replica_driver import ReplicaDriver
@@ -38,24 +36,20 @@ _SESSION_IDS = 2**31 - 1
 class ReplicaPart:
     def __init__(
         self,
-        files: FileSystem,
-        clock: Clock,
-        random: Random,
-        config: ServerConfig,
-        dirs: NodeDirs,
+        base: Foundation,
         quorum: QuorumPart,
         broker_epoch: Callable[[], int],
         on_dir_failed: Callable[[bytes], None],
         on_over: Callable[[str], None],
     ) -> None:
-        self._config = config
-        self._clock = clock
-        self._random = random
+        config = self._config = base.config
+        self._clock = base.clock
+        self._random = base.random
         self._broker_epoch = broker_epoch
         self._on_dir_failed = on_dir_failed
         self._on_over = on_over
         self._loader: MetadataLoader = quorum.loader
-        self.logs: LogManager = build_logs(files, clock, random, config, dirs)
+        self.logs: LogManager = build_logs(base)
         self.manager: ReplicaManager
         self.driver: ReplicaDriver
         self._channel = ControllerChannel(

@@ -1,0 +1,18 @@
+"""What every part of a node stands on."""
+
+from dataclasses import dataclass
+from random import Random
+
+from odradek.common.ports import Clock, FileSystem
+from odradek.server.config import ServerConfig
+from odradek.server.node_dirs import NodeDirs
+
+
+@dataclass(frozen=True, slots=True)
+class Foundation:
+    files: FileSystem
+    clock: Clock
+    random: Random
+    config: ServerConfig
+    #: Taken by this node, and no other's while it runs.
+    dirs: NodeDirs
