@@ -10,6 +10,7 @@ Authorised by DESCRIBE_CONFIGS on the topic, group or cluster.
 
 from collections.abc import Callable
 
+from odradek.api.config_authorization import check_may
 from odradek.api.config_entries import ConfigEntries, Entry
 from odradek.api.context import Context
 from odradek.common.failures import ApiError
@@ -18,6 +19,7 @@ from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
+from odradek.security.resources import Operation
 
 #: One resource of any other kind fails the whole request.
 _KINDS = tuple(kind for kind in ConfigResourceType if kind is not ConfigResourceType.UNKNOWN)
@@ -34,6 +36,7 @@ def handle(ctx: Context, request: DescribeConfigsRequest) -> DescribeConfigsResp
 def _result(ctx: Context, entries: ConfigEntries, resource: DescribeConfigsResource) -> DescribeConfigsResult:
     result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
     try:
+        check_may(ctx, Operation.DESCRIBE_CONFIGS, resource)
         found = _found(ctx, entries, resource)
     except ApiError as error:
         result.error_code, result.error_message = error.code, str(error)
