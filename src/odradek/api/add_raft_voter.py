@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
 from odradek.protocol.messages.add_raft_voter_response import AddRaftVoterResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
+    ctx.authorize(Operation.ALTER)
     return cast(AddRaftVoterResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))

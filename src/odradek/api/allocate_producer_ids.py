@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from odradek.protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(AllocateProducerIdsResponse, await ctx.controller.handle(request))

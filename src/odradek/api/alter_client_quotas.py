@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.alter_client_quotas_request import AlterClientQuotasRequest
 from odradek.protocol.messages.alter_client_quotas_response import AlterClientQuotasResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+    ctx.authorize(Operation.ALTER_CONFIGS)
     return cast(AlterClientQuotasResponse, await ctx.controller.handle(request))

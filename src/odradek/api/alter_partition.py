@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.alter_partition_request import AlterPartitionRequest
 from odradek.protocol.messages.alter_partition_response import AlterPartitionResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: AlterPartitionRequest) -> AlterPartitionResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(AlterPartitionResponse, await ctx.controller.handle(request))

@@ -10,9 +10,11 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from odradek.protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
+    ctx.authorize(Operation.ALTER)
     return cast(
         AlterPartitionReassignmentsResponse,
         await ctx.controller.handle(request, deadline_ms=ctx.deadline_ms(request.timeout_ms)),

@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
 from odradek.protocol.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: AssignReplicasToDirsRequest) -> AssignReplicasToDirsResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(AssignReplicasToDirsResponse, await ctx.controller.handle(request))

@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from odradek.protocol.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: BeginQuorumEpochRequest) -> BeginQuorumEpochResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(BeginQuorumEpochResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))

@@ -16,6 +16,7 @@ from typing import cast
 from odradek.api.context import Context, Session
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from odradek.security.resources import Operation
 
 HEARTBEAT_INTERVAL_MS = "broker.heartbeat.interval.ms"
 _HEARTBEAT_INTERVAL_MS_DEFAULT = "2000"
@@ -23,6 +24,7 @@ _HEARTBEAT_INTERVAL_MS_DEFAULT = "2000"
 
 def handle(ctx: Context, request: BrokerHeartbeatRequest) -> Awaitable[BrokerHeartbeatResponse]:
     """The connection is watched at once, and not when the loop comes to it: it may be gone by then."""
+    ctx.authorize(Operation.CLUSTER_ACTION)
     _watch(ctx.session, request)
     return _answer(ctx, request)
 

@@ -11,7 +11,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from odradek.protocol.messages.broker_registration_response import BrokerRegistrationResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(BrokerRegistrationResponse, await ctx.controller.handle(request))

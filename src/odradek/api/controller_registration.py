@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.controller_registration_request import ControllerRegistrationRequest
 from odradek.protocol.messages.controller_registration_response import ControllerRegistrationResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: ControllerRegistrationRequest) -> ControllerRegistrationResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(ControllerRegistrationResponse, await ctx.controller.handle(request))

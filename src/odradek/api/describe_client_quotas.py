@@ -15,9 +15,11 @@ from odradek.protocol.messages.describe_client_quotas_response import (
     EntryData,
     ValueData,
 )
+from odradek.security.resources import Operation
 
 
 def handle(ctx: Context, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
+    ctx.authorize(Operation.DESCRIBE_CONFIGS)
     wanted = quota_filter(request)
     entities = ctx.services.image().client_quotas.entities
     entries = [_entry(entity, quotas) for entity, quotas in entities.items() if wanted.matches(entity)]

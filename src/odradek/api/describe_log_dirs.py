@@ -18,9 +18,11 @@ from odradek.protocol.messages.describe_log_dirs_response import (
     DescribeLogDirsTopic,
 )
 from odradek.replica.values import LogDirInfo, ReplicaInfo
+from odradek.security.resources import Operation
 
 
 def handle(ctx: Context, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    ctx.authorize(Operation.DESCRIBE)
     wanted = None
     if request.topics is not None:
         wanted = [TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions]

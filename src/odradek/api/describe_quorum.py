@@ -12,7 +12,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest
 from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    ctx.authorize(Operation.DESCRIBE)
     return cast(DescribeQuorumResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))

@@ -17,9 +17,11 @@ from odradek.protocol.messages.describe_user_scram_credentials_response import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+from odradek.security.resources import Operation
 
 
 def handle(ctx: Context, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:
+    ctx.authorize(Operation.DESCRIBE)
     known: dict[str, list[CredentialInfo]] = {}
     for (mechanism, name), credential in sorted(ctx.services.image().scram.credentials.items()):
         known.setdefault(name, []).append(CredentialInfo(mechanism=mechanism, iterations=credential.iterations))

@@ -10,9 +10,11 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.elect_leaders_request import ElectLeadersRequest
 from odradek.protocol.messages.elect_leaders_response import ElectLeadersResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: ElectLeadersRequest) -> ElectLeadersResponse:
+    ctx.authorize(Operation.ALTER)
     return cast(
         ElectLeadersResponse, await ctx.controller.handle(request, deadline_ms=ctx.deadline_ms(request.timeout_ms))
     )

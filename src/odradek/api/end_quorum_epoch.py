@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from odradek.protocol.messages.end_quorum_epoch_response import EndQuorumEpochResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: EndQuorumEpochRequest) -> EndQuorumEpochResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(EndQuorumEpochResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))

@@ -26,11 +26,13 @@ from odradek.protocol.messages.envelope_response import EnvelopeResponse
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.requests import parse_request, response_parts
+from odradek.security.resources import Operation
 
 _API_KEY_BYTES = 2
 
 
 async def handle(ctx: Context, envelope: EnvelopeRequest) -> EnvelopeResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     principal, client_address = principal_of(envelope), client_address_of(envelope)
     header, request = _parsed(ctx, envelope.request_data)
     session = replace(ctx.session, principal=principal, client_address=client_address)

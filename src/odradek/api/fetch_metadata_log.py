@@ -15,7 +15,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: FetchRequest) -> FetchResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(FetchResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))

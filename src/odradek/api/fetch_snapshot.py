@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.fetch_snapshot_request import FetchSnapshotRequest
 from odradek.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(FetchSnapshotResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))

@@ -13,6 +13,7 @@ from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.list_config_resources_request import ListConfigResourcesRequest
 from odradek.protocol.messages.list_config_resources_response import ConfigResource, ListConfigResourcesResponse
+from odradek.security.resources import Operation
 
 #: In the order of the answer.
 _KINDS = (
@@ -25,6 +26,7 @@ _KINDS = (
 
 
 def handle(ctx: Context, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    ctx.authorize(Operation.DESCRIBE_CONFIGS)
     supported = _KINDS if ctx.api_version else (ConfigResourceType.CLIENT_METRICS,)
     wanted = request.resource_types or supported
     if any(kind not in supported for kind in wanted):

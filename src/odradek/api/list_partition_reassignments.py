@@ -11,7 +11,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from odradek.protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
+    ctx.authorize(Operation.DESCRIBE)
     return cast(ListPartitionReassignmentsResponse, await ctx.controller.handle(request))

@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from odradek.protocol.messages.remove_raft_voter_response import RemoveRaftVoterResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
+    ctx.authorize(Operation.ALTER)
     return cast(RemoveRaftVoterResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))

@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
 from odradek.protocol.messages.unregister_broker_response import UnregisterBrokerResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+    ctx.authorize(Operation.ALTER)
     return cast(UnregisterBrokerResponse, await ctx.controller.handle(request))

@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.update_features_request import UpdateFeaturesRequest
 from odradek.protocol.messages.update_features_response import UpdateFeaturesResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+    ctx.authorize(Operation.ALTER)
     return cast(UpdateFeaturesResponse, await ctx.controller.handle(request))

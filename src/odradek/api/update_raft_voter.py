@@ -11,7 +11,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.update_raft_voter_request import UpdateRaftVoterRequest
 from odradek.protocol.messages.update_raft_voter_response import UpdateRaftVoterResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: UpdateRaftVoterRequest) -> UpdateRaftVoterResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(UpdateRaftVoterResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))

@@ -10,7 +10,9 @@ from typing import cast
 from odradek.api.context import Context
 from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.protocol.messages.vote_response import VoteResponse
+from odradek.security.resources import Operation
 
 
 async def handle(ctx: Context, request: VoteRequest) -> VoteResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
     return cast(VoteResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))
