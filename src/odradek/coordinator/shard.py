@@ -56,7 +56,8 @@ class Decision(Generic[Answer]):
     records: tuple[CoordinatorRecord, ...] = ()
     #: False: the operation has changed the state itself, and the records only make it durable.
     is_replayed: bool = True
-    #: Told once: None when the records are committed (at once if there are none), or why they are not.
+    #: Told once: None when the records are committed (at once if there are none), or why they never will be: refused,
+    #: or the shard is unloaded. Whoever asked may have given up waiting before; that changes nothing here.
     on_done: Callable[[ApiError | None], None] | None = None
 
 
@@ -80,6 +81,8 @@ class ShardContext:
     """What a shard may know of the outside."""
 
     partition: int
+    #: Of the partition's leadership that this shard belongs to.
+    leader_epoch: int
     clock: Clock
     random: Random
     timers: Timers
