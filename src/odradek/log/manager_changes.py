@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from odradek.common.failures import check
 from odradek.common.ids import TopicPartition
 from odradek.log.config import LogConfig
 from odradek.log.errors import KafkaStorageError, StorageFault
@@ -58,7 +59,9 @@ def delete_logs(
 def replace_current_with_future(manager: LogManager, tp: TopicPartition) -> None:
     """The future log has caught up: it becomes the current one, and the old one is deleted.
 
-    A crash between the two renames leaves two directories of one name, which loading refuses with advice."""
+    The old one goes first. A crash between the two renames leaves the future log alone, which is the replica then
+    (`promote_future`); the other way round it would leave two directories of one name, and nobody could tell which
+    is right."""
     source, target = manager.current.get(tp), manager.future.get(tp)
     for log, kind in ((source, "current"), (target, "future")):
         if log is None:
@@ -67,15 +70,24 @@ def replace_current_with_future(manager: LogManager, tp: TopicPartition) -> None
     manager.cleaner.abort_and_pause(tp)
     try:
         with manager.watched():
-            target.rename_dir(partition_dir(tp), keep_state=True)
-            target.update_high_watermark(source.high_watermark)
-            del manager.future[tp]
-            manager.current[tp] = target
-            manager.cleaner.move(tp, source.log_dir, target.log_dir)
             _rename_away(manager, source, DELETE_DIR_SUFFIX, keep_state=True)
+            del manager.current[tp]
+            target.update_high_watermark(source.high_watermark)
+            promote_future(manager, tp)
+            manager.cleaner.move(tp, source.log_dir, target.log_dir)
             checkpoint_dir(manager, source.log_dir)
     finally:
         manager.cleaner.resume(tp)
+
+
+def promote_future(manager: LogManager, tp: TopicPartition) -> None:
+    """The future log becomes the current one, where there is no other."""
+    check(tp not in manager.current, f"{tp}: has a current log beside the future one")
+    log = manager.future[tp]
+    with manager.watched():
+        log.rename_dir(partition_dir(tp), keep_state=True)
+        del manager.future[tp]
+        manager.current[tp] = log
 
 
 def truncate_to(manager: LogManager, offsets: Mapping[TopicPartition, int], *, is_future: bool = False) -> None:

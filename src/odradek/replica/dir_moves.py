@@ -6,16 +6,20 @@ once it has agreed, and the future log has caught up again, the two change place
 
     COPYING ──caught up──► ASSIGNING ──the controller agrees──► ASSIGNED ──caught up──► done
 
-The copying is done in `step`, a bounded piece for each move, whenever the driver has time for it. A move ends early
-when the replica goes, when its directory fails, or when another destination is asked for; if the controller may have
-been told of the first one by then, it is told where the replica really is.
+The copying is done in `step`, a bounded piece at a time, one replica after the other, whenever the driver has time for
+it and `replica.alter.log.dirs.io.max.bytes.per.second` allows it. A move ends early when the replica goes, when its
+directory fails, or when another destination is asked for; if the controller may have been told of the first one by
+then, it is told where the replica really is.
+
+A cluster whose metadata has no word for directories is not asked: the two change places once they are alike.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.common.failures import ApiError, Fault
 from odradek.common.ids import TopicPartition
@@ -34,6 +38,7 @@ from odradek.replica.errors import NotLeaderOrFollower
 from odradek.replica.partition import Partition
 from odradek.replica.partition_follow import truncation_offset
 from odradek.replica.partition_reads import find_divergence
+from odradek.replica.throttle import ReplicationThrottle
 from odradek.replica.values import FetchEntry
 
 if TYPE_CHECKING:
@@ -41,8 +46,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("odradek.replica")
 
-#: As much as one fetch of a follower brings, so that a step does not hold up the loop for long.
-STEP_BYTES = 1024 * 1024
+#: A step is over after so many bytes, or so many replicas of which it copied anything, or one that changed its place:
+#: it must not hold up the loop for more than a few milliseconds.
+STEP_BYTES = 512 * 1024
+STEP_REPLICAS = 16
 
 #: Names of directories have at most this many bytes.
 _MAX_NAME_BYTES = 255
@@ -54,6 +61,15 @@ class MoveState(Enum):
     ASSIGNED = "assigned"
 
 
+class Step(NamedTuple):
+    copied_bytes: int
+    #: Something was done, so that there may be more to do at once.
+    has_more: bool
+
+
+_NOTHING = Step(0, False)
+
+
 class _Move:
     __slots__ = ("future", "state")
 
@@ -62,10 +78,18 @@ class _Move:
         self.state = state
 
 
+def _ignore() -> None:
+    pass
+
+
 class DirMoves:
     def __init__(self, manager: ReplicaManager) -> None:
         self._manager = manager
         self.moves: dict[TopicPartition, _Move] = {}
+        #: `replica.alter.log.dirs.io.max.bytes.per.second`.
+        self.throttle = ReplicationThrottle(manager.broker_id)
+        #: Told when there is something to do that was not there before.
+        self.on_ready: Callable[[], None] = _ignore
 
     def request(self, tp: TopicPartition, path: str) -> int:
         """Begin to move a replica to this directory; the error code. One that is not there yet will be made there, but
@@ -116,6 +140,7 @@ class DirMoves:
         self.moves[tp] = move
         self._manager.logs.cleaner.abort_and_pause(tp)
         logger.info("%s: moves to %s, from offset %d", tp, move.future.log_dir, move.future.log_end_offset)
+        self.on_ready()
 
     def is_announced(self, tp: TopicPartition, directory_id: bytes) -> bool:
         """Whether the controller was told that the replica will be there."""
@@ -129,6 +154,7 @@ class DirMoves:
         move = self.moves.get(tp)
         if move is not None and self.is_announced(tp, directory_id):
             move.state = MoveState.ASSIGNED
+            self.on_ready()
 
     def cancel(self, tp: TopicPartition, *, delete: bool = True) -> None:
         """Give a move up; `delete` False where the future log is gone already."""
@@ -152,28 +178,42 @@ class DirMoves:
 
     # -- copying
 
-    def step(self) -> int:
-        """Copy a piece of each replica that is being moved; how many bytes. With 0 there is nothing to do for now."""
-        return sum(self._step(tp, move) for tp, move in list(self.moves.items()))
+    def step(self) -> Step:
+        """Copy a piece of what is being moved. Nothing while the limit is exceeded."""
+        now_ms = self._manager.clock.monotonic_ms()
+        if self.throttle.is_exceeded(now_ms):
+            return _NOTHING
+        copied_bytes = replicas = 0
+        for tp, move in list(self.moves.items()):
+            done = self._step(tp, move)
+            copied_bytes += done.copied_bytes
+            replicas += done.has_more
+            if copied_bytes >= STEP_BYTES or replicas >= STEP_REPLICAS or self.moves.get(tp) is not move:
+                break
+        if self.throttle.rate_bytes is not None and copied_bytes:
+            self.throttle.record(copied_bytes, now_ms)
+        return Step(copied_bytes, replicas > 0)
 
-    def _step(self, tp: TopicPartition, move: _Move) -> int:
+    def _step(self, tp: TopicPartition, move: _Move) -> Step:
         partition = self._manager.partitions.get(tp)
         if partition is None or partition.log is None:
-            return 0
+            return _NOTHING
+        current, future, done = partition.log, move.future, _NOTHING
         try:
-            if self._cut(tp, partition.log, move.future):
-                return 0
-            copied = self._copy(tp, partition.log, move.future)
-            if move.future.log_end_offset == partition.log.log_end_offset:
-                self._caught_up(tp, partition, move)
+            if not _are_alike(current, future):
+                if self._cut(tp, current, future):
+                    return Step(0, True)
+                copied = self._copy(tp, current, future)
+                done = Step(copied, copied > 0)
+            _follow_offsets(current, future)
+            if future.log_end_offset == current.log_end_offset and self._caught_up(tp, partition, move):
+                done = Step(done.copied_bytes, True)
         except StorageFault as fault:
             self._manager.storage_failed(fault)
-            return 0
         except (ApiError, Fault) as error:
             logger.error("%s: the move to %s is given up: %s", tp, move.future.log_dir, error)
             self.cancel(tp)
-            return 0
-        return copied
+        return done
 
     def _cut(self, tp: TopicPartition, current: UnifiedLog, future: UnifiedLog) -> bool:
         """Where the current log has been cut, or has lost its beginning, the future one follows; whether it had to."""
@@ -195,22 +235,42 @@ class DirMoves:
         data = current.fetch(current.read(future.log_end_offset, STEP_BYTES, Isolation.LOG_END))
         if data:
             future.append_as_follower(data, self._manager.partitions[tp].leader_epoch)
-        future.update_high_watermark(current.high_watermark)
-        if future.log_start_offset < current.log_start_offset <= future.high_watermark:
-            future.maybe_increment_log_start_offset(current.log_start_offset)
         return len(data)
 
-    def _caught_up(self, tp: TopicPartition, partition: Partition, move: _Move) -> None:
+    def _caught_up(self, tp: TopicPartition, partition: Partition, move: _Move) -> bool:
+        """Whether that was news."""
         logs = self._manager.logs
-        if move.state is MoveState.COPYING:
-            move.state = MoveState.ASSIGNING
-            target = logs.directory_id(move.future.log_dir)
-            assert target is not None
-            self._manager.on_assignment(partition.topic_id, tp.partition, target)
-        elif move.state is MoveState.ASSIGNED:
+        if move.state is MoveState.ASSIGNED or not self._are_directories_assigned():
             del self.moves[tp]
             replace_current_with_future(logs, tp)
             logs.cleaner.resume(tp)
             partition.replace_log(move.future)
             logger.info("%s: has moved to %s", tp, move.future.log_dir)
             self._manager.wake(tp)
+            return True
+        if move.state is MoveState.COPYING:
+            move.state = MoveState.ASSIGNING
+            target = logs.directory_id(move.future.log_dir)
+            assert target is not None
+            self._manager.on_assignment(partition.topic_id, tp.partition, target)
+            return True
+        return False
+
+    def _are_directories_assigned(self) -> bool:
+        version = self._manager.image.features.metadata_version
+        return version is None or version.is_directory_assignment_supported
+
+
+def _are_alike(current: UnifiedLog, future: UnifiedLog) -> bool:
+    """Who has the same epoch at the same end has the same before it."""
+    return (
+        future.log_end_offset == current.log_end_offset
+        and future.latest_epoch == current.latest_epoch
+        and future.log_end_offset >= current.log_start_offset
+    )
+
+
+def _follow_offsets(current: UnifiedLog, future: UnifiedLog) -> None:
+    future.update_high_watermark(current.high_watermark)
+    if future.log_start_offset < current.log_start_offset <= future.high_watermark:
+        future.maybe_increment_log_start_offset(current.log_start_offset)

@@ -29,7 +29,7 @@ from odradek.log.producer_entry import VerificationGuard
 from odradek.log.views import Isolation
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
-from odradek.replica import delete_records, fetch, list_offsets, metadata_changes, produce
+from odradek.replica import delete_records, fetch, first_image, list_offsets, metadata_changes, produce
 from odradek.replica.alter_partition import AlterPartitionOutbox
 from odradek.replica.context import ReplicaContext
 from odradek.replica.dir_moves import DirMoves
@@ -109,6 +109,8 @@ class ReplicaManager:
         #: Told of each replica that is, or will be, in another directory than the metadata log says: topic id,
         #: partition, directory. The driver tells the controller, and then `dir_moves.assignment_accepted`.
         self.on_assignment: Callable[[bytes, int, bytes], None] = _ignore_assignment
+        #: Whether the logs that were found at the start are known to be ours.
+        self._is_settled = False
         self._next_isr_check_ms = clock.monotonic_ms() + self.settings.isr_check_interval_ms
         self._dir_ids = {path: directory.directory_id for path, directory in logs.live.items()}
         logs.on_offline(self._dir_failed)
@@ -261,6 +263,9 @@ class ReplicaManager:
 
     def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Make of this broker's replicas what the image says. `delta` is what changed since the last call."""
+        if not self._is_settled:
+            first_image.settle(self, image)
+            self._is_settled = True
         metadata_changes.apply(self, delta, image)
 
     @property

@@ -3,9 +3,10 @@
 import pytest
 
 from helpers.logs import stored_values
-from helpers.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of
+from helpers.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of, partition_record
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
+from odradek.replica.dir_moves import STEP_REPLICAS
 
 #: Where the replica is to go: it begins in the other one.
 TARGET = "/data1"
@@ -28,7 +29,7 @@ def broker(cluster: Cluster) -> Broker:
 
 
 def finish(broker: Broker) -> None:
-    while broker.manager.dir_moves.step():
+    while broker.manager.dir_moves.step().has_more:
         pass
 
 
@@ -130,3 +131,61 @@ def test_a_move_goes_on_after_a_restart(cluster: Cluster, broker: Broker) -> Non
     assert broker.log.log_dir == "/data0"
     finish(broker)
     assert broker.log.log_dir == TARGET and len(stored_values(broker.log)) == 3
+
+
+def test_a_future_log_that_is_alone_is_the_replica(cluster: Cluster, broker: Broker) -> None:
+    """The crash was between the two renames, or the other disk is gone."""
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    finish(broker)
+    cluster.replay(change_record(directories=[TARGET_ID, directory_of(1)]))
+    broker.disk.remove_tree("/data0/topic-0")
+    cluster.restart(0)
+    assert broker.log.directory == f"{TARGET}/topic-0" and len(stored_values(broker.log)) == 3
+    assert not broker.manager.logs.future and not broker.manager.dir_moves.moves
+
+
+def test_logs_of_others_are_set_aside_at_the_start(broker: Broker) -> None:
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    finish(broker)
+    elsewhere = Cluster(size=2, dirs=2)
+    elsewhere.brokers[0].disk = broker.disk
+    elsewhere.create_topic(replicas=[1])
+    elsewhere.restart(0)
+    logs = elsewhere.brokers[0].manager.logs
+    assert not logs.current and not logs.future
+    names = [name for path in ("/data0", TARGET) for name in logs.files.list_dir(path) if name.startswith("topic")]
+    assert len(names) == 2 and all(name.endswith("-stray") for name in names)
+
+
+def test_the_limit_holds_the_copying_back(cluster: Cluster, broker: Broker) -> None:
+    moves = broker.manager.dir_moves
+    moves.throttle.rate_bytes = 1
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    copied = moves.step().copied_bytes
+    assert copied > 0 and broker.assigned
+    broker.produce("more", acks=1)
+    assert moves.step() == (0, False)
+    cluster.clock.now_ms += copied * 1_000
+    assert moves.step().copied_bytes > 0
+
+
+def test_a_step_is_short_however_much_there_is_to_move() -> None:
+    cluster = Cluster(dirs=2)
+    count = 3 * STEP_REPLICAS
+    cluster.create_topic()
+    cluster.replay(*(partition_record([0], number=number) for number in range(1, count)))
+    [broker], tps = cluster.brokers, [TopicPartition(TP.topic, number) for number in range(count)]
+    for tp in tps:
+        broker.produce("value", acks=1, tp=tp)
+    moves = broker.manager.dir_moves
+    other = {tp: "/data1" if broker.manager.logs.current[tp].log_dir == "/data0" else "/data0" for tp in tps}
+    assert broker.manager.alter_replica_log_dirs(other.items()) == [0] * count
+    moves.step()
+    assert sum(move.future.log_end_offset for move in moves.moves.values()) == STEP_REPLICAS
+    finish(broker)
+    for tp in tps:
+        moves.assignment_accepted(tp, directory_of(0, int(other[tp][-1])))
+    moves.step()
+    assert len(moves.moves) == count - 1
+    finish(broker)
+    assert {tp: broker.manager.logs.current[tp].log_dir for tp in tps} == other

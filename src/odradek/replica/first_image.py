@@ -1,0 +1,62 @@
+"""What is made of the logs that were found at the start, once it is known what the cluster thinks of them.
+
+A log of a topic that is gone, or of a partition that went to other brokers while this one was down, is stray: it is
+renamed and kept for a person to look at. A future log that the controller takes for the replica, while the log that it
+was copied from is not there any more, is the replica: the broker stopped in the middle of a move, or the other disk is
+gone. All other future logs go on growing where they stopped (see `dir_moves`).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from odradek.common.ids import TopicPartition
+from odradek.log.errors import KafkaStorageError
+from odradek.log.manager_changes import delete_log, promote_future
+from odradek.log.unified_log import UnifiedLog
+from odradek.metadata.image import MetadataImage
+from odradek.replica.metadata_changes import is_stray
+
+if TYPE_CHECKING:
+    from odradek.replica.replica_manager import ReplicaManager
+
+logger = logging.getLogger("odradek.replica")
+
+
+def settle(manager: ReplicaManager, image: MetadataImage) -> None:
+    """Before any partition is made."""
+    logs = manager.logs
+    for is_future, found in ((False, logs.current), (True, logs.future)):
+        for tp, log in list(found.items()):
+            if is_stray(manager.broker_id, image, log):
+                _set_aside(manager, tp, log, is_future=is_future)
+    for tp, log in list(logs.future.items()):
+        if tp not in logs.current and _is_assigned(manager, image, log):
+            _promote(manager, tp, log)
+
+
+def _set_aside(manager: ReplicaManager, tp: TopicPartition, log: UnifiedLog, *, is_future: bool) -> None:
+    logger.warning("%s is no replica of this broker any more: %s is renamed, and kept", tp, log.directory)
+    try:
+        delete_log(manager.logs, tp, is_future=is_future, is_stray=True)
+    except KafkaStorageError as error:
+        logger.error("%s could not be renamed: %s", tp, error)
+
+
+def _is_assigned(manager: ReplicaManager, image: MetadataImage, log: UnifiedLog) -> bool:
+    assert log.topic_id is not None  # or it would be stray
+    registration = image.topics.partition(log.topic_id, log.topic_partition.partition)
+    assert registration is not None
+    version = image.features.metadata_version
+    if version is not None and not version.is_directory_assignment_supported:
+        return True  # nobody says where it is, so what is there counts
+    return registration.directory(manager.broker_id) == manager.logs.directory_id(log.log_dir)
+
+
+def _promote(manager: ReplicaManager, tp: TopicPartition, log: UnifiedLog) -> None:
+    logger.warning("%s: its future log in %s is all there is, and becomes the current one", tp, log.log_dir)
+    try:
+        promote_future(manager.logs, tp)
+    except KafkaStorageError as error:
+        logger.error("%s could not be renamed: %s", tp, error)
