@@ -66,7 +66,8 @@ Operation = Callable[[], Decision[Answer]]
 
 class Timers(Protocol):
     def schedule(self, name: str, delay_ms: int, operation: Operation[None]) -> None:
-        """In so many milliseconds, unless cancelled or scheduled anew. An ApiError of it is logged, no more."""
+        """In so many milliseconds, unless cancelled or scheduled anew. If it fails with an ApiError, or its records
+        are refused, it is tried again a little later, unless it has scheduled the name anew."""
         ...
 
     def cancel(self, name: str) -> None:
