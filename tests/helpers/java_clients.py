@@ -1,0 +1,129 @@
+"""Apache Kafka's Java clients and its tools in one process that stays: `JavaClients.java`, asked over its input.
+
+`with JavaClients(directory) as java: java.produce(...)`. A question is one JSON object a line, and so is its answer.
+"""
+
+import base64
+import json
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from helpers import peers
+
+_SOURCE = Path(__file__).with_suffix("").with_name("JavaClients.java")
+_FLAGS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_END_TIMEOUT_S = 60
+_TAIL_CHARACTERS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class JavaRecord:
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp: int | None = None
+    partition: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    partition: int
+    offset: int
+    timestamp_type: str
+    record: JavaRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Consumed:
+    records: list[Fetched]
+    #: What came from each node.
+    bytes_of_node: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    status: int
+    output: str
+
+
+class JavaClients:
+    def __init__(self, directory: Path, *, flags: Sequence[str] = _FLAGS) -> None:
+        self._log = directory / "java-clients.log"
+        self._command = peers.java_command(str(_SOURCE), flags=flags)
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> "JavaClients":
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.communicate(timeout=_END_TIMEOUT_S)
+
+    def ask(self, what: str, **arguments: object) -> Any:
+        assert self._process is not None and self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"do": what, **arguments}) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        answer = json.loads(line) if line else {"error": "the process has ended"}
+        assert "error" not in answer, f"{what}: {answer['error']}\n{self._log.read_text()[-_TAIL_CHARACTERS:]}"
+        return answer
+
+    def produce(self, topic: str, records: Iterable[JavaRecord], config: Mapping[str, str]) -> list[dict[str, Any]]:
+        """For each record its partition, offset and timestamp, or the name of its error."""
+        given = [
+            {
+                "key": _text(record.key),
+                "value": _text(record.value),
+                "headers": [[name, _text(value)] for name, value in record.headers],
+                "timestamp": record.timestamp,
+                "partition": record.partition,
+            }
+            for record in records
+        ]
+        sent: list[dict[str, Any]] = self.ask("produce", topic=topic, records=given, config=dict(config))["sent"]
+        return sent
+
+    def consume(
+        self, topic: str, partitions: int, count: int, config: Mapping[str, str], *, offset: int = 0
+    ) -> Consumed:
+        """From assigned partitions, all from one offset; fewer than `count` if no more come in a minute."""
+        asked = {"topic": topic, "partitions": partitions, "count": count, "offset": offset}
+        answer = self.ask("consume", config=dict(config), **asked)
+        return Consumed([_fetched(record) for record in answer["records"]], answer["bytes_of_node"])
+
+    def offsets(
+        self, topic: str, partitions: int, timestamp: int, config: Mapping[str, str]
+    ) -> dict[int, tuple[int, int, int]]:
+        """By partition: its first offset, its end, and the first offset at or after a time, -1 for none."""
+        answer = self.ask("offsets", topic=topic, partitions=partitions, timestamp=timestamp, config=dict(config))
+        return {int(partition): tuple(found) for partition, found in answer.items()}
+
+    def tool(self, main_class: str, *arguments: str, given: str = "") -> Said:
+        """One of Kafka's tools, run to its end with this as its input."""
+        answer = self.ask("tool", arguments=list(arguments), input=given, **{"class": main_class})
+        return Said(answer["status"], answer["output"])
+
+
+def _fetched(told: Mapping[str, Any]) -> Fetched:
+    headers = tuple((name, _bytes(value)) for name, value in told["headers"])
+    record = JavaRecord(_bytes(told["key"]), _bytes(told["value"]), headers, told["timestamp"], told["partition"])
+    return Fetched(told["partition"], told["offset"], told["timestamp_type"], record)
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
