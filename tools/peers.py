@@ -69,7 +69,7 @@ def java() -> str:
     found = shutil.which("java", path=f"{home}/bin") if home else None
     found = found or shutil.which("java")
     if found is None:
-        raise PeerMissing(f"java is missing: install a Java {JAVA_VERSION} runtime (Debian: default-jre-headless)")
+        raise PeerMissing(f"java is missing: install a JDK {JAVA_VERSION} (Debian: default-jdk-headless)")
     said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
     version = re.search(r'version "(\d+)', said)
     if version is None or int(version[1]) < JAVA_VERSION:

@@ -16,7 +16,7 @@ say() { printf '%s\n' "$*" >&2; }
 missing_packages() {
     command -v "$PYTHON" >/dev/null || echo python3
     [ -x $VENV/bin/python ] || "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
-    command -v java >/dev/null || echo default-jre-headless
+    command -v javac >/dev/null || echo default-jdk-headless
     command -v mvn >/dev/null || echo maven
     command -v kcat >/dev/null || echo kcat
     command -v faketime >/dev/null || echo faketime

@@ -66,7 +66,7 @@ def locked(machine: Path, content: bytes = b"a jar") -> str:
 def test_without_java(machine: Path) -> None:
     done = fetch(machine)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "java is missing: install a Java 17 runtime (Debian: default-jre-headless)\n"
+    assert done.stderr == "java is missing: install a JDK 17 (Debian: default-jdk-headless)\n"
 
 
 def test_with_an_old_java(machine: Path) -> None:
