@@ -75,6 +75,14 @@ ECHOES: Mapping[int, tuple[Echo, ...]] = {
     ),
     ApiKey.DESCRIBE_CONFIGS: (Echo("resources", "results", _RESOURCE),),
     ApiKey.ALTER_CONFIGS: (Echo("resources", "responses", _RESOURCE),),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: (
+        Echo(
+            "dirs.topics",
+            "results",
+            {"topic_name": "name"},
+            (Echo("partitions", "partitions", {"partition_index": ""}),),
+        ),
+    ),
     ApiKey.CREATE_PARTITIONS: (Echo("topics", "results", _NAME),),
     ApiKey.ELECT_LEADERS: (
         Echo(
@@ -161,7 +169,7 @@ class _Writer:
         """Add to the response's list what the request's list names."""
         array = next(field for field in fields if field.name == echo.answered)
         struct_class, members = getattr(self._module, array.element), self.schema.structs[array.element]
-        for element in getattr(asked, echo.asked) or ():
+        for element in _elements(asked, echo.asked):
             made = struct_class()
             self.put_error(made, members)
             for field in members:
@@ -177,3 +185,11 @@ class _Writer:
     def _put(self, target: Message, field: Field, value: Any) -> None:
         """A name that the response must have, and that was not given, is empty."""
         setattr(target, field.name, "" if value is None and self._version not in field.nullable else value)
+
+
+def _elements(asked: Any, path: str) -> list[Any]:
+    """Of a list, or of the lists within the elements of a list: `dirs.topics`."""
+    found = [asked]
+    for name in path.split("."):
+        found = [element for one in found for element in getattr(one, name) or ()]
+    return found

@@ -100,6 +100,7 @@ SERVED: tuple[Api, ...] = (
     Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, "offset_for_leader_epoch"),
     Api(ApiKey.DESCRIBE_CONFIGS, "describe_configs"),
     *_through_brokers(_of_controller(ApiKey.ALTER_CONFIGS, "alter_configs")),
+    Api(ApiKey.ALTER_REPLICA_LOG_DIRS, "alter_replica_log_dirs"),
     Api(ApiKey.DESCRIBE_LOG_DIRS, "describe_log_dirs"),
     *_through_brokers(_of_controller(ApiKey.CREATE_PARTITIONS, "create_partitions")),
     *_through_brokers(_of_controller(ApiKey.ELECT_LEADERS, "elect_leaders")),

@@ -1,7 +1,8 @@
 """Tells the controller in which log directory each replica is, where the metadata says something else (KIP-858).
 
 Replicas gather for a moment and go in one AssignReplicasToDirs request, of which one is under way at a time. What was
-not taken is told again.
+not taken is told again, unless it is no replica of this broker any more. A move between directories waits for the
+controller's word: whoever tells it hears of what was taken through `on_accepted`.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ from collections.abc import Callable
 
 from odradek.api.facades import Forwarder
 from odradek.common.failures import ApiError
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.assign_replicas_to_dirs_request import (
     AssignReplicasToDirsRequest,
@@ -17,6 +19,7 @@ from odradek.protocol.messages.assign_replicas_to_dirs_request import (
     PartitionData,
     TopicData,
 )
+from odradek.protocol.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
 
 logger = logging.getLogger("odradek.replica")
 
@@ -25,7 +28,14 @@ _LINGER_MS = 500
 _MAX_PER_REQUEST = 2250
 _TIMEOUT_MS = 30_000
 
+#: It is gone, or another broker's: there is nothing to tell any more.
+_OVER = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
 _Replica = tuple[bytes, int]
+
+
+def _ignore(_topic_id: bytes, _partition: int, _directory_id: bytes) -> None:
+    pass
 
 
 class DirectoryAssignments:
@@ -34,6 +44,8 @@ class DirectoryAssignments:
         self._broker_epoch = broker_epoch
         self._channel = channel
         self._waiting: dict[_Replica, bytes] = {}
+        #: Told of each replica that the controller now takes to be in a directory.
+        self.on_accepted: Callable[[bytes, int, bytes], None] = _ignore
         self._task: asyncio.Task[None] | None = None
 
     def tell(self, topic_id: bytes, partition: int, directory_id: bytes) -> None:
@@ -51,22 +63,37 @@ class DirectoryAssignments:
             while self._waiting:
                 await asyncio.sleep(_LINGER_MS / 1000)
                 told = dict(list(self._waiting.items())[:_MAX_PER_REQUEST])
-                if await self._send(told):
-                    for replica, directory_id in told.items():
-                        if self._waiting.get(replica) == directory_id:
-                            del self._waiting[replica]
+                for replica, code in (await self._send(told)).items():
+                    self._answered(replica, told[replica], code)
         finally:
             self._task = None
 
-    async def _send(self, told: dict[_Replica, bytes]) -> bool:
+    def _answered(self, replica: _Replica, directory_id: bytes, code: int) -> None:
+        if code not in (ErrorCode.NONE, *_OVER):
+            logger.warning("the log directory of partition %d is told again: %s", replica[1], error_name(code))
+            return
+        if self._waiting.get(replica) == directory_id:
+            del self._waiting[replica]
+        if code == ErrorCode.NONE:
+            self.on_accepted(*replica, directory_id)
+
+    async def _send(self, told: dict[_Replica, bytes]) -> dict[_Replica, int]:
+        """The controller's word on each; none if it said nothing."""
         try:
-            answer = await self._channel.send(self._request(told), _TIMEOUT_MS)
+            answer: AssignReplicasToDirsResponse = await self._channel.send(self._request(told), _TIMEOUT_MS)
         except ApiError as error:
             logger.warning("the controller was not told of %d log directories: %s", len(told), error)
-            return False
+            return {}
         if answer.error_code:
             logger.warning("AssignReplicasToDirs was refused with %s", error_name(answer.error_code))
-        return not answer.error_code
+            return {}
+        found = {
+            (topic.topic_id, partition.partition_index): partition.error_code
+            for directory in answer.directories
+            for topic in directory.topics
+            for partition in topic.partitions
+        }
+        return {replica: code for replica, code in found.items() if replica in told}
 
     def _request(self, told: dict[_Replica, bytes]) -> AssignReplicasToDirsRequest:
         directories: dict[bytes, dict[bytes, TopicData]] = {}

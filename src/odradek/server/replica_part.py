@@ -15,10 +15,12 @@ from odradek.common.failures import Fault
 from odradek.common.ids import TopicPartition
 from odradek.log.manager import LogManager
 from odradek.metadata.loader import MetadataLoader
+from odradek.metadata.topics_image import TopicImage
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.replica.settings import ReplicaSettings
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
+from odradek.server.dir_move_task import DirMoveTask
 from odradek.server.directory_assignments import DirectoryAssignments
 from odradek.server.foundation import Foundation
 from odradek.server.log_jobs import LogJobs
@@ -57,6 +59,7 @@ class ReplicaPart:
         )
         self._producer_ids = ProducerIds(config.node_id, broker_epoch, self._channel)
         self._assignments = DirectoryAssignments(config.node_id, broker_epoch, self._channel)
+        self._dir_moves: DirMoveTask
         self._jobs: asyncio.Task[None] | None = None
 
     async def start(self, services: Services) -> None:
@@ -77,6 +80,8 @@ class ReplicaPart:
         )
         self.manager.on_dir_failed = self._on_dir_failed
         self.manager.on_assignment = self._assignments.tell
+        self._assignments.on_accepted = self._directory_accepted
+        self._dir_moves = DirMoveTask(self.manager.dir_moves, self._broke)
         self.driver = ReplicaDriver(self.manager, self._config, self._channel, self._broker_epoch, self._clock)
         self.driver.on_broken = self._broke
         self.logs.on_offline(self._dir_went_offline)
@@ -100,6 +105,11 @@ class ReplicaPart:
             logger.critical("unexpected", exc_info=error)
         self._on_over(str(error) if isinstance(error, Fault) else repr(error))
 
+    def _directory_accepted(self, topic_id: bytes, partition: int, directory_id: bytes) -> None:
+        topic: TopicImage | None = self.manager.image.topics.by_id.get(topic_id)
+        if topic is not None:
+            self.manager.dir_moves.assignment_accepted(TopicPartition(topic.name, partition), directory_id)
+
     def _dir_went_offline(self, path: str, _: tuple[TopicPartition, ...]) -> None:
         """Replicas of other directories could go on, but not a node without its metadata log."""
         if path == self._config.metadata_log_dir:
@@ -110,6 +120,7 @@ class ReplicaPart:
             return
         self._jobs.cancel()
         await asyncio.wait([self._jobs])
+        await self._dir_moves.close()
         await self.driver.close()
         await self._producer_ids.close()
         await self._assignments.close()

@@ -1,0 +1,54 @@
+"""Copies replicas from one log directory to another while the broker serves.
+
+The core (`replica.dir_moves`) copies a bounded piece in each step; between two steps everybody else who is ready has
+the loop. While a replica waits for the controller's word, or the limit is exceeded, it is looked at again after a
+moment: what is written to the current log meanwhile must get into the future one too.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from odradek.replica.dir_moves import DirMoves
+
+#: How far behind the future log may fall while there is nothing else to do.
+_LOOK_AGAIN_MS = 50
+
+
+class DirMoveTask:
+    def __init__(self, moves: DirMoves, on_broken: Callable[[BaseException], None]) -> None:
+        self._moves = moves
+        self._on_broken = on_broken
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        moves.on_ready = self.wake
+
+    def wake(self) -> None:
+        """There is something to move. A broker that moves nothing has no task for it."""
+        self._wake.set()
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._run())
+            self._task.add_done_callback(self._ended)
+
+    async def close(self) -> None:
+        self._moves.on_ready = lambda: None
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        while self._moves.moves:
+            self._wake.clear()
+            if self._moves.step().has_more:
+                await asyncio.sleep(0)
+                continue
+            try:
+                async with asyncio.timeout(_LOOK_AGAIN_MS / 1000):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._task = None
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._on_broken(error)
