@@ -247,8 +247,10 @@ class TransactionShard:
         )
 
     def _complete(self, transactional_id: str) -> Decision[None]:
-        decided = self._entries[transactional_id].current
-        completed = decided.completed(self._context.clock.wall_ms())
+        entry = self._entries[transactional_id]
+        if entry.is_pending or not entry.current.state.is_decided:
+            return Decision(None)  # a timer that ran twice: the completion is on its way, or there
+        completed = entry.current.completed(self._context.clock.wall_ms())
         decision = self._write({transactional_id: completed}, None)
         settle = decision.on_done
 
@@ -264,7 +266,7 @@ class TransactionShard:
 
     def _version(self) -> int:
         """Of transactions, as the cluster has agreed."""
-        return int(self._context.image().features.finalized_levels.get(TRANSACTION_VERSION, 0))
+        return self._context.image().features.level(TRANSACTION_VERSION)
 
     def _entry(self, transactional_id: str) -> _Entry:
         entry = self._entries.get(transactional_id)
