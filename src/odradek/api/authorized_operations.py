@@ -1,46 +1,13 @@
-"""Which operations somebody may do on a resource, as the bit field that Metadata and DescribeCluster show.
+"""What somebody may do, as the bit fields that Metadata and DescribeCluster show."""
 
-A bit is the number of the operation in Kafka's table of ACL operations. Where nobody is asked for permission, all
-operations that there are for the kind of resource are allowed.
-"""
-
-from enum import IntEnum
+from odradek.api.context import Context
+from odradek.security.resources import CLUSTER, Operation, Resource, ResourceType
 
 
-class AclOperation(IntEnum):
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
+def cluster_operations(ctx: Context) -> int:
+    """None at all for those who may not even see it."""
+    return ctx.authorized_operations(CLUSTER) if ctx.may(Operation.DESCRIBE, CLUSTER) else 0
 
 
-def bit_field(*operations: AclOperation) -> int:
-    return sum(1 << operation for operation in operations)
-
-
-ALL_ON_CLUSTER = bit_field(
-    AclOperation.CREATE,
-    AclOperation.ALTER,
-    AclOperation.DESCRIBE,
-    AclOperation.CLUSTER_ACTION,
-    AclOperation.DESCRIBE_CONFIGS,
-    AclOperation.ALTER_CONFIGS,
-    AclOperation.IDEMPOTENT_WRITE,
-)
-
-ALL_ON_TOPIC = bit_field(
-    AclOperation.READ,
-    AclOperation.WRITE,
-    AclOperation.CREATE,
-    AclOperation.DELETE,
-    AclOperation.ALTER,
-    AclOperation.DESCRIBE,
-    AclOperation.DESCRIBE_CONFIGS,
-    AclOperation.ALTER_CONFIGS,
-)
+def topic_operations(ctx: Context, name: str) -> int:
+    return ctx.authorized_operations(Resource(ResourceType.TOPIC, name))

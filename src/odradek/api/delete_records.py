@@ -8,7 +8,9 @@ Authorised by DELETE on each topic.
 import asyncio
 
 from odradek.api.context import Context
+from odradek.api.refusals import only_allowed, with_refused
 from odradek.common.ids import TopicPartition
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_records_request import DeleteRecordsRequest
 from odradek.protocol.messages.delete_records_response import (
     DeleteRecordsPartitionResult,
@@ -16,9 +18,13 @@ from odradek.protocol.messages.delete_records_response import (
     DeleteRecordsTopicResult,
 )
 from odradek.replica.values import DeleteRecordsEntry, DeleteRecordsResult
+from odradek.security.resources import Operation, ResourceType
+
+_REFUSED = DeleteRecordsResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 async def handle(ctx: Context, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    allowed = ctx.allowed(Operation.DELETE, ResourceType.TOPIC, (topic.name for topic in request.topics))
     entries = [
         DeleteRecordsEntry(TopicPartition(topic.name, asked.partition_index), asked.offset)
         for topic in request.topics
@@ -30,10 +36,10 @@ async def handle(ctx: Context, request: DeleteRecordsRequest) -> DeleteRecordsRe
         if not done.done():
             done.set_result(found)
 
-    ctx.replicas.delete_records(entries, request.timeout_ms, answer)
+    ctx.replicas.delete_records(only_allowed(entries, allowed), request.timeout_ms, answer)
     if not done.done():
         ctx.services.began_to_wait()
-    results = iter(await done)
+    results = with_refused(entries, allowed, await done, _REFUSED)
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(

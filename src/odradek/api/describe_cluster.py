@@ -5,7 +5,7 @@ v0 KIP-700 · v1 the kind of endpoints that is asked for (KIP-919) · v2 fenced 
 Authorised operations are shown to those with DESCRIBE on the cluster.
 """
 
-from odradek.api.authorized_operations import ALL_ON_CLUSTER
+from odradek.api.authorized_operations import cluster_operations
 from odradek.api.context import Context
 from odradek.api.endpoint_types import EndpointType, check_endpoint_type
 from odradek.api.listener_view import ListenerView
@@ -32,5 +32,5 @@ def handle(ctx: Context, request: DescribeClusterRequest) -> DescribeClusterResp
         ],
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = ALL_ON_CLUSTER
+        response.cluster_authorized_operations = cluster_operations(ctx)
     return response

@@ -5,13 +5,14 @@ v0 KIP-700, of brokers only · v1 the kind of endpoints that is asked for (KIP-9
 Authorised by ALTER on the cluster: more than a broker asks for.
 """
 
-from odradek.api.authorized_operations import ALL_ON_CLUSTER
+from odradek.api.authorized_operations import cluster_operations
 from odradek.api.context import Context
 from odradek.api.endpoint_types import EndpointType, check_endpoint_type
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
+from odradek.security.resources import Operation
 
 _NOBODY = -1
 
@@ -23,6 +24,7 @@ def handle(ctx: Context, request: DescribeClusterRequest) -> DescribeClusterResp
             "Direct-to-controller communication is not supported with the current MetadataVersion.",
             ErrorCode.UNSUPPORTED_VERSION,
         )
+    ctx.authorize(Operation.ALTER)
     check_endpoint_type(request.endpoint_type, EndpointType.CONTROLLER, ctx.api_version)
     nodes = _controllers(ctx)
     leader = ctx.quorum.leader()
@@ -34,7 +36,7 @@ def handle(ctx: Context, request: DescribeClusterRequest) -> DescribeClusterResp
         brokers=nodes,
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = ALL_ON_CLUSTER
+        response.cluster_authorized_operations = cluster_operations(ctx)
     return response
 
 

@@ -8,6 +8,8 @@ Authorised by READ on each topic.
 from odradek.api.context import Context
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
+from odradek.controller.topic_names import check_topic_name
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_producers_request import DescribeProducersRequest
 from odradek.protocol.messages.describe_producers_response import (
     DescribeProducersResponse,
@@ -16,6 +18,7 @@ from odradek.protocol.messages.describe_producers_response import (
     TopicResponse,
 )
 from odradek.replica.values import ProducerInfo
+from odradek.security.resources import Operation, Resource, ResourceType
 
 
 def handle(ctx: Context, request: DescribeProducersRequest) -> DescribeProducersResponse:
@@ -32,6 +35,10 @@ def handle(ctx: Context, request: DescribeProducersRequest) -> DescribeProducers
 
 def _partition(ctx: Context, partition: TopicPartition) -> PartitionResponse:
     try:
+        check_topic_name(partition.topic)
+        if not ctx.may(Operation.READ, Resource(ResourceType.TOPIC, partition.topic)):
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            raise ApiError(code.message, code)
         producers = ctx.replicas.producers(partition)
     except ApiError as error:
         return PartitionResponse(

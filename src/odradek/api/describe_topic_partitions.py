@@ -8,7 +8,7 @@ Topics come in the order of their names. An answer holds no more partitions than
 Authorised by DESCRIBE on each topic.
 """
 
-from odradek.api.authorized_operations import ALL_ON_TOPIC
+from odradek.api.authorized_operations import topic_operations
 from odradek.api.context import Context
 from odradek.api.listener_view import ListenerView, error_of_missing
 from odradek.common.failures import ApiError
@@ -25,6 +25,7 @@ from odradek.protocol.messages.describe_topic_partitions_response import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
+from odradek.security.resources import Operation, ResourceType
 
 _LIMIT_CONFIG = "max.request.partition.size.limit"
 
@@ -35,19 +36,31 @@ def handle(ctx: Context, request: DescribeTopicPartitionsRequest) -> DescribeTop
     names = list(view.image.topics.by_name) if wants_all else [topic.name for topic in request.topics]
     _check_cursor(request, names, wants_all=wants_all)
     cursor = request.cursor or Cursor()
+    names = sorted(dict.fromkeys(name for name in names if name >= cursor.topic_name))
+    visible = ctx.allowed(Operation.DESCRIBE, ResourceType.TOPIC, names)
+    response = _page(ctx, view, request, [name for name in names if name in visible])
+    if not wants_all:
+        response.topics += [_refused(name) for name in names if name not in visible]
+    return response
+
+
+def _page(
+    ctx: Context, view: ListenerView, request: DescribeTopicPartitionsRequest, names: list[str]
+) -> DescribeTopicPartitionsResponse:
+    cursor = request.cursor or Cursor()
     response = DescribeTopicPartitionsResponse()
     left = max(min(_limit(ctx), request.response_partition_limit), 1)
-    for name in sorted(dict.fromkeys(name for name in names if name >= cursor.topic_name)):
+    for name in names:
         if left == 0:
             response.next_cursor = Cursor(topic_name=name, partition_index=0)
             break
         topic = view.image.topics.by_name.get(name)
         if topic is None:
-            response.topics.append(_missing(name))
+            response.topics.append(_missing(ctx, name))
             continue
         first = cursor.partition_index if name == cursor.topic_name else 0
         end = max(first, min(len(topic.partitions), first + left))
-        response.topics.append(_described(view, topic, range(first, end)))
+        response.topics.append(_described(ctx, view, topic, range(first, end)))
         if end < len(topic.partitions):
             response.next_cursor = Cursor(topic_name=name, partition_index=end)
             break
@@ -76,22 +89,28 @@ def _limit(ctx: Context) -> int:
     return int(given or definitions(ConfigResourceType.BROKER)[_LIMIT_CONFIG].default or 0)
 
 
-def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _missing(ctx: Context, name: str) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         error_code=error_of_missing(name),
         name=name,
         is_internal=name in INTERNAL_TOPICS,
-        topic_authorized_operations=ALL_ON_TOPIC,
+        topic_authorized_operations=topic_operations(ctx, name),
     )
 
 
-def _described(view: ListenerView, topic: TopicImage, numbers: range) -> DescribeTopicPartitionsResponseTopic:
+def _refused(name: str) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name)
+
+
+def _described(
+    ctx: Context, view: ListenerView, topic: TopicImage, numbers: range
+) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.name in INTERNAL_TOPICS,
         partitions=[_partition(view, number, topic.partitions[number]) for number in numbers],
-        topic_authorized_operations=ALL_ON_TOPIC,
+        topic_authorized_operations=topic_operations(ctx, topic.name),
     )
 
 

@@ -12,10 +12,11 @@ Authorised by READ on each topic, or CLUSTER_ACTION on the cluster for a followe
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from odradek.api.context import Context
 from odradek.api.leader_hints import LeaderHints
+from odradek.api.refusals import only_allowed, with_refused
 from odradek.api.registry import Answer
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
@@ -31,13 +32,18 @@ from odradek.protocol.messages.fetch_response import (
     PartitionData,
 )
 from odradek.replica.fetch_session import Answered, FetchContext, SessionKey
-from odradek.replica.values import CONSUMER, FetchEntry, FetchParams, FetchResult, Isolation
+from odradek.replica.values import CONSUMER, FetchCallback, FetchEntry, FetchParams, FetchResult, Isolation
+from odradek.security.authorizer import ALLOW_ALL, EVERYTHING
+from odradek.security.resources import CLUSTER, Operation, ResourceType
 
 _FIRST_VERSION_WITH_PREFERRED_REPLICA = 11
 _FIRST_VERSION_WITH_IDS = 13
 _FIRST_VERSION_WITH_REPLICA_STATE = 15
 _FIRST_VERSION_WITH_LEADER = 16
 
+_REFUSED = FetchResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+#: In an entry, of a topic id that is no topic's.
+_NO_NAME = ""
 _READ_COMMITTED = 1
 #: Errors after which a reader looks for another leader.
 _ERRORS_OF_LEADERSHIP = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -58,15 +64,34 @@ def handle(ctx: Context, request: FetchRequest) -> "Answer | asyncio.Future[Answ
     if context.error_code:
         return FetchResponse(error_code=context.error_code, session_id=context.session_id)
     fetching = _Fetching(ctx, context)
-    if not context.entries:
-        fetching.answer([])
+    entries: Sequence[FetchEntry] = context.entries
+    answer: FetchCallback = fetching.answer
+    if ctx.services.authorizer is not ALLOW_ALL:
+        entries, answer = _authorized(ctx, entries, answer, is_follower=replica_id >= 0)
+    if not entries:
+        answer([])
     else:
-        ctx.replicas.fetch(_params(ctx, request, replica_id, replica_epoch), context.entries, fetching.answer)
+        ctx.replicas.fetch(_params(ctx, request, replica_id, replica_epoch), entries, answer)
     if fetching.response is not None:
         return fetching.response
     fetching.later = asyncio.get_running_loop().create_future()
     ctx.services.began_to_wait()
     return fetching.later
+
+
+def _authorized(
+    ctx: Context, entries: Sequence[FetchEntry], answer: FetchCallback, *, is_follower: bool
+) -> tuple[Sequence[FetchEntry], FetchCallback]:
+    """What may be read, and how to answer for all of it. Of an id that is no topic's a consumer is told so."""
+    if is_follower:
+        allowed: Container[str] = EVERYTHING if ctx.may(Operation.CLUSTER_ACTION, CLUSTER) else ()
+    else:
+        names = {entry.topic_partition.topic for entry in entries if entry.topic_partition.topic}
+        allowed = {
+            _NO_NAME,
+            *(name for name in names if name in ctx.allowed(Operation.READ, ResourceType.TOPIC, names)),
+        }
+    return only_allowed(entries, allowed), lambda found: answer(list(with_refused(entries, allowed, found, _REFUSED)))
 
 
 def _follower(request: FetchRequest, version: int) -> tuple[int, int]:

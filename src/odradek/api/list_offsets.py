@@ -8,6 +8,7 @@ Authorised by DESCRIBE on each topic.
 """
 
 from odradek.api.context import Context
+from odradek.api.refusals import only_allowed, with_refused
 from odradek.common.ids import TopicPartition
 from odradek.common.special_timestamps import EARLIEST_LOCAL, EARLIEST_PENDING_UPLOAD, LATEST_TIERED, MAX_TIMESTAMP
 from odradek.protocol.error_codes import ErrorCode
@@ -18,7 +19,9 @@ from odradek.protocol.messages.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from odradek.replica.values import CONSUMER, NO_EPOCH, Isolation, ListOffsetsEntry, ListOffsetsResult
+from odradek.security.resources import Operation, ResourceType
 
+_REFUSED = ListOffsetsResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _READ_COMMITTED = 1
 _FIRST_VERSION_WITH_EPOCH = 4
 _FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE = 5
@@ -32,19 +35,23 @@ def handle(ctx: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
         isolation = Isolation.LOG_END
     elif request.isolation_level == _READ_COMMITTED:
         isolation = Isolation.TXN_COMMITTED
+    allowed = ctx.allowed(Operation.DESCRIBE, ResourceType.TOPIC, (topic.name for topic in request.topics))
     entries = [
         ListOffsetsEntry(TopicPartition(topic.name, asked.partition_index), asked.timestamp, asked.current_leader_epoch)
         for topic in request.topics
         for asked in topic.partitions
     ]
     twice = _twice([entry.topic_partition for entry in entries])
-    results = iter(ctx.replicas.list_offsets(entries, request.replica_id, isolation))
+    found = ctx.replicas.list_offsets(only_allowed(entries, allowed), request.replica_id, isolation)
+    results = with_refused(entries, allowed, found, _REFUSED)
     response = ListOffsetsResponse()
     for topic in request.topics:
         answered = ListOffsetsTopicResponse(name=topic.name)
         for asked in topic.partitions:
             result = next(results)
-            if TopicPartition(topic.name, asked.partition_index) in twice:
+            if result is _REFUSED:
+                pass
+            elif TopicPartition(topic.name, asked.partition_index) in twice:
                 result = ListOffsetsResult(ErrorCode.INVALID_REQUEST)
             elif ctx.api_version < _FIRST_VERSION_OF.get(asked.timestamp, 0):
                 result = ListOffsetsResult(ErrorCode.UNSUPPORTED_VERSION)

@@ -11,10 +11,10 @@ for that and says UNKNOWN_TOPIC_OR_PARTITION, so that the client asks again.
 Authorised by DESCRIBE on each topic, and CREATE for one that is to be made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from odradek.api.authorized_operations import ALL_ON_CLUSTER, ALL_ON_TOPIC
+from odradek.api.authorized_operations import cluster_operations, topic_operations
 from odradek.api.context import Context
 from odradek.api.listener_view import NO_NODE, ListenerView, error_of_missing
 from odradek.common.failures import ApiError
@@ -30,6 +30,7 @@ from odradek.protocol.messages.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from odradek.security.resources import CLUSTER, Operation, ResourceType
 
 _FIRST_VERSION_WITH_LISTENER_ERROR = 6
 _FIRST_VERSION_BY_ID = 12
@@ -50,20 +51,22 @@ def handle(ctx: Context, request: MetadataRequest) -> MetadataResponse:
     )
     if request.include_topic_authorized_operations:
         for topic in response.topics:
-            topic.topic_authorized_operations = ALL_ON_TOPIC
+            if topic.error_code != ErrorCode.TOPIC_AUTHORIZATION_FAILED and topic.name is not None:
+                topic.topic_authorized_operations = topic_operations(ctx, topic.name)
     if request.include_cluster_authorized_operations and ctx.api_version <= _LAST_VERSION_WITH_CLUSTER_OPERATIONS:
-        response.cluster_authorized_operations = ALL_ON_CLUSTER
+        response.cluster_authorized_operations = cluster_operations(ctx)
     return response
 
 
 def _topics(ctx: Context, view: ListenerView, request: MetadataRequest) -> list[MetadataResponseTopic]:
     answer = _Answer(view, ctx.api_version)
     if request.topics is None or (ctx.api_version == 0 and not request.topics):
-        return [answer.topic(topic) for _, topic in sorted(view.image.topics.by_name.items())]
+        visible = _visible(ctx, view.image.topics.by_name)
+        return [answer.topic(topic) for name, topic in sorted(view.image.topics.by_name.items()) if name in visible]
     _check(request.topics, ctx.api_version)
     ids = dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID)
     if ids:
-        return _by_id(view, answer, ids)
+        return _by_id(ctx, view, answer, ids)
     names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
     return _by_name(ctx, view, answer, names, may_create=request.allow_auto_topic_creation)
 
@@ -78,13 +81,22 @@ def _check(topics: Iterable[MetadataRequestTopic], version: int) -> None:
             raise ApiError(f"Topic IDs are not supported in requests for version {version}", ErrorCode.INVALID_REQUEST)
 
 
-def _by_id(view: ListenerView, answer: "_Answer", ids: Iterable[bytes]) -> list[MetadataResponseTopic]:
+def _visible(ctx: Context, names: Iterable[str]) -> Container[str]:
+    return ctx.allowed(Operation.DESCRIBE, ResourceType.TOPIC, names)
+
+
+def _by_id(ctx: Context, view: ListenerView, answer: "_Answer", ids: Iterable[bytes]) -> list[MetadataResponseTopic]:
     """Where a request has ids, its names do not count."""
+    by_id = view.image.topics.by_id
+    visible = _visible(ctx, (by_id[topic_id].name for topic_id in ids if topic_id in by_id))
     found = []
     for topic_id in ids:
-        topic = view.image.topics.by_id.get(topic_id)
+        topic = by_id.get(topic_id)
         if topic is None:
             found.append(MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
+        elif topic.name not in visible:
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            found.append(MetadataResponseTopic(error_code=code, name=None, topic_id=topic_id))
         else:
             found.append(answer.topic(topic))
     return found
@@ -93,19 +105,31 @@ def _by_id(view: ListenerView, answer: "_Answer", ids: Iterable[bytes]) -> list[
 def _by_name(
     ctx: Context, view: ListenerView, answer: "_Answer", names: Iterable[str], *, may_create: bool
 ) -> list[MetadataResponseTopic]:
+    visible, creator = _visible(ctx, names), ctx.services.topic_creator
     found, missing = [], []
     for name in names:
         topic = view.image.topics.by_name.get(name)
-        if topic is not None:
+        if name not in visible:
+            found.append(MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name))
+        elif topic is not None:
             found.append(answer.topic(topic))
-            continue
-        error = error_of_missing(name)
-        found.append(MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS))
-        if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        else:
             missing.append(name)
-    if missing and may_create and ctx.services.topic_creator is not None:
-        ctx.services.topic_creator.create(missing, ctx.principal, ctx.session.client_address)
+    errors = {name: error_of_missing(name) for name in missing}
+    if missing and may_create and creator is not None:
+        errors |= _refused_to_make(ctx, missing)
+        to_make = [name for name, error in errors.items() if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+        creator.create(to_make, ctx.principal, ctx.session.client_address)
+    for name, error in errors.items():
+        found.append(MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS))
     return found
+
+
+def _refused_to_make(ctx: Context, names: list[str]) -> dict[str, ErrorCode]:
+    if ctx.may(Operation.CREATE, CLUSTER):
+        return {}
+    allowed = ctx.allowed(Operation.CREATE, ResourceType.TOPIC, names)
+    return {name: ErrorCode.TOPIC_AUTHORIZATION_FAILED for name in names if name not in allowed}
 
 
 class _Placement(NamedTuple):

@@ -5,24 +5,36 @@ v2 the asker's current epoch (KIP-320) · v3 replica id · v4 flexible
 Authorised by DESCRIBE on each topic, or CLUSTER_ACTION on the cluster for a follower.
 """
 
+from collections.abc import Container
+
 from odradek.api.context import Context
+from odradek.api.refusals import only_allowed, with_refused
 from odradek.common.ids import TopicPartition
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
 from odradek.protocol.messages.offset_for_leader_epoch_response import (
     EpochEndOffset,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
-from odradek.replica.values import EpochEntry
+from odradek.replica.values import EpochEntry, EpochResult
+from odradek.security.authorizer import EVERYTHING
+from odradek.security.resources import CLUSTER, Operation, ResourceType
+
+_REFUSED = EpochResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 def handle(ctx: Context, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    allowed: Container[str] = EVERYTHING
+    if not ctx.may(Operation.CLUSTER_ACTION, CLUSTER):
+        allowed = ctx.allowed(Operation.DESCRIBE, ResourceType.TOPIC, (topic.topic for topic in request.topics))
     entries = [
         EpochEntry(TopicPartition(topic.topic, asked.partition), asked.leader_epoch, asked.current_leader_epoch)
         for topic in request.topics
         for asked in topic.partitions
     ]
-    results = iter(ctx.replicas.offsets_for_leader_epoch(entries))
+    found = ctx.replicas.offsets_for_leader_epoch(only_allowed(entries, allowed))
+    results = with_refused(entries, allowed, found, _REFUSED)
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(

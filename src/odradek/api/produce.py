@@ -11,6 +11,7 @@ Authorised by WRITE on each topic.
 """
 
 import asyncio
+from collections.abc import Container
 
 from odradek.api.context import Context
 from odradek.api.leader_hints import LeaderHints
@@ -19,7 +20,7 @@ from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Buffer
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.messages.produce_request import ProduceRequest
+from odradek.protocol.messages.produce_request import ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -29,6 +30,8 @@ from odradek.protocol.messages.produce_response import (
     TopicProduceResponse,
 )
 from odradek.replica.values import ProduceEntry, ProduceResult
+from odradek.security.authorizer import ALLOW_ALL, EVERYTHING
+from odradek.security.resources import Operation, ResourceType
 
 _FIRST_VERSION_WITH_ZSTD = 7
 _FIRST_VERSION_WITH_LEADER = 10
@@ -86,12 +89,15 @@ class _Asked:
 
     def _read(self) -> None:
         version, entries, place = self._ctx.api_version, self.entries, 0
+        allowed = _allowed(self._ctx, self._request)
         for topic in self._request.topic_data:
-            name = topic.name if version < _FIRST_VERSION_WITH_IDS else self._ctx.topic_name(topic.topic_id)
+            name = _name(self._ctx, topic)
             for partition in topic.partition_data:
                 records = partition.records
                 if name is None:
                     self._refused[place] = ProduceResult(ErrorCode.UNKNOWN_TOPIC_ID)
+                elif name not in allowed:
+                    self._refused[place] = ProduceResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                 elif (error := _flaw(records, version)) is not None:
                     self._refused[place] = ProduceResult(error.code, error_message=error.message)
                 else:
@@ -126,6 +132,17 @@ class _Asked:
         if hints is not None:
             response.node_endpoints = [NodeEndpoint(**node._asdict()) for node in hints.endpoints()]
         return response
+
+
+def _name(ctx: Context, topic: TopicProduceData) -> str | None:
+    return topic.name if ctx.api_version < _FIRST_VERSION_WITH_IDS else ctx.topic_name(topic.topic_id)
+
+
+def _allowed(ctx: Context, request: ProduceRequest) -> Container[str]:
+    if ctx.services.authorizer is ALLOW_ALL:
+        return EVERYTHING
+    names = [_name(ctx, topic) for topic in request.topic_data]
+    return ctx.allowed(Operation.WRITE, ResourceType.TOPIC, (name for name in names if name is not None))
 
 
 def _partition(index: int, result: ProduceResult) -> PartitionProduceResponse:

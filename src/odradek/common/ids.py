@@ -9,6 +9,9 @@ ZERO_UUID = bytes(16)
 
 _UUID_TEXT_LENGTH = 22
 
+#: The log of which is the cluster's own.
+METADATA_TOPIC = "__cluster_metadata"
+
 
 class TopicPartition(NamedTuple):
     """A named tuple and not a data class: it is the key of every hot dictionary."""

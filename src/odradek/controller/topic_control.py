@@ -64,10 +64,7 @@ class TopicControl:
 
     # Creation
 
-    def create_topics(
-        self, request: CreateTopicsRequest, describable: Collection[str] | None = None
-    ) -> Decision[CreateTopicsResponse]:
-        """`describable` are the topics whose settings the asker may see; None for all."""
+    def create_topics(self, request: CreateTopicsRequest) -> Decision[CreateTopicsResponse]:
         self._check_total(request)
         records: list[MetadataRecord] = []
         results: list[CreatableTopicResult] = []
@@ -76,8 +73,7 @@ class TopicControl:
             try:
                 if topic.name in repeated:
                     raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-                shown = describable is None or topic.name in describable
-                topic_records, result = self._create_topic(topic, shown)
+                topic_records, result = self._create_topic(topic)
                 records += topic_records
                 results.append(result)
             except ApiError as error:
@@ -94,9 +90,7 @@ class TopicControl:
         if total > MAX_PARTITIONS_PER_REQUEST:
             raise Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
-    def _create_topic(
-        self, topic: CreatableTopic, describable: bool
-    ) -> tuple[list[MetadataRecord], CreatableTopicResult]:
+    def _create_topic(self, topic: CreatableTopic) -> tuple[list[MetadataRecord], CreatableTopicResult]:
         self._check_new_name(topic.name)
         settings = _settings(topic)
         resource = ConfigResource(ConfigResourceType.TOPIC, topic.name)
@@ -111,10 +105,7 @@ class TopicControl:
             *(partition.to_record(topic_id, number, options) for number, partition in enumerate(partitions)),
         ]
         result = CreatableTopicResult(name=topic.name, topic_id=topic_id, error_message=None)
-        if describable:
-            self._describe(result, partitions, settings)
-        else:
-            result.topic_config_error_code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        self._describe(result, partitions, settings)
         return records, result
 
     def _check_new_name(self, name: str) -> None:

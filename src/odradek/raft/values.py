@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
+from odradek.common.ids import METADATA_TOPIC as METADATA_TOPIC
 from odradek.common.ids import ZERO_UUID, uuid_to_text
 
 #: A deadline that never comes.
@@ -13,7 +14,6 @@ NO_ID = -1
 NO_OFFSET = -1
 NO_EPOCH = -1
 
-METADATA_TOPIC = "__cluster_metadata"
 METADATA_PARTITION = 0
 #: The one topic whose id is the same in every cluster.
 METADATA_TOPIC_ID = bytes(15) + b"\x01"

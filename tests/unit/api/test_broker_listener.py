@@ -8,7 +8,6 @@ import pytest
 
 from helpers.api import ask, bench_services, session
 from helpers.controller import CLUSTER_ID, Bench
-from odradek.api.authorized_operations import ALL_ON_CLUSTER, ALL_ON_TOPIC
 from odradek.api.context import Services, Session
 from odradek.protocol.api_keys import APIS, ApiKey
 from odradek.protocol.api_keys import Listener as Kind
@@ -31,6 +30,8 @@ from odradek.protocol.messages.unregister_broker_request import UnregisterBroker
 
 VERSIONS = range(APIS[ApiKey.METADATA].versions.last + 1)
 #: Of a field that was not asked for.
+#: Kafka's numbers of operations, as bits.
+ALL_ON_CLUSTER, ALL_ON_TOPIC = 0b1_1111_1010_0000, 0b1101_1111_1000
 NOT_SAID = -(2**31)
 
 
