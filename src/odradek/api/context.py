@@ -13,6 +13,7 @@ from odradek.api.facades import Controller, Forwarder, Image, Quorum, TopicCreat
 from odradek.common.failures import ApiError, check, fail
 from odradek.common.ports import Clock
 from odradek.common.system import SystemClock
+from odradek.metadata.config_dynamic import check_dynamic
 from odradek.metadata.image import EMPTY
 from odradek.protocol.api_keys import Listener
 from odradek.protocol.facts import Versions
@@ -70,6 +71,8 @@ class Services:
     static_configs: Mapping[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
     #: By broker and its epoch: the connection that its latest heartbeat came on.
+    #: Refuses what cannot be set while brokers run: all values, and whether they are for this broker alone.
+    check_broker_configs: Callable[[Mapping[str, str], bool], None] = check_dynamic
     heartbeat_connections: dict[tuple[int, int], str] = field(default_factory=dict)
 
 

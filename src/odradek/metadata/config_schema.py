@@ -139,7 +139,7 @@ def _plain(number: float) -> str:
     return str(int(number)) if number == int(number) else str(number)
 
 
-def _read(table: str) -> dict[str, ConfigDefinition]:
+def read_table(table: str) -> dict[str, ConfigDefinition]:
     definitions = {}
     for line in table.splitlines():
         name, type_, default, valid, dynamic = (line.split(" | ") + [""] * 4)[:5]
@@ -158,7 +158,7 @@ def definitions(resource_type: int) -> Mapping[str, ConfigDefinition]:
         ConfigResourceType.CLIENT_METRICS: config_table.CLIENT_METRICS,
     }
     table = tables.get(ConfigResourceType(resource_type)) if resource_type in tuple(ConfigResourceType) else None
-    return {} if table is None else _read(table)
+    return {} if table is None else read_table(table)
 
 
 def is_list(resource_type: int, name: str) -> bool:

@@ -67,6 +67,12 @@ match | list
 metrics | list
 """
 
+BROKER_DYNAMIC_ONLY = """\
+follower.replication.throttled.rate | long | 9223372036854775807 | [0,...] | dynamic
+leader.replication.throttled.rate | long | 9223372036854775807 | [0,...] | dynamic
+replica.alter.log.dirs.io.max.bytes.per.second | long | 9223372036854775807 | [0,...] | dynamic
+"""
+
 BROKER = """\
 add.partitions.to.txn.retry.backoff.max.ms | int | 100 | [0,...]
 add.partitions.to.txn.retry.backoff.ms | int | 20 | [1,...]

@@ -5,6 +5,7 @@ from random import Random
 
 from odradek.common.ports import Clock, FileSystem
 from odradek.server.config import ServerConfig
+from odradek.server.dynamic_config import DynamicConfig
 from odradek.server.node_dirs import NodeDirs
 
 
@@ -16,3 +17,5 @@ class Foundation:
     config: ServerConfig
     #: Taken by this node, and no other's while it runs.
     dirs: NodeDirs
+    #: What holds of the settings while the node runs.
+    dynamic: DynamicConfig

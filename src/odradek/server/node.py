@@ -36,6 +36,8 @@ from odradek.server.change_log import ChangeLog
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.controller_registration import ControllerRegistrar
+from odradek.server.dynamic_config import DynamicConfig
+from odradek.server.dynamic_network import follow_connection_limits
 from odradek.server.foundation import Foundation
 from odradek.server.metadata_follower import MetadataFollower
 from odradek.server.node_dirs import NodeDirs, take_dirs
@@ -76,6 +78,7 @@ class Node:
         self.files = files or OsFileSystem()
         self.clock = clock or SystemClock()
         self.random = random or Random()
+        self.dynamic = DynamicConfig(config.node_id, config.settings)
         self.dirs: NodeDirs
         self.listeners: NodeListeners
         self.quorum: QuorumPart
@@ -136,7 +139,7 @@ class Node:
             await self.admin.start()
 
     def _foundation(self) -> Foundation:
-        return Foundation(self.files, self.clock, self.random, self.config, self.dirs)
+        return Foundation(self.files, self.clock, self.random, self.config, self.dirs, self.dynamic)
 
     # The quorum, and the controller
 
@@ -147,6 +150,8 @@ class Node:
         await self.listeners.bind()
         self.quorum = build_quorum(self._foundation(), self.listeners.ports)
         stack.callback(self.quorum.log.close)
+        self.quorum.loader.add_publisher(self.dynamic)
+        follow_connection_limits(self.dynamic, self.listeners.quotas)
         self._connect_services()
         if config.is_controller:
             self._add_controller()
@@ -165,6 +170,7 @@ class Node:
         services.quorum = quorum.driver
         services.image = quorum.image
         services.features = self._features
+        services.check_broker_configs = self.dynamic.check_change
         quorum.driver.machine = MetadataFollower(quorum.raft, quorum.loader)
 
     def _add_controller(self) -> None:

@@ -12,12 +12,15 @@ from odradek.network.listener import Listener
 from odradek.protocol import api_keys
 from odradek.server import addresses
 from odradek.server.config import ServerConfig
+from odradek.server.dynamic_network import per_ip_overrides
 
 _SERVED_PROTOCOLS = ("PLAINTEXT",)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeListeners:
+    #: Over all of them.
+    quotas: ConnectionQuotas
     for_controllers: tuple[Listener, ...]
     for_clients: tuple[Listener, ...]
 
@@ -57,6 +60,7 @@ def build_listeners(config: ServerConfig, services: Services, on_fault: Callable
         )
 
     return NodeListeners(
+        quotas,
         build(config.listeners.for_controllers, api_keys.Listener.CONTROLLER),
         build(config.listeners.for_clients, api_keys.Listener.BROKER) if config.is_broker else (),
     )
@@ -83,11 +87,9 @@ def _limits(config: ServerConfig) -> Limits:
 
 
 def _quotas(config: ServerConfig) -> ConnectionQuotas:
-    overrides = [entry.rpartition(":") for entry in config.settings.items("max.connections.per.ip.overrides") if entry]
+    whole = config.settings.whole
     return ConnectionQuotas(
-        config.settings.whole("max.connections"),
-        config.settings.whole("max.connections.per.ip"),
-        {host: int(limit) for host, _, limit in overrides},
+        whole("max.connections"), whole("max.connections.per.ip"), per_ip_overrides(config.settings)
     )
 
 

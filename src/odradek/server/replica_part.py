@@ -23,8 +23,9 @@ from odradek.server.controller_channel import ControllerChannel
 from odradek.server.dir_move_task import DirMoveTask
 from odradek.server.directory_assignments import DirectoryAssignments
 from odradek.server.foundation import Foundation
+from odradek.server.dynamic_logs import LogConfigs, follow_settings
 from odradek.server.log_jobs import LogJobs
-from odradek.server.log_part import LogConfigs, build_logs, load_logs
+from odradek.server.log_part import build_logs, load_logs
 from odradek.server.producer_ids import ProducerIds
 from odradek.server.quorum_part import QuorumPart
 from odradek.server.replica_driver import ReplicaDriver
@@ -48,6 +49,7 @@ class ReplicaPart:
         self._clock = base.clock
         self._random = base.random
         self._broker_epoch = broker_epoch
+        self._dynamic = base.dynamic
         self._on_dir_failed = on_dir_failed
         self._on_over = on_over
         self._loader: MetadataLoader = quorum.loader
@@ -89,7 +91,8 @@ class ReplicaPart:
         services.began_to_wait = self.driver.set_timer
         services.new_producer_id = self._producer_ids.next_id
         services.disk_space = _disk_space
-        self._loader.add_publisher(LogConfigs(self.logs, self._config.node_id, self._config.settings.given))
+        self._loader.add_publisher(LogConfigs(self.logs, self._dynamic))
+        follow_settings(self._dynamic, self.manager)
         self._loader.add_publisher(self.driver)
         self._jobs = asyncio.ensure_future(LogJobs(self.logs, self._clock).run())
         self._jobs.add_done_callback(self._jobs_ended)

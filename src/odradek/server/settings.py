@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from odradek.common.failures import InputError, check
 from odradek.common.properties import Properties
+from odradek.metadata.config_dynamic import dynamic_only_definitions
 from odradek.metadata.config_schema import ConfigDefinition, InvalidConfig, definitions
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.addresses import repeated
@@ -60,7 +61,7 @@ class Settings:
         self._given = given
         #: Given and not what they may hold; everything else goes on with the default, so that one run finds all errors.
         self._wrong: set[str] = set()
-        self._definitions = {**definitions(ConfigResourceType.BROKER), **OWN}
+        self._definitions = {**definitions(ConfigResourceType.BROKER), **dynamic_only_definitions(), **OWN}
 
     @property
     def given(self) -> dict[str, str]:
@@ -69,6 +70,10 @@ class Settings:
         values = {key: given.value for key, given in self._given.items()}
         node_id = values.get("node.id", values.get("broker.id"))
         return values if node_id is None else values | {"node.id": node_id, "broker.id": node_id}
+
+    def replaced(self, values: Mapping[str, str]) -> "Settings":
+        """Those of the same node with other values; where they come from, people do not need to know."""
+        return Settings(self.path, {key: Given(value, self.path) for key, value in values.items()})
 
     def is_given(self, key: str) -> bool:
         return key in self._given
@@ -113,6 +118,8 @@ class Settings:
             definition = self._definitions.get(key)
             if definition is None:
                 self._warn_unknown(key, problems)
+            elif key in dynamic_only_definitions():
+                problems.warning(self.where(key), "it is set while nodes run, and does nothing here.")
             elif key not in _WITH_OWN_CHECKS:
                 self._check(definition, given.value.strip(), problems)
 

@@ -1,0 +1,131 @@
+"""What logs and replicas do by settings that may change: those of topics, and those of brokers.
+
+`LogConfigs` is a publisher, since a topic's settings come with the image; it comes after `DynamicConfig` and before the
+replicas. The rest is subscribed to.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from odradek.common.failures import ApiError
+from odradek.log.cleaner import CleanerConfig
+from odradek.log.config import SETTINGS, LogConfig
+from odradek.log.manager import LogManager
+from odradek.log.manager_changes import update_default_config, update_topic_config
+from odradek.metadata.config_schema import ConfigLayers, effective_topic_config
+from odradek.metadata.configs_image import ConfigResource
+from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.image import MetadataImage
+from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.replica.replica_manager import ReplicaManager
+from odradek.server.dynamic_config import DynamicConfig
+from odradek.server.settings import Settings
+
+logger = logging.getLogger("odradek.log")
+
+_CLEANER = "log.cleaner."
+_CLEANER_NAMES = tuple(
+    _CLEANER + name
+    for name in (
+        *("threads", "dedupe.buffer.size", "io.buffer.size", "io.buffer.load.factor"),
+        *("io.max.bytes.per.second", "backoff.ms"),
+    )
+)
+_EXPIRATION, _VERIFICATION = "producer.id.expiration.ms", "transaction.partition.verification.enable"
+_LEADER_RATE, _FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+_MOVE_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+
+
+def log_config(settings: Settings, topic: Mapping[str, str]) -> LogConfig:
+    """Of a topic with these settings of its own. Raises ApiError: they may not go with the broker's."""
+    layers = ConfigLayers(topic, {}, {}, settings.given)
+    found = {name: effective_topic_config(name, layers).value for name in SETTINGS}
+    return LogConfig.parse({name: value for name, value in found.items() if value is not None})
+
+
+def cleaner_config(settings: Settings) -> CleanerConfig:
+    return CleanerConfig(
+        threads=settings.whole(_CLEANER + "threads"),
+        dedupe_buffer_size=settings.whole(_CLEANER + "dedupe.buffer.size"),
+        io_buffer_size=settings.whole(_CLEANER + "io.buffer.size"),
+        io_buffer_load_factor=settings.real(_CLEANER + "io.buffer.load.factor"),
+        io_max_bytes_per_second=settings.real(_CLEANER + "io.max.bytes.per.second"),
+        backoff_ms=settings.whole(_CLEANER + "backoff.ms"),
+        enable=settings.boolean(_CLEANER + "enable"),
+    )
+
+
+class LogConfigs:
+    """What is set for topics and brokers holds for the logs from then on."""
+
+    name = "LogConfigs"
+
+    def __init__(self, logs: LogManager, dynamic: DynamicConfig) -> None:
+        self._logs = logs
+        self._dynamic = dynamic
+        #: What the logs have been told; nothing yet, since a node may have started long after something was set.
+        self._settings: Settings | None = None
+
+    def on_metadata_update(self, delta: MetadataDelta, image: MetadataImage, manifest: LoaderManifest) -> None:
+        if delta.configs is None:
+            return
+        topics: Iterable[ConfigResource] = list(delta.configs.changed)
+        settings = self._dynamic.settings
+        if settings is not self._settings:
+            self._settings = settings
+            self._update_default()
+            topics = list(image.configs.resources)
+        for resource in topics:
+            if resource.type == ConfigResourceType.TOPIC:
+                self._update_topic(resource.name, image.configs.settings(resource))
+
+    def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:
+        """Nothing of it is ours."""
+
+    def _update_default(self) -> None:
+        try:
+            update_default_config(self._logs, log_config(self._dynamic.settings, {}))
+        except ApiError as error:
+            logger.error("the brokers' settings for logs cannot be applied: %s", error)
+
+    def _update_topic(self, topic: str, settings: Mapping[str, str]) -> None:
+        try:
+            config = log_config(self._dynamic.settings, settings) if settings else None
+        except ApiError as error:
+            logger.error("the settings of topic %s cannot be applied: %s", topic, error)
+        else:
+            update_topic_config(self._logs, topic, config)
+
+
+def follow_settings(dynamic: DynamicConfig, manager: ReplicaManager) -> None:
+    """Keep the cleaner, the memory of producers and the limits of copying to what is set."""
+
+    def clean(settings: Settings) -> None:
+        manager.logs.cleaner.reconfigure(cleaner_config(settings))
+
+    def remember(settings: Settings) -> None:
+        expiration_ms, is_verified = settings.whole(_EXPIRATION), settings.boolean(_VERIFICATION)
+        logs = manager.logs
+        logs.settings = replace(
+            logs.settings,
+            producer_id_expiration_ms=expiration_ms,
+            transaction_partition_verification_enable=is_verified,
+        )
+        for log in logs.all_logs():
+            log.producers.expiration_ms, log.producers.verification_enabled = expiration_ms, is_verified
+
+    def limit(settings: Settings) -> None:
+        manager.leader_throttle.rate_bytes = _rate(settings, _LEADER_RATE)
+        manager.follower_throttle.rate_bytes = _rate(settings, _FOLLOWER_RATE)
+        manager.dir_moves.throttle.rate_bytes = _rate(settings, _MOVE_RATE)
+
+    dynamic.subscribe(_CLEANER_NAMES, clean)
+    dynamic.subscribe((_EXPIRATION, _VERIFICATION), remember)
+    dynamic.subscribe((_LEADER_RATE, _FOLLOWER_RATE, _MOVE_RATE), limit)
+
+
+def _rate(settings: Settings, name: str) -> int | None:
+    """None where nobody set it: there is no limit, and nothing is measured."""
+    return settings.whole(name) if settings.is_given(name) else None
