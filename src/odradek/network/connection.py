@@ -6,7 +6,10 @@ so a peer can make a node hold no more than one read, the requests in flight, an
 
 A request begins when (1) the answers before it are being taken, (2) nothing before it asked to be alone (see
 `Api.pipelined`), (3) there are not too many in flight here and (4) on the node. Answers that come at once, while
-nothing is in flight, are gathered and written together: that is the path of small requests.
+nothing is in flight, are gathered and written together: that is the path of small requests. Who has sent many of them
+is served a slice at a time (see `turns`).
+
+An idle connection holds next to nothing: what it has for requests is made with the first of them, or lent.
 
 A request that has begun runs to its end even if its peer goes, except long polls. Where an answer is missing (a long
 poll was dropped, a handler was cancelled) the connection ends: peers tell answers by their order. ProtocolError closes
@@ -25,6 +28,7 @@ from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.common.ports import Buffer
 from odradek.network.answers import Begun, framed_answer
 from odradek.network.endpoint import Deadline, Endpoint, logger
+from odradek.network.turns import SLICE_NS
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import InvalidMessage
 from odradek.protocol.framing import FrameReader
@@ -54,27 +58,28 @@ class Connection(asyncio.BufferedProtocol):
         "_output_bytes",
         "_reader",
         "_reading_paused",
+        "_session",
         "_stopping",
         "_transport",
         "_writing_paused",
         "endpoint",
         "ip",
         "last_active_ms",
-        "session",
     )
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, ip: str = "") -> None:
+        """Counted among those of `ip` by whoever makes it, and no longer once it has ended."""
         self.endpoint = endpoint
         self.last_active_ms = endpoint.now_ms
-        self.ip = ""
-        self.session: Session
+        self.ip = ip
+        self._session: Session | None = None
         self._transport: asyncio.Transport
-        self._reader = FrameReader(endpoint.limits.request_bytes_max)
-        # Lists, although their heads are taken off: they are short, and an idle connection's are empty. An empty deque
-        # takes ten times the memory of an empty list.
-        self._arrived: list[bytearray] = []
+        #: While a frame is arriving.
+        self._reader: FrameReader | None = None
+        # Lists, although their heads are taken off: they are short.
+        self._arrived: list[bytearray] | None = None
         self._begun: list[Begun] = []
-        self._output: list[Buffer] = []
+        self._output: list[Buffer] | None = None
         self._output_bytes = 0
         self._flaw: ProtocolError | None = None
         #: Something in flight must be answered before the next request begins.
@@ -89,36 +94,29 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        self.ip = peer[0] if peer else ""
-        endpoint = self.endpoint
-        refusal = endpoint.quotas.refusal(self.ip)
-        if refusal:
-            endpoint.refusals.append(refusal)
-            self._transport.abort()
-            return
-        endpoint.quotas.opened(self.ip)
-        endpoint.connections[self] = None
+        self.endpoint.connections[self] = None
         self._set_deadline("no request")
-        self._transport.set_write_buffer_limits(high=endpoint.limits.unsent_bytes_max)
-        self.session = self._new_session(peer, local)
-        if not self.session.authenticated:
-            self._reader.limit_bytes = endpoint.limits.unauthenticated_request_bytes_max
+        self._transport.set_write_buffer_limits(high=self.endpoint.limits.unsent_bytes_max)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         # A little at a time, so that few tiny requests can wait here; all there is room for, within a large one.
         buffer = self.endpoint.receive_buffer
-        return buffer if self._reader.pending_bytes else buffer[:_RECEIVE_BYTES_BETWEEN]
+        return buffer[:_RECEIVE_BYTES_BETWEEN] if self._reader is None else buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active_ms = self.endpoint.now_ms
         self.endpoint.traffic.received_bytes += nbytes
         if self._flaw is not None or self._stopping:
             return
+        if self._arrived is None:
+            self._arrived = []
+        reader = self._reader or self.endpoint.spare_reader
+        reader.limit_bytes = self._request_bytes_max
         try:
-            self._arrived.extend(self._reader.feed(self.endpoint.receive_buffer[:nbytes]))
+            self._arrived.extend(reader.feed(self.endpoint.receive_buffer[:nbytes]))
         except ProtocolError as flaw:
             self._flaw = flaw
+        self._reader = self.endpoint.take_back(reader)
         self._advance()
 
     def eof_received(self) -> bool:
@@ -141,17 +139,23 @@ class Connection(asyncio.BufferedProtocol):
         del endpoint.connections[self]
         endpoint.deadlines.pop(self, None)
         endpoint.quotas.closed(self.ip)
+        endpoint.turns.forget(self)
         if self._in_line:
             endpoint.budget.forget(self._turn)
         self._stopping = True
-        self._arrived.clear()
-        self._output.clear()
+        self._arrived = self._output = None
         self._drop_long_polls()
         self._tell_of_end()
         if self._closed is not None and not self._closed.done():
             self._closed.set_result(None)
 
     # What the listener calls.
+
+    @property
+    def session(self) -> Session:
+        if self._session is None:
+            self._session = self._new_session()
+        return self._session
 
     @property
     def busy(self) -> bool:
@@ -165,7 +169,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._closed is None:
             self._closed = asyncio.get_running_loop().create_future()
         self._stopping = True
-        self._arrived.clear()
+        self._arrived = None
         self._drop_long_polls()
         self._flush()
         await asyncio.shield(self._closed)
@@ -177,6 +181,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _advance(self) -> None:
         """Begin what may begin, write what is ready, and read on only if nothing is left waiting."""
+        slice_ends_ns = perf_counter_ns() + SLICE_NS
         while self._arrived and self._may_begin():
             request = self._arrived.pop(0)
             try:
@@ -188,10 +193,19 @@ class Connection(asyncio.BufferedProtocol):
                 self._break(ProtocolError("a request could not begin"))
             if self._output_bytes >= self.endpoint.limits.unsent_bytes_max:
                 self._flush()
+            if self._arrived and perf_counter_ns() >= slice_ends_ns:
+                self.endpoint.turns.line_up(self)
+                break
         self._flush()
-        if self._flaw is not None and not self._arrived:
-            self._refuse(self._flaw)
+        if not self._arrived:
+            self._arrived = None
+            if self._flaw is not None:
+                self._refuse(self._flaw)
         self._read_on(not self._arrived and not self._writing_paused)
+
+    def go_on(self) -> None:
+        """With what was left over by the last slice."""
+        self._advance()
 
     def _may_begin(self) -> bool:
         if self._writing_paused or self._alone or len(self._begun) >= self.endpoint.limits.in_flight_max:
@@ -199,7 +213,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._in_line:
             return False
         if self.endpoint.budget.spent:
-            api_key = int.from_bytes(self._arrived[0][:2], "big")
+            assert self._arrived is not None
+            api_key = int.from_bytes(self._arrived[0][:_KEY_BYTES], "big")
             if not self.endpoint.registry.is_long_poll(api_key):
                 self._in_line = True
                 self.endpoint.budget.wait(self._turn)
@@ -212,14 +227,13 @@ class Connection(asyncio.BufferedProtocol):
         self._advance()
 
     def _begin(self, request: bytearray) -> None:
-        endpoint, session = self.endpoint, self.session
+        endpoint, session = self.endpoint, self._session or self.session
         started_ns = perf_counter_ns()
-        known = None if self._begun or not session.authenticated else self._quick(request)
+        known = None if self._begun or not session.authenticated else self._quick(session, request)
         if isinstance(known, bytes):
             endpoint.requests_total += 1
             endpoint.traffic.of(request[1]).count(perf_counter_ns() - started_ns)
-            self._output.append(known)
-            self._output_bytes += len(known)
+            self._put([known])
             if self in endpoint.deadlines:
                 del endpoint.deadlines[self]
             return
@@ -244,10 +258,9 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._later(Begun(context, entry, body), result, len(request))
         if session.authenticated:
-            self._reader.limit_bytes = endpoint.limits.request_bytes_max
             endpoint.deadlines.pop(self, None)
 
-    def _quick(self, request: bytearray) -> bytes | Message | Exception | None:
+    def _quick(self, session: Session, request: bytearray) -> bytes | Message | Exception | None:
         """What there is to say to a request of the usual kind; None for all others, which are handled as they are."""
         if len(request) < _KEY_BYTES or request[0]:
             return None
@@ -255,7 +268,7 @@ class Connection(asyncio.BufferedProtocol):
         if quick is None:
             return None
         try:
-            return quick(self.session, request)
+            return quick(session, request)
         except Exception as error:  # noqa: BLE001 - as if the handler had raised it
             return error
 
@@ -340,13 +353,16 @@ class Connection(asyncio.BufferedProtocol):
     # Out, and the end.
 
     def _put(self, pieces: list[Buffer]) -> None:
-        self._output += pieces
+        if self._output is None:
+            self._output = pieces
+        else:
+            self._output += pieces
         self._output_bytes += sum(map(len, pieces))
 
     def _flush(self) -> None:
         if self._output:
             output, size = self._output, self._output_bytes
-            self._output, self._output_bytes = [], 0
+            self._output, self._output_bytes = None, 0
             if not self._transport.is_closing():
                 self.endpoint.traffic.sent_bytes += size
                 if size <= _JOINED_BYTES_MAX:
@@ -368,7 +384,7 @@ class Connection(asyncio.BufferedProtocol):
     def _break(self, flaw: ProtocolError) -> None:
         """Nothing more begins; `_advance` closes the connection once it has written what is ready."""
         self._flaw = flaw
-        self._arrived.clear()
+        self._arrived = None
 
     def _refuse(self, flaw: ProtocolError) -> None:
         """What was answered before the flaw still leaves; what is in flight is not waited for."""
@@ -381,7 +397,7 @@ class Connection(asyncio.BufferedProtocol):
     def _leave(self) -> None:
         """Nothing more begins, and what was written is not waited for without end."""
         self._stopping = True
-        self._arrived.clear()
+        self._arrived = None
         self._drop_long_polls()
         if self in self.endpoint.connections:
             self._set_deadline("its last answers not taken")
@@ -393,7 +409,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def _tell_of_end(self) -> None:
         """Each is told, whatever another one does."""
-        for tell in self.session.on_close:
+        if self._session is None:
+            return
+        for tell in self._session.on_close:
             try:
                 tell()
             except Exception:  # noqa: BLE001 - as it says
@@ -404,11 +422,21 @@ class Connection(asyncio.BufferedProtocol):
             if begun.task is not None and begun.entry.long_poll:
                 begun.task.cancel()
 
-    def _new_session(self, peer: tuple[str, int] | None, local: tuple[str, int] | None) -> Session:
+    @property
+    def _request_bytes_max(self) -> int:
+        limits = self.endpoint.limits
+        if self._session is None:
+            is_known = not self.endpoint.needs_authentication
+        else:
+            is_known = self._session.authenticated
+        return limits.request_bytes_max if is_known else limits.unauthenticated_request_bytes_max
+
+    def _new_session(self) -> Session:
         endpoint = self.endpoint
-        ends = "-".join(f"{end[0]}:{end[1]}" for end in (local, peer) if end)
+        ends = [self._transport.get_extra_info(name) for name in ("sockname", "peername")]
+        between = "-".join(f"{end[0]}:{end[1]}" for end in ends if end)
         return Session(
-            connection_id=f"{ends}-{next(endpoint.numbers)}",
+            connection_id=f"{between}-{next(endpoint.numbers)}",
             listener_name=endpoint.name,
             listener=endpoint.registry.listener,
             security_protocol=endpoint.security_protocol,

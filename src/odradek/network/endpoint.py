@@ -11,6 +11,8 @@ from odradek.api.registry import Registry
 from odradek.common.failures import Fault
 from odradek.network.limits import ConnectionQuotas, Limits, RequestBudget
 from odradek.network.traffic import Traffic
+from odradek.network.turns import Turns
+from odradek.protocol.framing import FrameReader
 
 if TYPE_CHECKING:
     from odradek.network.connection import Connection
@@ -51,13 +53,25 @@ class Endpoint:
     connections: "dict[Connection, None]" = field(default_factory=dict)
     #: Of those that have not made a whole request yet, and of those that are being closed.
     deadlines: "dict[Connection, Deadline]" = field(default_factory=dict)
+    #: Those with more to do than fits into one turn of the loop.
+    turns: Turns = field(default_factory=Turns)
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     receive_buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
     requests_total: int = 0
     traffic: Traffic = field(default_factory=Traffic)
     #: Why connections were refused since the last tick: a flood of them is one line in the log.
     refusals: list[str] = field(default_factory=list)
+    #: Of frames, for who has just read something and has none of its own.
+    spare_reader: FrameReader = field(default_factory=FrameReader)
 
     @property
     def needs_authentication(self) -> bool:
         return self.security_protocol.startswith("SASL")
+
+    def take_back(self, reader: FrameReader) -> FrameReader | None:
+        """The same, to be kept by who is in the middle of a frame; most reads end where a frame does."""
+        if reader.is_between_frames:
+            return None
+        if reader is self.spare_reader:
+            self.spare_reader = FrameReader()
+        return reader

@@ -52,10 +52,11 @@ class ConnectionQuotas:
         self.per_ip_max = per_ip_max
         self.per_ip_overrides = dict(per_ip_overrides or {})
         self.connections = 0
-        self._by_ip: dict[str, int] = {}
+        #: How many there are, and the address itself.
+        self._by_ip: dict[str, tuple[int, str]] = {}
 
     def count(self, ip: str) -> int:
-        return self._by_ip.get(ip, 0)
+        return self._by_ip.get(ip, (0, ip))[0]
 
     def refusal(self, ip: str) -> str:
         """Why there is no room for one more, or nothing."""
@@ -66,15 +67,18 @@ class ConnectionQuotas:
             return f"{ip} has {self.count(ip)} connections, as many as max.connections.per.ip allows"
         return ""
 
-    def opened(self, ip: str) -> None:
+    def opened(self, ip: str) -> str:
+        """The address, as the one object that all connections from there can share."""
         self.connections += 1
-        self._by_ip[ip] = self.count(ip) + 1
+        count, shared = self._by_ip.get(ip, (0, ip))
+        self._by_ip[ip] = (count + 1, shared)
+        return shared
 
     def closed(self, ip: str) -> None:
         self.connections -= 1
-        left = self.count(ip) - 1
-        if left:
-            self._by_ip[ip] = left
+        count, shared = self._by_ip[ip]
+        if count > 1:
+            self._by_ip[ip] = (count - 1, shared)
         else:
             del self._by_ip[ip]
 

@@ -2,6 +2,9 @@
 
 One coarse timer looks after the deadlines of all connections: newcomers and those that are being closed at every tick,
 the idle ones now and then, so that ten thousand quiet connections cost nothing to speak of.
+
+Plain connections have transports of ours (see `transport`) where the system has what they need; those of TLS, and all
+of them elsewhere, have the loop's. A connection is counted from the moment in which it is accepted.
 """
 
 import asyncio
@@ -13,15 +16,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from odradek.common.failures import InputError, check
+from odradek.network import poller
+from odradek.network.acceptor import Acceptor
+from odradek.network.binding import bound_sockets
 from odradek.network.connection import Connection
 from odradek.network.endpoint import Endpoint, logger
+from odradek.network.poller import Poller
+from odradek.network.transport import SocketTransport
 
 #: Kafka's socket.listen.backlog.size.
 BACKLOG = 50
 
 #: Closing takes some 30 µs a connection, and others wait meanwhile.
-_CLOSED_AT_ONCE = 100
-_PAUSE_MS = 10
+_CLOSED_AT_ONCE = 20
+_PAUSE_MS = 2
 
 #: Idle connections are looked for this often within the idle limit.
 _IDLE_LOOKS = 10
@@ -43,7 +51,10 @@ class Listener:
         self.port = port
         self._backlog = backlog
         self._ssl_context = ssl_context
-        self._server: asyncio.Server | None = None
+        self._acceptor: Acceptor | None = None
+        self._poller: Poller | None = None
+        #: Newcomers that the loop has not made connections of yet.
+        self._joining: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._idle_look_ms = 0
 
@@ -54,53 +65,80 @@ class Listener:
 
     async def bind(self) -> None:
         """Take the port; who connects is refused until `serve`. InputError says what is wrong with the address."""
-        loop = asyncio.get_running_loop()
-        endpoint = self.endpoint
-        endpoint.now_ms = int(loop.time() * 1000)
+        limits = self.endpoint.limits
         try:
-            self._server = await loop.create_server(
-                lambda: Connection(endpoint),
-                self.host or None,
-                self.port,
-                backlog=self._backlog,
-                ssl=self._ssl_context,
-                ssl_handshake_timeout=endpoint.limits.first_request_ms_max / 1000 if self._ssl_context else None,
-                start_serving=False,
-            )
-            for bound in self._server.sockets:
-                self._set_options(bound)
+            bound = await bound_sockets(self.host, self.port, limits.receive_buffer_bytes, limits.send_buffer_bytes)
         except OSError as error:
             raise InputError(self._explained(error)) from None
-        self.port = int(self._server.sockets[0].getsockname()[1])
+        self._acceptor = Acceptor(bound, self._welcome)
+        self.port = int(bound[0].getsockname()[1])
 
     async def serve(self) -> None:
-        check(self._server is not None, "a listener is bound before it serves")
-        assert self._server is not None
+        check(self._acceptor is not None, "a listener is bound before it serves")
+        assert self._acceptor is not None
         loop = asyncio.get_running_loop()
         try:
-            await self._server.start_serving()
+            self._acceptor.start(self._backlog)
         except OSError as error:
             raise InputError(self._explained(error)) from None
+        if poller.AVAILABLE and self._ssl_context is None:
+            self._poller = Poller(loop)
         self._tick(loop)
 
     async def stop(self, timeout_ms: int = 10_000) -> None:
         """Accept no more, answer what is in flight, close. What is not done by then is cut off."""
         if self._timer is not None:
             self._timer.cancel()
-        if self._server is None:
+        if self._acceptor is None:
             return
-        self._server.close()
+        self._acceptor.stop()
+        self._acceptor = None
+        for joining in self._joining:
+            joining.cancel()
+        await self._drain(timeout_ms)
+        if self._poller is not None:
+            self._poller.close()
+            self._poller = None
+
+    async def _drain(self, timeout_ms: int) -> None:
         connections = list(self.endpoint.connections)
-        if connections:
-            drained = [asyncio.ensure_future(connection.drain()) for connection in connections]
-            _, late = await asyncio.wait(drained, timeout=timeout_ms / 1000)
-            for connection in list(self.endpoint.connections):
-                connection.abort()
-            if late:
-                logger.warning("listener %s: %d connections were cut off", self.endpoint.name, len(late))
-                await asyncio.wait(late)
-        await self._server.wait_closed()
-        self._server = None
+        if not connections:
+            return
+        drained = [asyncio.ensure_future(connection.drain()) for connection in connections]
+        _, late = await asyncio.wait(drained, timeout=timeout_ms / 1000)
+        for connection in list(self.endpoint.connections):
+            connection.abort()
+        if late:
+            logger.warning("listener %s: %d connections were cut off", self.endpoint.name, len(late))
+            await asyncio.wait(late)
+
+    def _welcome(self, opened: socket.socket, ip: str) -> None:
+        quotas = self.endpoint.quotas
+        refusal = quotas.refusal(ip)
+        if refusal:
+            self.endpoint.refusals.append(refusal)
+            opened.close()
+            return
+        connection = Connection(self.endpoint, quotas.opened(ip))
+        if self._poller is not None:
+            SocketTransport(self._poller, opened, connection)
+            return
+        joining = asyncio.ensure_future(self._join(opened, connection))
+        self._joining.add(joining)
+        joining.add_done_callback(self._joining.discard)
+
+    async def _join(self, opened: socket.socket, connection: Connection) -> None:
+        """By a transport of the loop; with TLS, once both sides have agreed on it."""
+        handshake_s = self.endpoint.limits.first_request_ms_max / 1000 if self._ssl_context else None
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: connection, opened, ssl=self._ssl_context, ssl_handshake_timeout=handshake_s
+            )
+        except BaseException as error:
+            if connection not in self.endpoint.connections:
+                self.endpoint.quotas.closed(connection.ip)
+            if not isinstance(error, OSError):
+                raise
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         limits = self.endpoint.limits
@@ -139,15 +177,6 @@ class Listener:
         if refusals:
             logger.warning("listener %s: refused %d connections: %s", self.endpoint.name, len(refusals), refusals[-1])
             refusals.clear()
-
-    def _set_options(self, bound: socket.socket) -> None:
-        """Accepted sockets inherit them; sizes are set before the first connection, as window scaling demands."""
-        limits = self.endpoint.limits
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        if limits.receive_buffer_bytes > 0:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, limits.receive_buffer_bytes)
-        if limits.send_buffer_bytes > 0:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.send_buffer_bytes)
 
     def _explained(self, error: OSError) -> str:
         address = f"{self.endpoint.name}://{self.host}:{self.port}"

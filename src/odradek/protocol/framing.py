@@ -39,6 +39,11 @@ class FrameReader:
         """How much of an unfinished frame is held."""
         return len(self._partial)
 
+    @property
+    def is_between_frames(self) -> bool:
+        """It holds nothing, and is as good as new."""
+        return not self._size and not self._partial and not self._broken
+
     def feed(self, data: Buffer) -> Iterable[bytearray]:
         """The frames that `data` completes, up to a flaw if there is one. To be exhausted before the next call."""
         if len(self._partial) + len(data) < self._size:

@@ -24,6 +24,7 @@ from odradek.api.registry import Api
 from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.network.limits import Limits, RequestBudget
 from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from odradek.protocol.messages.fetch_request import FetchRequest
@@ -239,16 +240,24 @@ def test_before_authentication_little_is_allowed(caplog: pytest.LogCaptureFixtur
 
 def test_authentication_lifts_the_limits() -> None:
     async def test() -> None:
-        async with listening() as listener, peer(listener.port) as asking:
-            await answered(asking)
-            (connection,) = listener.endpoint.connections
-            connection.session.authenticated = False
-            connection._reader.limit_bytes = 100
-            await answered(asking)
-            assert connection._reader.limit_bytes == 100
-            connection.session.authenticated = True
-            await answered(asking)
-            assert connection._reader.limit_bytes == Limits().request_bytes_max
+        limits = Limits(unauthenticated_request_bytes_max=100)
+        large = request_bytes(ApiVersionsRequest(client_software_name="test", client_software_version="1" * 200), 4)
+        async with listening(limits=limits, security_protocol="SASL_PLAINTEXT") as listener:
+            for is_authenticated in (False, True):
+                async with peer(listener.port) as asking:
+                    await answered(asking)
+                    (connection,) = listener.endpoint.connections
+                    connection.session.authenticated = is_authenticated
+                    # In the middle of a frame, and then beyond it.
+                    asking.send(api_versions_bytes() + api_versions_bytes()[:10])
+                    await asking.response(API_VERSIONS, 4)
+                    asking.send(api_versions_bytes()[10:] + large)
+                    if is_authenticated:
+                        await asking.response(API_VERSIONS, 4)
+                        await asking.response(API_VERSIONS, 4)
+                    else:
+                        await asking.closed()
+                await until(lambda: not listener.endpoint.connections, "it is gone")
 
     run(test())
 
