@@ -36,6 +36,8 @@ _ERROR_BEHIND_NAME = 1 + 4 + 1
 
 #: What is handed to librdkafka or taken from it at a time.
 _AT_ONCE = 10_000
+#: Different ones, sent in turn.
+_VALUES = 1_000
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -69,6 +71,16 @@ def create_topic(servers: str, name: str, partitions: int = 1, replicas: int = 1
             time.sleep(0.05)
     while -1 in (found := leaders(servers, name)) or len(found) < partitions:
         assert time.monotonic() < deadline_s, f"{name} has no leaders after {_CREATE_TIMEOUT_S} s"
+        time.sleep(0.05)
+
+
+def delete_topic(servers: str, name: str) -> None:
+    """Gone for those who ask, so that the name is free again."""
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    admin.delete_topics([name], request_timeout=_TIMEOUT_S)[name].result()
+    deadline_s = time.monotonic() + _CREATE_TIMEOUT_S
+    while name in admin.list_topics(timeout=_TIMEOUT_S).topics:
+        assert time.monotonic() < deadline_s, f"{name} is there after {_CREATE_TIMEOUT_S} s"
         time.sleep(0.05)
 
 
@@ -197,7 +209,8 @@ def produce(
         }
     )
     producer.list_topics(topic, timeout=_TIMEOUT_S)
-    messages = [{"value": _value(value_bytes)}] * _AT_ONCE
+    different = [{"value": value} for value in values(value_bytes)]
+    messages = different * (_AT_ONCE // len(different))
     cpu_s, started_s = cpu_seconds(nodes), time.perf_counter()
     for at in range(0, count, _AT_ONCE):
         producer.produce_batch(topic, messages[: count - at])
@@ -205,7 +218,7 @@ def produce(
     assert producer.flush(_TIMEOUT_S) == 0, "not all records were acknowledged"
     spent_s = time.perf_counter() - started_s
     assert not failed, f"a record was refused: {failed[0]}"
-    return _moved(count, value_bytes, spent_s, cpu_seconds(nodes) - cpu_s)
+    return moved(count, value_bytes, spent_s, cpu_seconds(nodes) - cpu_s)
 
 
 def consume(servers: str, topic: str, partitions: int, count: int, value_bytes: int, nodes: Sequence[Node]) -> Moved:
@@ -231,18 +244,19 @@ def consume(servers: str, topic: str, partitions: int, count: int, value_bytes: 
             assert some, f"{came} of {count} records after {_TIMEOUT_S} s"
             came += len(some)
         spent_s = time.perf_counter() - started_s
-        return _moved(came, value_bytes, spent_s, cpu_seconds(nodes) - cpu_s)
+        return moved(came, value_bytes, spent_s, cpu_seconds(nodes) - cpu_s)
     finally:
         consumer.close()
 
 
-def _moved(count: int, value_bytes: int, spent_s: float, cpu_s: float) -> Moved:
+def moved(count: int, value_bytes: int, spent_s: float, cpu_s: float) -> Moved:
     return Moved(count / spent_s, cpu_s / (count * value_bytes / 1e9))
 
 
-def _value(value_bytes: int) -> bytes:
-    """Compressible by about two, as text is."""
-    return (os.urandom(value_bytes // 4).hex() + "x" * value_bytes)[:value_bytes].encode()
+def values(value_bytes: int) -> list[bytes]:
+    """Compressible by about two, as text is. No two are alike within what compression looks back at."""
+    filling = "x" * (value_bytes - value_bytes // 4 * 2)
+    return [(os.urandom(value_bytes // 4).hex() + filling).encode() for _ in range(_VALUES)]
 
 
 # Steady loads
