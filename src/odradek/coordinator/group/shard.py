@@ -30,7 +30,6 @@ from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
-from odradek.protocol.messages.delete_groups_response import DeletableGroupResult
 from odradek.protocol.messages.describe_groups_response import DescribedGroup
 from odradek.protocol.messages.group_metadata_key import GroupMetadataKey
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest
@@ -131,23 +130,16 @@ class GroupShard:
     def list_groups(self, states: Iterable[str], types: Iterable[str]) -> list[ListedGroup]:
         return list_groups(self.store, states, types)
 
-    def describe_groups(self, group_ids: Iterable[str], api_version: int) -> list[DescribedGroup]:
-        return [describe_classic_group(self.store, group_id, api_version) for group_id in group_ids]
+    def describe_group(self, group_id: str, api_version: int) -> DescribedGroup:
+        """A classic one; others are not found."""
+        return describe_classic_group(self.store, group_id, api_version)
 
-    def delete_groups(self, group_ids: Iterable[str]) -> Decision[list[DeletableGroupResult]]:
-        results = []
-        records: list[CoordinatorRecord] = []
-        for group_id in group_ids:
-            try:
-                group = self.store.group(group_id)
-                group.validate_delete()
-            except ApiError as error:
-                results.append(DeletableGroupResult(group_id=group_id, error_code=error.code))
-                continue
-            records += [*self._removals.of_group(group_id), *group.tombstones()]
-            results.append(DeletableGroupResult(group_id=group_id))
-            _log.info("group %s is deleted", group_id)
-        return Decision(results, tuple(records))
+    def delete_group(self, group_id: str) -> Decision[None]:
+        """With its offsets. Raises ApiError."""
+        group = self.store.group(group_id)
+        group.validate_delete()
+        _log.info("group %s is deleted", group_id)
+        return Decision(None, (*self._removals.of_group(group_id), *group.tombstones()))
 
     # What the runtime calls
 

@@ -1,0 +1,65 @@
+"""TxnOffsetCommit (key 28): offsets that count when a transaction is committed.
+
+v2 leader epoch (KIP-320) · v3 flexible; the member and its generation (KIP-447) · v4 TRANSACTION_ABORTABLE · v5 the
+group's partition joins the transaction by itself (KIP-890)
+
+Authorised by WRITE on the transactional id, READ on the group and on each topic.
+"""
+
+from collections.abc import Iterable
+
+from odradek.api.context import Context
+from odradek.api.group_requests import authorize_group, partition_error, refuse_empty_id
+from odradek.api.offset_topics import Refused, all_refused, merge, sort_out
+from odradek.common.failures import ApiError
+from odradek.coordinator.shard import Writer
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestTopic
+from odradek.protocol.messages.txn_offset_commit_response import (
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from odradek.security.resources import Operation, Resource, ResourceType
+
+#: The first version whose clients know that a coordinator may be loading.
+_LOADING_VERSION = 2
+
+
+async def handle(ctx: Context, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    ctx.authorize(Operation.WRITE, Resource(ResourceType.TRANSACTIONAL_ID, request.transactional_id))
+    authorize_group(ctx, Operation.READ, request.group_id)
+    allowed = ctx.allowed(Operation.READ, ResourceType.TOPIC, (topic.name for topic in request.topics))
+    refused, request.topics = sort_out(
+        request.topics, lambda topic, index: partition_error(ctx, allowed, topic.name, index)
+    )
+    answers = _answers(refused)
+    if request.topics:
+        merge(answers, await _commit(ctx, request))
+    return TxnOffsetCommitResponse(topics=answers)
+
+
+async def _commit(ctx: Context, request: TxnOffsetCommitRequest) -> list[TxnOffsetCommitResponseTopic]:
+    writer = Writer(request.transactional_id, request.producer_id, request.producer_epoch)
+    try:
+        refuse_empty_id(request.group_id)
+        response: TxnOffsetCommitResponse = await ctx.groups.write(
+            request.group_id, lambda shard: shard.commit_transactional_offsets(request, ctx.api_version), writer=writer
+        )
+    except ApiError as error:
+        is_unknown = error.code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and ctx.api_version < _LOADING_VERSION
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_unknown else error.code
+        return _answers(all_refused(request.topics, code))
+    return response.topics
+
+
+def _answers(refused: Iterable[Refused[TxnOffsetCommitRequestTopic]]) -> list[TxnOffsetCommitResponseTopic]:
+    return [
+        TxnOffsetCommitResponseTopic(
+            name=one.topic.name,
+            partitions=[
+                TxnOffsetCommitResponsePartition(partition_index=index, error_code=code) for index, code in one.errors
+            ],
+        )
+        for one in refused
+    ]
