@@ -30,11 +30,21 @@ class ProducerIds:
 
     async def next_id(self) -> int:
         """Raises ApiError: COORDINATOR_LOAD_IN_PROGRESS, so that the producer asks again, if no block can be had."""
-        while not self._next:
-            if self._following is not None:
-                self._begin(self._following)
-                continue
+        await self.at_hand()
+        return self.take()
+
+    async def at_hand(self) -> None:
+        """When there is one to `take`. Raises ApiError as `next_id` does."""
+        while not self._next and self._following is None:
             await asyncio.shield(self._ask())
+
+    def take(self) -> int:
+        """For those who cannot wait. Raises ApiError as `next_id` does, also if there is none at hand."""
+        if not self._next and self._following is not None:
+            self._begin(self._following)
+        if not self._next:
+            self._ask()
+            raise ApiError("no producer id is at hand", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         producer_id, self._next = self._next[0], self._next[1:]
         if len(self._next) < self._prefetch_below and self._following is None:
             self._ask()

@@ -32,3 +32,9 @@ class InvalidTransactionTimeout(ApiError):
 
 class TransactionalIdNotFound(ApiError):
     code = int(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+
+
+class TwoPhaseCommitRefused(ApiError):
+    """Kafka's word for it."""
+
+    code = int(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)

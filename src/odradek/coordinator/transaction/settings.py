@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from odradek.coordinator.transaction.errors import InvalidTransactionTimeout, TwoPhaseCommitRefused
+from odradek.coordinator.transaction.transaction import NEVER_MS
+
 
 @dataclass(frozen=True, slots=True)
 class TransactionSettings:
@@ -15,3 +18,15 @@ class TransactionSettings:
     expiry_interval_ms: int = 3_600_000
     #: `transaction.two.phase.commit.enable`
     is_two_phase_commit_enabled: bool = False
+
+    def checked_timeout_ms(self, timeout_ms: int, is_two_phase: bool) -> int:
+        """Raises ApiError."""
+        if is_two_phase:
+            if not self.is_two_phase_commit_enabled:
+                raise TwoPhaseCommitRefused("transaction.two.phase.commit.enable is false on this broker")
+            return NEVER_MS
+        if not 0 < timeout_ms <= self.max_timeout_ms:
+            raise InvalidTransactionTimeout(
+                f"{timeout_ms} ms is not above 0 and at most {self.max_timeout_ms} ms, transaction.max.timeout.ms"
+            )
+        return timeout_ms

@@ -110,9 +110,13 @@ class TransactionShard:
 
     # Operations
 
-    def init_producer_id(self, transactional_id: str, timeout_ms: int, expected: Identity | None) -> Decision[Identity]:
+    def init_producer_id(
+        self, transactional_id: str, timeout_ms: int, expected: Identity | None = None, *, is_two_phase: bool = False
+    ) -> Decision[Identity]:
         """A producer begins with the id. Whoever had it is fenced; what that one left open is aborted first, and the
-        new one asks again. `expected` is who a producer thinks it is that goes on after an error."""
+        new one asks again. `expected` is who a producer thinks it is that goes on after an error. A transaction that is
+        one half of a two-phase commit has no time-out."""
+        timeout_ms = self._settings.checked_timeout_ms(timeout_ms, is_two_phase)
         now_ms = self._context.clock.wall_ms()
         entry = self._entries.get(transactional_id)
         if entry is None:
