@@ -2,20 +2,22 @@
 test speaks for."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from helpers.controller import Bench
+from odradek.api import envelope_form
 from odradek.api.context import ANONYMOUS, Context, Services, Session
 from odradek.api.errors import error_response
 from odradek.api.facades import Node
 from odradek.api.registry import Registry
 from odradek.common.failures import ApiError
-from odradek.protocol.api_keys import Listener
+from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.codec import decode, encode, schema_of
-from odradek.protocol.facts import Field
+from odradek.protocol.facts import Field, Versions
 from odradek.protocol.message import Message
+from odradek.protocol.messages.envelope_response import EnvelopeResponse
 from odradek.protocol.registry import request_class, response_class
 
 
@@ -58,6 +60,31 @@ class SpokenQuorum:
         return []
 
 
+@dataclass
+class ToController:
+    """`facades.Forwarder` to a controller's listener, by its Envelope."""
+
+    services: Services
+    controller_versions: Mapping[int, Versions] | None = None
+    error: ApiError | None = None
+    asked: list[tuple[bytes, str, str, int]] = field(default_factory=list)
+
+    async def forward(self, request: bytes, principal: str, client_address: str, timeout_ms: int) -> bytes:
+        self.asked.append((request, principal, client_address, timeout_ms))
+        if self.error is not None:
+            raise self.error
+        envelope = envelope_form.wrap(request, principal, client_address)
+        asking = session(self.services, Listener.CONTROLLER)
+        context = Context(asking, ApiKey.ENVELOPE, 0, 1, "broker", ANONYMOUS)
+        answer: Any = asking.registry.entry(ApiKey.ENVELOPE).handle(context, envelope)
+        response = await answer
+        assert isinstance(response, EnvelopeResponse)
+        return envelope_form.unwrap(response)
+
+    async def send(self, request: Message, timeout_ms: int) -> Any:
+        raise NotImplementedError
+
+
 def session(services: Services, listener: Listener = Listener.CONTROLLER, number: int = 0) -> Session:
     return Session(
         connection_id=f"here-there-{number}",
@@ -82,11 +109,11 @@ def bench_services(bench: Bench, quorum: SpokenQuorum | None = None, **more: Any
     )
 
 
-def ask(asking: Session, request: Message, version: int | None = None) -> Any:
+def ask(asking: Session, request: Message, version: int | None = None, principal: str = ANONYMOUS) -> Any:
     """The response as the peer reads it; what the handler raises becomes one, too."""
     version = asking.registry.accepted[request.API_KEY].last if version is None else version
     read = decode(request_class(request.API_KEY), version, encode(request, version))
-    context = Context(asking, request.API_KEY, version, 7, "test", ANONYMOUS)
+    context = Context(asking, request.API_KEY, version, 7, "test", principal)
     response: Message | None
     try:
         answer = asking.registry.entry(request.API_KEY).handle(context, read)

@@ -29,9 +29,9 @@ from odradek.protocol.messages.metadata_request import MetadataRequest, Metadata
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
 
 VERSIONS = range(APIS[ApiKey.METADATA].versions.last + 1)
-#: Of a field that was not asked for.
 #: Kafka's numbers of operations, as bits.
 ALL_ON_CLUSTER, ALL_ON_TOPIC = 0b1_1111_1010_0000, 0b1101_1111_1000
+#: Of a field that was not asked for.
 NOT_SAID = -(2**31)
 
 
@@ -89,6 +89,17 @@ def test_brokers_are_told_where_they_are_on_the_same_listener(version: int) -> N
         (2, "other2", 9093),
         (3, "other3", 9092),
     ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_broker_that_finds_nobody_alive_names_itself(version: int) -> None:
+    """librdkafka forgets those that are not named, and never asks again once it has forgotten all."""
+    bench = cluster()
+    for broker_id in (1, 2, 3):
+        fence(bench, broker_id)
+    (told,) = ask(asking(bench), names("none"), version).brokers
+    assert (told.node_id, told.host, told.port) == (1, "plaintext1", 9092)
+    assert ask(asking(bench, node_id=3), names("none"), version).brokers == [], "it has no such listener"
 
 
 @pytest.mark.parametrize("version", VERSIONS)

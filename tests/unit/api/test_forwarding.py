@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from helpers.api import ask, bench_services, full_request, session
+from helpers.api import ToController, ask, bench_services, full_request, session
 from helpers.controller import Bench
-from odradek.api import envelope_form
-from odradek.api.context import ANONYMOUS, Context, Services
+from odradek.api.context import Services
 from odradek.api.forwarding import TIMEOUT_MS
 from odradek.api.registry import SERVED
 from odradek.client.errors import RequestTimedOut
@@ -21,7 +20,6 @@ from odradek.protocol.message import Message
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from odradek.protocol.messages.envelope_response import EnvelopeResponse
 from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.registry import request_class, response_class
 from odradek.protocol.requests import parse_request, response_parts
@@ -33,31 +31,6 @@ PAIRS = [
     for version in range(APIS[key].versions.first, APIS[key].versions.last + 1)
     if version in (APIS[key].broker or ())
 ]
-
-
-@dataclass
-class ToController:
-    """`facades.Forwarder` to a controller's listener, by its Envelope."""
-
-    services: Services
-    controller_versions: Mapping[int, Versions] | None = None
-    error: ApiError | None = None
-    asked: list[tuple[bytes, str, str, int]] = field(default_factory=list)
-
-    async def forward(self, request: bytes, principal: str, client_address: str, timeout_ms: int) -> bytes:
-        self.asked.append((request, principal, client_address, timeout_ms))
-        if self.error is not None:
-            raise self.error
-        envelope = envelope_form.wrap(request, principal, client_address)
-        asking = session(self.services, Listener.CONTROLLER)
-        context = Context(asking, ApiKey.ENVELOPE, 0, 1, "broker", ANONYMOUS)
-        answer: Any = asking.registry.entry(ApiKey.ENVELOPE).handle(context, envelope)
-        response = await answer
-        assert isinstance(response, EnvelopeResponse)
-        return envelope_form.unwrap(response)
-
-    async def send(self, request: Message, timeout_ms: int) -> Any:
-        raise NotImplementedError
 
 
 @dataclass
