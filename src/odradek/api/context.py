@@ -7,9 +7,9 @@ inside, with the principal that the forwarding broker vouches for.
 
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from odradek.api.facades import Controller, Forwarder, Image, Quorum, TopicCreator
+from odradek.api.facades import Controller, Coordinator, Forwarder, Image, Quorum, TopicCreator
 from odradek.common.failures import ApiError, check, fail
 from odradek.common.ports import Clock
 from odradek.common.system import SystemClock
@@ -45,6 +45,10 @@ async def _no_producer_ids() -> int:
     fail("a request for a producer id on a node that gives out none")
 
 
+async def _no_producer_ids_at_hand() -> None:
+    """Whoever needs one is refused when it takes it."""
+
+
 @dataclass(slots=True)
 class Services:
     """What the node offers to handlers. Facades are functions or objects of the domain; a handler adds no rules."""
@@ -57,22 +61,28 @@ class Services:
     forwarder: Forwarder | None = None
     #: None also where `auto.create.topics.enable` is false.
     topic_creator: TopicCreator | None = None
+    #: Makes one of the cluster's own topics, whatever clients may have made: begins, and does not wait.
+    create_internal_topic: Callable[[str], None] = lambda topic: None
     #: On a broker.
     replicas: "ReplicaManager | None" = None
+    groups: "Coordinator[Any] | None" = None
+    transactions: "Coordinator[Any] | None" = None
     #: Told when a request is left waiting in a purgatory: its deadline may be the next one.
     began_to_wait: Callable[[], None] = lambda: None
     new_producer_id: Callable[[], Awaitable[int]] = _no_producer_ids
+    #: Until the coordinator of transactions can take one without waiting.
+    producer_ids_at_hand: Callable[[], Awaitable[None]] = _no_producer_ids_at_hand
     #: Size of the disk that a directory is on, and what is free of it.
     disk_space: Callable[[str], tuple[int, int]] = lambda path: (-1, -1)
     image: Image = lambda: EMPTY
     cluster_id: str = ""
     node_id: int = -1
+    #: Refuses what cannot be set while brokers run: all values, and whether they are for this broker alone.
+    check_broker_configs: Callable[[Mapping[str, str], bool], None] = check_dynamic
     #: The node's file, as text.
     static_configs: Mapping[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
     #: By broker and its epoch: the connection that its latest heartbeat came on.
-    #: Refuses what cannot be set while brokers run: all values, and whether they are for this broker alone.
-    check_broker_configs: Callable[[Mapping[str, str], bool], None] = check_dynamic
     heartbeat_connections: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
@@ -137,6 +147,20 @@ class Context:
     def replicas(self) -> "ReplicaManager":
         found = self.session.services.replicas
         check(found is not None, "a request for replicas on a node that has none")
+        assert found is not None
+        return found
+
+    @property
+    def groups(self) -> "Coordinator[Any]":
+        found = self.session.services.groups
+        check(found is not None, "a request for groups on a node that coordinates none")
+        assert found is not None
+        return found
+
+    @property
+    def transactions(self) -> "Coordinator[Any]":
+        found = self.session.services.transactions
+        check(found is not None, "a request for transactions on a node that coordinates none")
         assert found is not None
         return found
 

@@ -67,6 +67,34 @@ ECHOES: Mapping[int, tuple[Echo, ...]] = {
             last_version=12,  # since then the code at the top is all that there is
         ),
     ),
+    ApiKey.FIND_COORDINATOR: (
+        Echo("coordinator_keys", "coordinators", {"key": ""}, constants={"node_id": -1, "port": -1}),
+    ),
+    ApiKey.OFFSET_COMMIT: (
+        Echo("topics", "topics", {"name": "name", "topic_id": "topic_id"}, (Echo("partitions", "partitions", _INDEX),)),
+    ),
+    ApiKey.TXN_OFFSET_COMMIT: (
+        Echo("topics", "topics", {"name": "name", "topic_id": "topic_id"}, (Echo("partitions", "partitions", _INDEX),)),
+    ),
+    ApiKey.OFFSET_FETCH: (
+        Echo(
+            "topics",
+            "topics",
+            _NAME,
+            (
+                Echo(
+                    "partition_indexes",
+                    "partitions",
+                    {"partition_index": ""},
+                    constants={"committed_offset": -1, "metadata": ""},
+                ),
+            ),
+            last_version=1,  # since then there is a code for the group, too
+        ),
+        Echo("groups", "groups", {"group_id": "group_id"}),
+    ),
+    ApiKey.DESCRIBE_GROUPS: (Echo("groups", "groups", {"group_id": ""}),),
+    ApiKey.DELETE_GROUPS: (Echo("groups_names", "results", {"group_id": ""}),),
     ApiKey.METADATA: (Echo("topics", "topics", {"name": "name", "topic_id": "topic_id"}),),
     ApiKey.CREATE_TOPICS: (Echo("topics", "topics", _NAME),),
     ApiKey.DELETE_TOPICS: (
@@ -117,11 +145,17 @@ SILENT = (ApiKey.DESCRIBE_LOG_DIRS,)
 #: Fields at the top that come back as they were.
 COPIED: Mapping[int, tuple[str, ...]] = {ApiKey.FETCH: ("session_id",)}
 
-#: Lists at the top that are null where they would be empty otherwise.
-NULLED: Mapping[int, tuple[str, ...]] = {ApiKey.DESCRIBE_CLIENT_QUOTAS: ("entries",)}
+#: Fields at the top that are null where they would be empty otherwise, in versions that can say so.
+NULLED: Mapping[int, tuple[str, ...]] = {
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: ("entries",),
+    ApiKey.JOIN_GROUP: ("protocol_name",),
+}
 
 #: Fields at the top that say that there is nothing, and whose default does not.
-NOTHING: Mapping[int, Mapping[str, Any]] = {ApiKey.INIT_PRODUCER_ID: {"producer_epoch": -1}}
+NOTHING: Mapping[int, Mapping[str, Any]] = {
+    ApiKey.FIND_COORDINATOR: {"node_id": -1, "port": -1},
+    ApiKey.INIT_PRODUCER_ID: {"producer_epoch": -1},
+}
 
 
 def error_response(api_key: int, version: int, error: Exception, request: Message | None = None) -> Message | None:
@@ -130,10 +164,13 @@ def error_response(api_key: int, version: int, error: Exception, request: Messag
     writer = _Writer(response, version, error)
     fields = writer.schema.fields
     is_said = writer.put_error(response, fields) or api_key in SILENT
-    for name in NULLED.get(api_key, ()):
-        setattr(response, name, None)
-    for name, value in NOTHING.get(api_key, {}).items():
-        setattr(response, name, value)
+    for field in fields:
+        if field.name in NULLED.get(api_key, ()) and version in field.nullable:
+            setattr(response, field.name, None)
+    nothing = NOTHING.get(api_key, {})
+    for field in fields:
+        if field.name in nothing and version in field.versions:
+            setattr(response, field.name, nothing[field.name])
     if request is not None:
         for name in COPIED.get(api_key, ()):
             setattr(response, name, getattr(request, name))

@@ -6,11 +6,16 @@ its listeners.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from odradek.coordinator.reply import Reply
+from odradek.coordinator.shard import NOBODY, Decision, Writer
 from odradek.metadata.image import MetadataImage
 from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
+
+Answer = TypeVar("Answer")
+Shard_co = TypeVar("Shard_co", covariant=True)
 
 
 class Node(NamedTuple):
@@ -75,6 +80,45 @@ class TopicCreator(Protocol):
 
     def create(self, names: Iterable[str], principal: str, client_address: str) -> None:
         """Begins, and does not wait: those who asked see the topic when they ask again. Nothing is begun twice."""
+        ...
+
+
+class Coordinator(Protocol[Shard_co]):
+    """The groups, or the transactions, that this broker coordinates. Keys are their ids. All methods raise ApiError:
+    NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, and what an operation raises."""
+
+    @property
+    def topic(self) -> str: ...
+
+    def partition_for(self, key: str) -> int: ...
+
+    async def write(
+        self,
+        key: str,
+        operation: Callable[[Shard_co], Decision[Answer]],
+        *,
+        timeout_ms: int | None = None,
+        writer: Writer = NOBODY,
+    ) -> Answer:
+        """The answer, once the records of the decision are committed."""
+        ...
+
+    async def read(self, key: str, operation: Callable[[Shard_co], Answer]) -> Answer:
+        """From what is committed."""
+        ...
+
+    async def read_all(self, operation: Callable[[Shard_co], Answer]) -> list[Answer]:
+        """Of each partition of the internal topic that is led here."""
+        ...
+
+    async def wait(self, reply: Reply[Answer]) -> Answer:
+        """For an answer that comes later, which an operation gave as its own."""
+        ...
+
+    async def complete_transaction(
+        self, partition: int, writer: Writer, coordinator_epoch: int, is_committed: bool
+    ) -> None:
+        """Write the marker that ends a transaction in a partition of the internal topic."""
         ...
 
 

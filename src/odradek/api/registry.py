@@ -92,6 +92,7 @@ SERVED: tuple[Api, ...] = (
     Api(ApiKey.FETCH, "fetch_metadata_log", listeners=_ON_CONTROLLER, long_poll=True, pipelined=True),
     Api(ApiKey.LIST_OFFSETS, "list_offsets"),
     Api(ApiKey.METADATA, "metadata"),
+    Api(ApiKey.FIND_COORDINATOR, "find_coordinator"),
     Api(ApiKey.API_VERSIONS, "api_versions", repeats=True),
     *_through_brokers(_of_controller(ApiKey.CREATE_TOPICS, "create_topics")),
     *_through_brokers(_of_controller(ApiKey.DELETE_TOPICS, "delete_topics")),

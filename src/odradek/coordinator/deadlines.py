@@ -29,6 +29,8 @@ class Deadlines:
         self._heap: list[Deadline] = []
         self._live = 0
         self._sequence = 0
+        #: Told when `next_ms` has come nearer.
+        self.on_nearer: Callable[[], None] = lambda: None
 
     def __len__(self) -> int:
         return self._live
@@ -46,6 +48,8 @@ class Deadlines:
         deadline = Deadline(at_ms, self._sequence, action)
         heapq.heappush(self._heap, deadline)
         self._live += 1
+        if self._heap[0] is deadline:
+            self.on_nearer()
         return deadline
 
     def cancel(self, deadline: Deadline) -> None:

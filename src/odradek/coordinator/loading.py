@@ -29,7 +29,7 @@ class ReadableLog(Protocol):
     def end_offset(self, partition: int) -> int: ...
 
     def read(self, partition: int, offset: int, max_bytes: int) -> Buffer:
-        """Whole batches from the one with `offset` on; the first even if it is larger. Empty if there are none."""
+        """Batches from the one with `offset` on, the first one whole even if it is larger. Empty if there are none."""
         ...
 
 
@@ -37,7 +37,8 @@ class Loader:
     """One shard's way from the start of its log to the end. Raises ApiError, ProtocolError."""
 
     def __init__(self, shard: Shard, module: str, log: ReadableLog, partition: int) -> None:
-        self.next_offset = log.start_offset(partition)
+        #: None before the first step: the log may not be there yet.
+        self.next_offset: int | None = None
         self.record_count = 0
         self.size_bytes = 0
         self._shard = shard
@@ -49,14 +50,17 @@ class Loader:
 
     def step(self) -> bool:
         """Replay a slice; whether that was the last. A log that was compacted may end before its end offset."""
-        if self.next_offset >= self._log.end_offset(self._partition):
+        log, partition = self._log, self._partition
+        start = log.start_offset(partition) if self.next_offset is None else self.next_offset
+        if start >= log.end_offset(partition):
             return True
-        data = self._log.read(self._partition, self.next_offset, SLICE_BYTES)
-        for batch in read_batches(data):
-            self._replay(batch)
-            self.next_offset = batch.next_offset
-        self.size_bytes += len(data)
-        return not data or self.next_offset >= self._log.end_offset(self._partition)
+        reached = start
+        for batch in read_batches(log.read(partition, start, SLICE_BYTES)):
+            if batch.next_offset > reached:
+                self._replay(batch)
+                reached = self.next_offset = batch.next_offset
+                self.size_bytes += batch.size_bytes
+        return reached == start or reached >= log.end_offset(partition)
 
     def _replay(self, batch: Batch) -> None:
         if batch.is_control:

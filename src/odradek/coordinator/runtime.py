@@ -12,7 +12,6 @@ answer is COORDINATOR_NOT_AVAILABLE, and the records may be committed still; `on
 
 import logging
 from collections.abc import Callable
-from random import Random
 from typing import Generic, Protocol, TypeVar
 
 from odradek.common.failures import ApiError, ProtocolError
@@ -23,7 +22,7 @@ from odradek.coordinator.hosted import HostedShard, Parked, ShardState, ShardTim
 from odradek.coordinator.loading import Loader, ReadableLog
 from odradek.coordinator.reply import Reply
 from odradek.coordinator.serde import build_batch, module_of
-from odradek.coordinator.shard import NOBODY, Decision, Operation, Shard, ShardContext, Writer
+from odradek.coordinator.shard import NOBODY, Decision, Operation, Randomness, Shard, ShardContext, Writer
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import EMPTY, MetadataImage
 from odradek.protocol.error_codes import ErrorCode
@@ -64,7 +63,7 @@ class CoordinatorRuntime(Generic[AnyShard]):
         log: PartitionLog,
         new_shard: Callable[[ShardContext], AnyShard],
         clock: Clock,
-        random: Random,
+        random: Randomness,
         compression: Compression = Compression.NONE,
     ) -> None:
         self.topic = topic
@@ -156,12 +155,12 @@ class CoordinatorRuntime(Generic[AnyShard]):
                 return False
             self.unload(partition, leader_epoch)
         self._hosted[partition] = hosted = self._new_hosted(partition, leader_epoch)
-        try:
-            hosted.loader = Loader(hosted.shard, self._module, self._log, partition)
-        except ApiError as error:
-            self._fail(hosted, f"cannot be loaded: {error}")
-            return False
+        hosted.loader = Loader(hosted.shard, self._module, self._log, partition)
         return True
+
+    def is_loading(self, partition: int) -> bool:
+        hosted = self._hosted.get(partition)
+        return hosted is not None and hosted.state == ShardState.LOADING
 
     def load_step(self, partition: int) -> bool:
         """Replay a slice of the log; whether there is more to do."""
@@ -176,7 +175,7 @@ class CoordinatorRuntime(Generic[AnyShard]):
             self._fail(hosted, f"cannot be loaded: {error}")
             return False
         except Exception:
-            logger.exception("%s: replay failed at offset %d or later", hosted.name, hosted.loader.next_offset)
+            logger.exception("%s: replay failed at offset %s or later", hosted.name, hosted.loader.next_offset)
             self._fail(hosted, "cannot be loaded: replay failed")
             return False
         self._activate(hosted, hosted.loader)
@@ -201,6 +200,10 @@ class CoordinatorRuntime(Generic[AnyShard]):
     @property
     def deadline_ms(self) -> int | None:
         return self._deadlines.next_ms
+
+    def on_deadline(self, told: Callable[[], None]) -> None:
+        """To be told whenever `deadline_ms` has come nearer."""
+        self._deadlines.on_nearer = told
 
     def tick(self, now_ms: int) -> None:
         self._deadlines.run(now_ms)

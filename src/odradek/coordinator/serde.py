@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from odradek.common.failures import ProtocolError
 from odradek.common.ports import Buffer
 from odradek.coordinator.shard import NOBODY, CoordinatorRecord, Writer
+from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.protocol import codec
 from odradek.protocol.message import Message
 from odradek.protocol.registry import record_class
@@ -20,9 +21,9 @@ from odradek.records.compression import Compression
 
 #: Whose records the internal topics hold.
 _MODULES = {
-    "__consumer_offsets": "group-coordinator",
-    "__transaction_state": "transaction-coordinator",
-    "__share_group_state": "share-coordinator",
+    CONSUMER_OFFSETS: "group-coordinator",
+    TRANSACTION_STATE: "transaction-coordinator",
+    SHARE_GROUP_STATE: "share-coordinator",
 }
 
 _PREFIX = struct.Struct(">h")

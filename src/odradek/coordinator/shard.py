@@ -15,7 +15,6 @@ again replaces the timer. They go with the shard.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from random import Random
 from typing import Generic, Protocol, TypeVar
 
 from odradek.common.failures import ApiError
@@ -45,6 +44,8 @@ class Writer:
     producer_epoch: int
     #: Of the request that brought them: newer clients are verified more strictly.
     transaction_version: int = 0
+    #: What the log handed out for the verification of the transaction, if it was verified; only the log looks inside.
+    guard: object | None = None
 
 
 NOBODY = Writer("", -1, -1)
@@ -56,7 +57,7 @@ class Decision(Generic[Answer]):
     records: tuple[CoordinatorRecord, ...] = ()
     #: False: the operation has changed the state itself, and the records only make it durable.
     is_replayed: bool = True
-    #: Told once: None when the records are committed (at once if there are none), or why they never will be: refused,
+    #: Told once: None when the records (or else those before) are committed, or why they never will be: refused,
     #: or the shard is unloaded. Whoever asked may have given up waiting before; that changes nothing here.
     on_done: Callable[[ApiError | None], None] | None = None
 
@@ -77,6 +78,12 @@ class Timers(Protocol):
     def is_scheduled(self, name: str) -> bool: ...
 
 
+class Randomness(Protocol):
+    """What a shard asks of chance; `random.Random` is one."""
+
+    def getrandbits(self, k: int, /) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ShardContext:
     """What a shard may know of the outside."""
@@ -85,7 +92,7 @@ class ShardContext:
     #: Of the partition's leadership that this shard belongs to.
     leader_epoch: int
     clock: Clock
-    random: Random
+    random: Randomness
     timers: Timers
     image: Callable[[], MetadataImage]
 

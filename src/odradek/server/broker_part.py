@@ -13,6 +13,7 @@ from odradek.server.advertised import advertised_endpoints
 from odradek.server.broker_driver import BrokerDriver
 from odradek.server.broker_topic_creation import TopicCreation
 from odradek.server.controller_channel import ControllerChannel
+from odradek.server.coordinator_part import CoordinatorPart
 from odradek.server.foundation import Foundation
 from odradek.server.quorum_part import QuorumPart
 from odradek.server.replica_part import ReplicaPart
@@ -26,16 +27,21 @@ _UNKNOWN_EPOCH = -1
 class BrokerPart:
     driver: BrokerDriver
     forwarder: ControllerChannel
-    #: None where `auto.create.topics.enable` is false.
-    topic_creator: TopicCreation | None
+    topic_creator: TopicCreation
+    #: `auto.create.topics.enable`
+    clients_make_topics: bool
     replicas: ReplicaPart
+    coordinators: CoordinatorPart
     _loader: MetadataLoader
     _is_started: bool = False
 
     async def start(self, services: Services, ready: Callable[[], Awaitable[None]]) -> None:
         """The replicas are there before the broker asks to be unfenced."""
-        services.forwarder, services.topic_creator = self.forwarder, self.topic_creator
+        services.forwarder = self.forwarder
+        services.topic_creator = self.topic_creator if self.clients_make_topics else None
+        services.create_internal_topic = self.topic_creator.create_internal
         await self.replicas.start(services)
+        self.coordinators.start(services, self.replicas.manager)
         self._loader.add_publisher(self.driver)
         self._is_started = True
         await self.driver.start(ready)
@@ -46,10 +52,10 @@ class BrokerPart:
             await self.driver.controlled_shutdown(timeout_ms)
 
     async def close(self) -> None:
+        await self.coordinators.close()
         await self.replicas.close()
         await self.driver.close()
-        if self.topic_creator is not None:
-            await self.topic_creator.close()
+        await self.topic_creator.close()
         await self.forwarder.close()
 
 
@@ -67,17 +73,23 @@ def build_broker(
         listeners=advertised_endpoints(config.listeners.advertised_to_clients, ports),
         directories={path: dirs.directory_ids[path] for path in config.log_dirs},
         quorum=quorum.driver,
-        image=quorum.image,
+        image=lambda: replicas.applied_image(),
         previous_broker_epoch=_previous_epoch(base.files, config.log_dirs),
         incarnation_id=incarnation_id,
         clock=base.clock,
         on_over=on_over,
     )
     forwarder = ControllerChannel(quorum.driver, "forwarding", ChannelConfig(client_id=str(config.node_id)))
-    creates_topics = config.settings.boolean("auto.create.topics.enable")
-    topic_creator = TopicCreation(config, forwarder) if creates_topics else None
     replicas = ReplicaPart(base, quorum, lambda: driver.epoch, driver.directory_failed, on_over)
-    return BrokerPart(driver, forwarder, topic_creator, replicas, quorum.loader)
+    return BrokerPart(
+        driver,
+        forwarder,
+        TopicCreation(config, forwarder),
+        config.settings.boolean("auto.create.topics.enable"),
+        replicas,
+        CoordinatorPart(base, quorum.loader, on_over),
+        quorum.loader,
+    )
 
 
 def _previous_epoch(files: FileSystem, log_dirs: tuple[str, ...]) -> int:

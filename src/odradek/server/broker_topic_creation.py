@@ -1,16 +1,17 @@
-"""Topics that clients ask for and that are not there yet, where `auto.create.topics.enable` is set.
+"""Topics that are not there yet: those that clients ask for, where they may, and the cluster's own.
 
-The request goes to the active controller in an Envelope, as the client that asked. Nobody waits for its answer: a
-client that asks again finds the topic, or asks for its creation again. While a creation is under way, the same topic is
-not asked for twice.
+The request goes to the active controller, in an Envelope as the client that asked if it is one. Nobody waits for its
+answer: a client that asks again finds the topic, or asks for its creation again. While a creation is under way, the
+same topic is not asked for twice.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from odradek.api.facades import Forwarder
 from odradek.common.failures import ApiError, ProtocolError
+from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_names import error_name
 from odradek.protocol.facts import Versions
@@ -26,22 +27,32 @@ logger = logging.getLogger("odradek.broker")
 #: The controller's default applies.
 _DEFAULT = -1
 
+_Ask = Callable[[CreateTopicsRequest], Awaitable[CreateTopicsResponse]]
+
 
 class TopicCreation:
     """A `TopicCreator`."""
 
     def __init__(self, config: ServerConfig, forwarder: Forwarder) -> None:
         self._settings = config.settings
+        self._timeout_ms = config.settings.whole("request.timeout.ms")
         self._client_id = str(config.node_id)
         self._forwarder = forwarder
         self._under_way: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def create(self, names: Iterable[str], principal: str, client_address: str) -> None:
+        self._begin([*names], lambda request: self._forward(request, principal, client_address), principal)
+
+    def create_internal(self, name: str) -> None:
+        """One of the cluster's own, which the broker asks for itself: clients need no right to make it."""
+        self._begin([name], self._send, "a coordinator")
+
+    def _begin(self, names: list[str], ask: _Ask, whose: str) -> None:
         wanted = [name for name in names if name not in self._under_way]
         if wanted:
             self._under_way.update(wanted)
-            task = asyncio.ensure_future(self._create(wanted, principal, client_address))
+            task = asyncio.ensure_future(self._create(wanted, ask, whose))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -50,29 +61,33 @@ class TopicCreation:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _create(self, names: list[str], principal: str, client_address: str) -> None:
+    async def _create(self, names: list[str], ask: _Ask, whose: str) -> None:
+        topics = [_creatable(name, self._settings) for name in names]
         try:
-            response = await self._ask(names, principal, client_address)
+            response = await ask(CreateTopicsRequest(topics=topics, timeout_ms=self._timeout_ms))
             for topic in response.topics:
                 if topic.error_code:
                     error = error_name(topic.error_code)
-                    logger.warning("topic %s was not made for a client: %s %s", topic.name, error, topic.error_message)
+                    logger.warning("topic %s was not made for %s: %s %s", topic.name, whose, error, topic.error_message)
                 else:
-                    logger.info("topic %s was made because %s asked for it", topic.name, principal)
+                    logger.info("topic %s was made because %s asked for it", topic.name, whose)
         except (ApiError, ProtocolError) as error:
-            logger.warning("topics %s were not made for a client: %s", ", ".join(names), error)
+            logger.warning("topics %s were not made for %s: %s", ", ".join(names), whose, error)
         finally:
             self._under_way.difference_update(names)
 
-    async def _ask(self, names: list[str], principal: str, client_address: str) -> CreateTopicsResponse:
-        timeout_ms = self._settings.whole("request.timeout.ms")
-        topics = [_creatable(name, self._settings) for name in names]
+    async def _send(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
+        response = await self._forwarder.send(request, self._timeout_ms)
+        assert isinstance(response, CreateTopicsResponse)
+        return response
+
+    async def _forward(self, request: CreateTopicsRequest, principal: str, client_address: str) -> CreateTopicsResponse:
         version = _common_version(self._forwarder.controller_versions)
         header = RequestHeader(
             request_api_key=ApiKey.CREATE_TOPICS, request_api_version=version, client_id=self._client_id
         )
-        request = b"".join(request_parts(header, CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms)))
-        answer = await self._forwarder.forward(request, principal, client_address, timeout_ms)
+        data = b"".join(request_parts(header, request))
+        answer = await self._forwarder.forward(data, principal, client_address, self._timeout_ms)
         response = parse_response(answer, ApiKey.CREATE_TOPICS, version)[1]
         assert isinstance(response, CreateTopicsResponse)
         return response
@@ -113,11 +128,11 @@ def _if_given(settings: Settings, key: str) -> int:
 #: Topics of the cluster's own: what their settings begin with, and their configuration, where a value that begins with
 #: a dot names another of these settings.
 _INTERNAL: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "__consumer_offsets": (
+    CONSUMER_OFFSETS: (
         "offsets.topic",
         {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": ".segment.bytes"},
     ),
-    "__transaction_state": (
+    TRANSACTION_STATE: (
         "transaction.state.log",
         {
             "unclean.leader.election.enable": "false",
@@ -127,7 +142,7 @@ _INTERNAL: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "segment.bytes": ".segment.bytes",
         },
     ),
-    "__share_group_state": (
+    SHARE_GROUP_STATE: (
         "share.coordinator.state.topic",
         {
             "cleanup.policy": "delete",

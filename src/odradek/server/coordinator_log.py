@@ -1,0 +1,113 @@
+"""The internal topic of a coordinator, as the replica manager of this broker leads it: a `PartitionLog`.
+
+Appends are those of a coordinator with `acks` all: refused unless enough replicas are in sync, and not waited for.
+Whoever waits is told through the purgatory of produce requests, by one operation per partition that stands for the
+first offset waited for.
+"""
+
+from collections.abc import Callable
+
+from odradek.common.failures import ApiError
+from odradek.common.ids import TopicPartition
+from odradek.common.ports import Buffer
+from odradek.coordinator.shard import NOBODY, Writer
+from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
+from odradek.log.offsets import AppendOrigin
+from odradek.log.producer_append import TV_UNKNOWN
+from odradek.log.producer_entry import VerificationGuard
+from odradek.log.unified_log import UnifiedLog
+from odradek.log.views import Isolation
+from odradek.protocol.error_names import error_name
+from odradek.records.batch import read_batch
+from odradek.replica.errors import NotEnoughReplicas
+from odradek.replica.purgatory import DelayedOperation
+from odradek.replica.replica_manager import ReplicaManager
+from odradek.replica.values import NO_EPOCH, ProduceEntry, ProduceResult
+
+_ACKS_LEADER = 1
+
+#: Whoever waits for a high watermark has a time-out of its own.
+_NEVER_MS = 1 << 62
+
+
+class ReplicaLog:
+    def __init__(self, manager: ReplicaManager, topic: str) -> None:
+        self._manager = manager
+        self._topic = topic
+        #: Told of a partition whose high watermark has reached what was watched for, or that is not led any more.
+        self.on_high_watermark: Callable[[int], None] = lambda partition: None
+
+    def is_led(self, partition: int) -> bool:
+        """Whether the replica is ready: metadata may tell of a leadership a little before."""
+        found = self._manager.partitions.get(TopicPartition(self._topic, partition))
+        return found is not None and found.is_leader
+
+    def append(self, partition: int, batch: bytes, writer: Writer) -> int:
+        tp = TopicPartition(self._topic, partition)
+        if self._manager.find(tp).is_under_min_isr:
+            raise NotEnoughReplicas(f"too few replicas of {tp} are in sync")
+        results: list[ProduceResult] = []
+        self._manager.produce(
+            [ProduceEntry(tp, bytearray(batch))],
+            _ACKS_LEADER,
+            0,
+            results.extend,
+            origin=AppendOrigin.COORDINATOR,
+            internal_topics_allowed=True,
+            guards={tp: writer.guard} if isinstance(writer.guard, VerificationGuard) else None,
+            transaction_version=TV_UNKNOWN if writer is NOBODY else writer.transaction_version,
+        )
+        result = results[0]
+        if result.error_code:
+            said = result.error_message or f"{tp}: {error_name(result.error_code)}"
+            raise ApiError(said, result.error_code)
+        return result.base_offset + read_batch(batch, 0).last_offset_delta + 1
+
+    def high_watermark(self, partition: int) -> int:
+        return self._log(partition).high_watermark
+
+    def start_offset(self, partition: int) -> int:
+        return self._log(partition).log_start_offset
+
+    def end_offset(self, partition: int) -> int:
+        return self._log(partition).log_end_offset
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> Buffer:
+        log = self._log(partition)
+        try:
+            return log.fetch(log.read(offset, max_bytes, Isolation.LOG_END))
+        except StorageFault as fault:
+            self._manager.storage_failed(fault)
+            raise KafkaStorageError(str(fault)) from fault
+        except DamagedFile as damage:
+            raise KafkaStorageError(str(damage)) from damage
+
+    def watch(self, partition: int, offset: int) -> None:
+        tp = TopicPartition(self._topic, partition)
+        operation = _Watch(self._manager, tp, offset, lambda: self.on_high_watermark(partition))
+        self._manager.produce_purgatory.watch(operation, [tp], _NEVER_MS)
+
+    def _log(self, partition: int) -> UnifiedLog:
+        found = self._manager.find(TopicPartition(self._topic, partition))
+        return found.log_for(NO_EPOCH, only_leader=True)
+
+
+class _Watch(DelayedOperation):
+    __slots__ = ("_manager", "_offset", "_told", "_topic_partition")
+
+    def __init__(self, manager: ReplicaManager, tp: TopicPartition, offset: int, told: Callable[[], None]) -> None:
+        super().__init__()
+        self._manager = manager
+        self._topic_partition = tp
+        self._offset = offset
+        self._told = told
+
+    def check(self, key: TopicPartition) -> bool:
+        partition = self._manager.partitions.get(key)
+        if partition is not None and partition.reached(self._offset) is None:
+            return False
+        self.complete()
+        return True
+
+    def on_complete(self) -> None:
+        self._told()

@@ -1,0 +1,64 @@
+"""The coordinators of a broker, put together from its configuration."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from odradek.api.context import Services
+from odradek.coordinator.group.shard import GroupShard
+from odradek.coordinator.runtime import CoordinatorRuntime
+from odradek.metadata.internal_topics import CONSUMER_OFFSETS
+from odradek.metadata.loader import MetadataLoader
+from odradek.replica.replica_manager import ReplicaManager
+from odradek.server.coordinator_driver import CoordinatorDriver
+from odradek.server.coordinator_log import ReplicaLog
+from odradek.server.coordinator_settings import group_settings, offsets_compression
+from odradek.server.foundation import Foundation
+
+logger = logging.getLogger("odradek.coordinator")
+
+
+class CoordinatorPart:
+    def __init__(self, base: Foundation, loader: MetadataLoader, on_over: Callable[[str], None]) -> None:
+        self._base = base
+        self._loader = loader
+        self._on_over = on_over
+        self._drivers: list[CoordinatorDriver[Any]] = []
+
+    def start(self, services: Services, manager: ReplicaManager) -> None:
+        """After the replicas have begun to follow the metadata: a coordinator is loaded where its partition is led."""
+        services.groups = self._groups(manager)
+        for driver in self._drivers:
+            driver.on_broken = self._broke
+            self._loader.add_publisher(driver)
+
+    async def close(self) -> None:
+        for driver in self._drivers:
+            await driver.close()
+
+    def _broke(self, error: BaseException) -> None:
+        logger.critical("unexpected", exc_info=error)
+        self._on_over(f"a coordinator failed: {error!r}")
+
+    def _groups(self, manager: ReplicaManager) -> CoordinatorDriver[GroupShard]:
+        base, settings = self._base, self._base.config.settings
+        chosen = group_settings(settings)
+        log = ReplicaLog(manager, CONSUMER_OFFSETS)
+        runtime = CoordinatorRuntime(
+            CONSUMER_OFFSETS,
+            log,
+            lambda context: GroupShard(context, chosen),
+            base.clock,
+            base.random,
+            offsets_compression(settings),
+        )
+        driver = CoordinatorDriver(
+            runtime,
+            log,
+            base.config.node_id,
+            settings.whole("offsets.topic.num.partitions"),
+            chosen.offset_commit_timeout_ms,
+            base.clock,
+        )
+        self._drivers.append(driver)
+        return driver

@@ -1,0 +1,25 @@
+"""What a node's configuration says about groups and transactions, as the coordinators want to have it."""
+
+from odradek.coordinator.group.settings import GroupSettings
+from odradek.records.compression import Compression
+from odradek.server.settings import Settings
+
+_MINUTE_MS = 60_000
+
+
+def group_settings(settings: Settings) -> GroupSettings:
+    whole = settings.whole
+    return GroupSettings(
+        min_session_timeout_ms=whole("group.min.session.timeout.ms"),
+        max_session_timeout_ms=whole("group.max.session.timeout.ms"),
+        initial_rebalance_delay_ms=whole("group.initial.rebalance.delay.ms"),
+        max_size=whole("group.max.size"),
+        offset_metadata_max_size=whole("offset.metadata.max.bytes"),
+        offsets_retention_ms=whole("offsets.retention.minutes") * _MINUTE_MS,
+        offsets_retention_check_interval_ms=whole("offsets.retention.check.interval.ms"),
+        offset_commit_timeout_ms=whole("offsets.commit.timeout.ms"),
+    )
+
+
+def offsets_compression(settings: Settings) -> Compression:
+    return Compression(settings.whole("offsets.topic.compression.codec"))
