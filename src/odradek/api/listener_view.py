@@ -33,6 +33,10 @@ class ListenerView:
         ids = self.endpoints if with_fenced else self._reachable
         return [(self.image.cluster.brokers[broker_id], self.endpoints[broker_id]) for broker_id in ids]
 
+    def itself(self) -> list[tuple[BrokerRegistration, Endpoint]]:
+        """The broker that answers, fenced or not; nothing if it has another listener only, or is not registered."""
+        return [found for found in self.brokers(with_fenced=True) if found[0].id == self._own_id]
+
     def controller_id(self) -> int:
         """Whom clients are to send changes to. Any broker passes them on, so this one is as good as any; Kafka names
         one at random."""

@@ -8,6 +8,10 @@ listener · v7 leader epochs (KIP-320) · v8 authorised operations (KIP-430) · 
 A topic that is not there is made, where the client and `auto.create.topics.enable` want it; the answer does not wait
 for that and says UNKNOWN_TOPIC_OR_PARTITION, so that the client asks again.
 
+Where no broker is alive, as when the last one stops, the broker that answers names itself. Apache Kafka names nobody
+then, which its own clients ignore, but librdkafka from 2.10 on forgets every broker that is not named, and those it was
+given at first as well: it never finds the cluster again.
+
 Authorised by DESCRIBE on each topic, and CREATE for one that is to be made.
 """
 
@@ -43,7 +47,7 @@ def handle(ctx: Context, request: MetadataRequest) -> MetadataResponse:
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=broker.id, host=endpoint.host, port=endpoint.port, rack=broker.rack)
-            for broker, endpoint in view.brokers()
+            for broker, endpoint in view.brokers() or view.itself()
         ],
         cluster_id=ctx.services.cluster_id,
         controller_id=view.controller_id(),

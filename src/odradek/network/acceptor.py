@@ -26,10 +26,12 @@ class Acceptor:
         self._welcome = welcome
         self._pauses: dict[socket.socket, asyncio.TimerHandle] = {}
 
-    def start(self, backlog: int) -> None:
-        """Raises OSError where somebody else has come to listen there meanwhile."""
+    def listen(self, backlog: int) -> None:
+        """Newcomers wait from now on. Raises OSError where somebody else has come to listen there meanwhile."""
         for bound in self._bound:
             bound.listen(backlog)
+
+    def start(self) -> None:
         for bound in self._bound:
             self._accept_from(bound)
 

@@ -61,10 +61,11 @@ class Listener:
     async def start(self) -> None:
         """Bind and accept."""
         await self.bind()
-        await self.serve()
+        self.listen()
+        self.serve()
 
     async def bind(self) -> None:
-        """Take the port; who connects is refused until `serve`. InputError says what is wrong with the address."""
+        """Take the port; who connects is refused until `listen`. InputError says what is wrong with the address."""
         limits = self.endpoint.limits
         try:
             bound = await bound_sockets(self.host, self.port, limits.receive_buffer_bytes, limits.send_buffer_bytes)
@@ -73,14 +74,20 @@ class Listener:
         self._acceptor = Acceptor(bound, self._welcome)
         self.port = int(bound[0].getsockname()[1])
 
-    async def serve(self) -> None:
-        check(self._acceptor is not None, "a listener is bound before it serves")
+    def listen(self) -> None:
+        """Who connects waits from now on, until `serve`."""
+        check(self._acceptor is not None, "a listener is bound before it listens")
         assert self._acceptor is not None
-        loop = asyncio.get_running_loop()
         try:
-            self._acceptor.start(self._backlog)
+            self._acceptor.listen(self._backlog)
         except OSError as error:
             raise InputError(self._explained(error)) from None
+
+    def serve(self) -> None:
+        check(self._acceptor is not None, "a listener listens before it serves")
+        assert self._acceptor is not None
+        loop = asyncio.get_running_loop()
+        self._acceptor.start()
         if poller.AVAILABLE and self._ssl_context is None:
             self._poller = Poller(loop)
         self._tick(loop)

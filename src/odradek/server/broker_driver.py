@@ -127,7 +127,7 @@ class BrokerDriver:
 
     async def start(self, ready: Callable[[], Awaitable[None]] = _nothing) -> None:
         """Until the broker is unfenced. `ready` is awaited when the metadata is caught up and published, before the
-        broker asks to be unfenced: everything it then serves is to be open by its end.
+        broker asks to be unfenced: who comes when it is unfenced is not to find a closed door.
 
         Raises InputError where the controllers would not have it.
         """

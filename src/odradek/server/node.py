@@ -6,9 +6,9 @@
     await node.stop()       # controlled: leaderships move away first
 
 Start: the directories are taken, ports bound, the metadata log opened; then Raft runs and the controllers' listeners
-answer. A broker waits until it has read the metadata that the cluster has, serves its own listeners, and asks to be
-unfenced. Stop: a broker leaves in a controlled shutdown, its listeners close; then Raft hands over the leadership if
-this node has it, and the rest closes.
+answer. A broker waits until it has read the metadata that the cluster has, opens its own listeners, and asks to be
+unfenced; then it answers on them. Stop: a broker leaves in a controlled shutdown, its listeners close; then Raft hands
+over the leadership if this node has it, and the rest closes.
 """
 
 import asyncio
@@ -161,7 +161,8 @@ class Node:
         if config.is_controller:
             self._start_registration()
         for listener in self.listeners.for_controllers:
-            await listener.serve()
+            listener.listen()
+            listener.serve()
             logger.info("controllers are answered on %s", _address(listener))
 
     def _connect_services(self) -> None:
@@ -232,12 +233,16 @@ class Node:
         self._started.push_async_callback(broker.close)
         self._started.push_async_callback(_stop_all, self.listeners.for_clients, _HAND_OVER_MS)
         self._started.push_async_callback(self._leave_cluster)
-        await broker.start(self._services, self._serve_clients)
-
-    async def _serve_clients(self) -> None:
+        await broker.start(self._services, self._hear_clients)
         for listener in self.listeners.for_clients:
-            await listener.serve()
+            listener.serve()
             logger.info("clients are answered on %s", _address(listener))
+
+    async def _hear_clients(self) -> None:
+        """Others hear of the broker before it does itself, and come at once. They wait: a broker that is fenced would
+        have to say that there is none, where it is alone."""
+        for listener in self.listeners.for_clients:
+            listener.listen()
 
     async def _leave_cluster(self) -> None:
         if self.broker is not None and self.fault is None:

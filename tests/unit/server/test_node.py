@@ -76,6 +76,33 @@ def test_a_combined_node_is_unfenced_and_lists_the_topic_that_it_passed_on(tmp_p
     run(test())
 
 
+def test_who_connects_to_a_broker_that_is_fenced_waits_until_it_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        opened, go = asyncio.Event(), asyncio.Event()
+
+        async def open_and_wait(node: Node, then: Callable[[Node], Any] = Node._hear_clients) -> None:
+            await then(node)
+            opened.set()
+            await go.wait()
+
+        monkeypatch.setattr(Node, "_hear_clients", open_and_wait)
+        node = Node(combined_config(tmp_path))
+        starting = asyncio.ensure_future(node.start())
+        await opened.wait()
+        asked = asyncio.ensure_future(ask(node, create_topics("early"), "PLAINTEXT"))
+        for _ in range(10):  # it would have been refused by now, for want of a broker that takes replicas
+            await ask(node, ApiVersionsRequest(client_software_name="t", client_software_version="1"))
+        assert not asked.done()
+        go.set()
+        assert (await asked).topics[0].error_code == ErrorCode.NONE
+        await starting
+        await node.stop()
+
+    run(test())
+
+
 @pytest.mark.slow
 def test_a_leader_that_stops_hands_over_to_the_next_epoch(tmp_path: Path) -> None:
     async def test() -> None:
