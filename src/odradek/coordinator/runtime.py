@@ -248,7 +248,7 @@ class CoordinatorRuntime(Generic[AnyShard]):
         """Append, replay, park."""
         if decision.records:
             try:
-                batch = build_batch(decision.records, self._clock.wall_ms(), writer, self._compression)
+                batch = build_batch(self._module, decision.records, self._clock.wall_ms(), writer, self._compression)
                 hosted.end_offset = self._append(partition, batch, writer)
             except ApiError as error:
                 finish(decision, reply, error)

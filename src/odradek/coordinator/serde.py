@@ -18,11 +18,16 @@ from odradek.protocol.registry import record_class
 from odradek.records.batch import NO_PRODUCER_ID
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Compression
+from odradek.records.record import NO_SEQUENCE
+
+#: Nobody checks the sequences of what a coordinator writes; Kafka's number every batch from 0, but this one's not.
+_TRANSACTIONS = "transaction-coordinator"
+_ALL_BATCHES = 0
 
 #: Whose records the internal topics hold.
 _MODULES = {
     CONSUMER_OFFSETS: "group-coordinator",
-    TRANSACTION_STATE: "transaction-coordinator",
+    TRANSACTION_STATE: _TRANSACTIONS,
     SHARE_GROUP_STATE: "share-coordinator",
 }
 
@@ -90,6 +95,7 @@ def _decode(module: str, kind: str, record_type: int, version: int, data: Buffer
 
 
 def build_batch(
+    module: str,
     records: Iterable[CoordinatorRecord],
     wall_ms: int,
     writer: Writer = NOBODY,
@@ -99,8 +105,7 @@ def build_batch(
         compression=compression,
         producer_id=writer.producer_id,
         producer_epoch=writer.producer_epoch,
-        # Kafka's coordinators number every batch from 0: nobody checks the sequences of what they write.
-        base_sequence=0,
+        base_sequence=NO_SEQUENCE if module == _TRANSACTIONS else _ALL_BATCHES,
         is_transactional=writer.producer_id != NO_PRODUCER_ID,
     )
     for record in records:
