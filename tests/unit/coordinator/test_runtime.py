@@ -179,7 +179,7 @@ def test_a_mistake_in_an_operation_is_an_answer_too(world: World, caplog: pytest
 
 def test_a_shard_that_cannot_replay_its_own_record_is_given_up(world: World) -> None:
     bad = CoordinatorRecord(OffsetCommitKey(group="g"), OffsetCommitValue(offset=1), 3)
-    world.shard.replay = lambda *_: 1 // 0  # type: ignore[assignment, method-assign, return-value]
+    world.shard.replay = lambda *_: 1 // 0  # type: ignore[assignment, method-assign]
     assert isinstance(world.runtime.write(0, lambda _: Decision(None, (bad,))).error, NotCoordinator)
     assert world.shard.is_unloaded
     assert world.runtime.partitions(ShardState.FAILED) == [0]
