@@ -12,10 +12,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from odradek.api.replies import answer
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
 from odradek.coordinator.keys import partition_for
-from odradek.coordinator.reply import Reply
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.shard import NOBODY, Decision, Shard, Writer
 from odradek.metadata.delta import MetadataDelta
@@ -85,10 +85,10 @@ class CoordinatorDriver(Generic[AnyShard]):
         """Raises ApiError; see `CoordinatorRuntime.write`."""
         limit_ms = self._timeout_ms if timeout_ms is None else timeout_ms
         partition = self.partition_for(key)
-        return await self.wait(self.runtime.write(partition, operation, timeout_ms=limit_ms, writer=writer))
+        return await answer(self.runtime.write(partition, operation, timeout_ms=limit_ms, writer=writer))
 
     async def read(self, key: str, operation: Callable[[AnyShard], Answer]) -> Answer:
-        return await self.wait(self.runtime.read(self.partition_for(key), operation, timeout_ms=self._timeout_ms))
+        return await answer(self.runtime.read(self.partition_for(key), operation, timeout_ms=self._timeout_ms))
 
     async def read_all(self, operation: Callable[[AnyShard], Answer]) -> list[Answer]:
         """Of every partition here; those that move away meanwhile are left out. Raises ApiError of one that loads."""
@@ -99,7 +99,7 @@ class CoordinatorDriver(Generic[AnyShard]):
         found = []
         for reply in replies:
             try:
-                found.append(await self.wait(reply))
+                found.append(await answer(reply))
             except ApiError as error:
                 if error.code != ErrorCode.NOT_COORDINATOR:
                     raise
@@ -109,18 +109,11 @@ class CoordinatorDriver(Generic[AnyShard]):
         self, partition: int, writer: Writer, coordinator_epoch: int, is_committed: bool
     ) -> None:
         """The marker that ends a transaction in a partition of the topic. Raises ApiError."""
-        await self.wait(
+        await answer(
             self.runtime.complete_transaction(
                 partition, writer, coordinator_epoch, is_committed, timeout_ms=self._timeout_ms
             )
         )
-
-    async def wait(self, reply: Reply[Answer]) -> Answer:
-        if not reply.is_done:
-            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            reply.then(lambda _: None if done.done() else done.set_result(None))
-            await done
-        return reply.answer()
 
     # Metadata
 

@@ -2,13 +2,15 @@
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from odradek.api.context import Services
 from odradek.coordinator.group.shard import GroupShard
 from odradek.coordinator.runtime import CoordinatorRuntime
+from odradek.coordinator.shard import Shard, ShardContext
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS
 from odradek.metadata.loader import MetadataLoader
+from odradek.records.compression import Compression
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.server.coordinator_driver import CoordinatorDriver
 from odradek.server.coordinator_log import ReplicaLog
@@ -16,6 +18,8 @@ from odradek.server.coordinator_settings import group_settings, offsets_compress
 from odradek.server.foundation import Foundation
 
 logger = logging.getLogger("odradek.coordinator")
+
+AnyShard = TypeVar("AnyShard", bound=Shard)
 
 
 class CoordinatorPart:
@@ -29,7 +33,6 @@ class CoordinatorPart:
         """After the replicas have begun to follow the metadata: a coordinator is loaded where its partition is led."""
         services.groups = self._groups(manager)
         for driver in self._drivers:
-            driver.on_broken = self._broke
             self._loader.add_publisher(driver)
 
     async def close(self) -> None:
@@ -41,24 +44,31 @@ class CoordinatorPart:
         self._on_over(f"a coordinator failed: {error!r}")
 
     def _groups(self, manager: ReplicaManager) -> CoordinatorDriver[GroupShard]:
-        base, settings = self._base, self._base.config.settings
+        settings = self._base.config.settings
         chosen = group_settings(settings)
-        log = ReplicaLog(manager, CONSUMER_OFFSETS)
-        runtime = CoordinatorRuntime(
+        return self._driver(
+            manager,
             CONSUMER_OFFSETS,
-            log,
             lambda context: GroupShard(context, chosen),
-            base.clock,
-            base.random,
-            offsets_compression(settings),
+            partition_count=settings.whole("offsets.topic.num.partitions"),
+            timeout_ms=chosen.offset_commit_timeout_ms,
+            compression=offsets_compression(settings),
         )
-        driver = CoordinatorDriver(
-            runtime,
-            log,
-            base.config.node_id,
-            settings.whole("offsets.topic.num.partitions"),
-            chosen.offset_commit_timeout_ms,
-            base.clock,
-        )
+
+    def _driver(
+        self,
+        manager: ReplicaManager,
+        topic: str,
+        new_shard: Callable[[ShardContext], AnyShard],
+        *,
+        partition_count: int,
+        timeout_ms: int,
+        compression: Compression = Compression.NONE,
+    ) -> CoordinatorDriver[AnyShard]:
+        base = self._base
+        log = ReplicaLog(manager, topic)
+        runtime = CoordinatorRuntime(topic, log, new_shard, base.clock, base.random, compression)
+        driver = CoordinatorDriver(runtime, log, base.config.node_id, partition_count, timeout_ms, base.clock)
+        driver.on_broken = self._broke
         self._drivers.append(driver)
         return driver
