@@ -7,15 +7,19 @@ v11 and v12 transactions of version 2 (KIP-890) · v13 topic ids (KIP-516). Adve
 The batch is taken as it came: a range of the received frame, in which the log writes offsets and epoch. With acks=0
 there is no answer; an error can only be told by closing the connection, as Kafka does.
 
-Authorised by WRITE on each topic.
+The first batch of a transaction waits for the word of its coordinator (see `verified`).
+
+Authorised by WRITE on each topic, and on the transactional id.
 """
 
 import asyncio
-from collections.abc import Container
+from collections.abc import Awaitable, Container, Mapping
 
 from odradek.api.context import Context
 from odradek.api.leader_hints import LeaderHints
 from odradek.api.registry import Answer
+from odradek.api.transactional import transactional_id
+from odradek.api.verified import Support, ask_coordinator
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Buffer
@@ -30,17 +34,21 @@ from odradek.protocol.messages.produce_response import (
     TopicProduceResponse,
 )
 from odradek.replica.values import ProduceEntry, ProduceResult
+from odradek.replica.verification import Guards, start_verifications
 from odradek.security.authorizer import ALLOW_ALL, EVERYTHING
 from odradek.security.resources import Operation, ResourceType
 
 _FIRST_VERSION_WITH_ZSTD = 7
 _FIRST_VERSION_WITH_LEADER = 10
+_FIRST_VERSION_WITH_ABORTABLE = 11
+_FIRST_VERSION_THAT_ADDS = 12
 _FIRST_VERSION_WITH_IDS = 13
 
 _MAGIC_AT, _MAGIC = 16, 2
 _LENGTH_AT, _LENGTH_END = 8, 12
 _ATTRIBUTES_END = 23
 _CODEC_MASK, _ZSTD = 0x07, 4
+TRANSACTIONAL_BIT = 0x10
 
 
 class _BadRecords(ApiError):
@@ -59,12 +67,27 @@ def refusal(ctx: Context, request: ProduceRequest, result: ProduceResult) -> Pro
     return asked.response
 
 
-def handle(ctx: Context, request: ProduceRequest) -> "Answer | asyncio.Future[Answer]":
+def handle(ctx: Context, request: ProduceRequest) -> "Answer | Awaitable[Answer]":
     asked = _Asked(ctx, request)
+    if not asked.is_transactional:
+        return _append(asked)
+    name = request.transactional_id
+    if name is None or not ctx.may(Operation.WRITE, transactional_id(name)):
+        raise ApiError("the transactional id may not be used", ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if ctx.connection_id not in ctx.services.verifying:
+        verification = start_verifications(ctx.replicas, asked.entries, _support(ctx).adds)
+        if not verification.guards:
+            asked.refuse(verification.errors)
+            return _append(asked)
+    return _append_verified(asked, name)
+
+
+def _append(asked: "_Asked", guards: Guards | None = None) -> "Answer | asyncio.Future[Answer]":
+    ctx, request = asked.ctx, asked.request
     if request.acks == 0:
-        ctx.replicas.produce(asked.entries, 0, request.timeout_ms, asked.check_silently)
+        ctx.replicas.produce(asked.entries, 0, request.timeout_ms, asked.check_silently, guards=guards)
         return None
-    ctx.replicas.produce(asked.entries, request.acks, request.timeout_ms, asked.answer)
+    ctx.replicas.produce(asked.entries, request.acks, request.timeout_ms, asked.answer, guards=guards)
     if asked.response is not None:
         return asked.response
     asked.later = asyncio.get_running_loop().create_future()
@@ -72,15 +95,48 @@ def handle(ctx: Context, request: ProduceRequest) -> "Answer | asyncio.Future[An
     return asked.later
 
 
+async def _append_verified(asked: "_Asked", name: str) -> Answer:
+    """After the coordinator's word. What comes next on the connection may go on in the same transaction, so it waits
+    until this was appended."""
+    ctx, verifying = asked.ctx, asked.ctx.services.verifying
+    before = verifying.get(ctx.connection_id)
+    turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    verifying[ctx.connection_id] = turn
+    try:
+        if before is not None:
+            await before
+        support = _support(ctx)
+        verification = start_verifications(ctx.replicas, asked.entries, support.adds)
+        asked.refuse(verification.errors)
+        if verification.guards:
+            producer = (verification.producer_id, verification.producer_epoch)
+            asked.refuse(await ask_coordinator(ctx, name, producer, verification.guards, support))
+        result = _append(asked, verification.guards)
+    finally:
+        turn.set_result(None)
+        if verifying.get(ctx.connection_id) is turn:
+            del verifying[ctx.connection_id]
+    return await result if isinstance(result, asyncio.Future) else result
+
+
+def _support(ctx: Context) -> Support:
+    if ctx.api_version >= _FIRST_VERSION_THAT_ADDS:
+        return Support.ADD
+    return Support.ABORTABLE if ctx.api_version >= _FIRST_VERSION_WITH_ABORTABLE else Support.OLD_ERRORS
+
+
 class _Asked:
     """One request, and what becomes of it. Refused partitions never reach the replica manager."""
 
-    __slots__ = ("_ctx", "_refused", "_request", "entries", "later", "response")
+    __slots__ = ("_refused", "_taken", "ctx", "entries", "is_transactional", "later", "request", "response")
 
     def __init__(self, ctx: Context, request: ProduceRequest) -> None:
-        self._ctx = ctx
-        self._request = request
+        self.ctx = ctx
+        self.request = request
         self.entries: list[ProduceEntry] = []
+        #: Places of the entries in the request.
+        self._taken: list[int] = []
+        self.is_transactional = False
         #: Results of partitions that were refused here, by their place in the request.
         self._refused: dict[int, ProduceResult] = {}
         self.response: ProduceResponse | None = None
@@ -88,10 +144,10 @@ class _Asked:
         self._read()
 
     def _read(self) -> None:
-        version, entries, place = self._ctx.api_version, self.entries, 0
-        allowed = _allowed(self._ctx, self._request)
-        for topic in self._request.topic_data:
-            name = _name(self._ctx, topic)
+        version, entries, place = self.ctx.api_version, self.entries, 0
+        allowed = _allowed(self.ctx, self.request)
+        for topic in self.request.topic_data:
+            name = _name(self.ctx, topic)
             for partition in topic.partition_data:
                 records = partition.records
                 if name is None:
@@ -103,7 +159,21 @@ class _Asked:
                 else:
                     assert records is not None
                     entries.append(ProduceEntry(TopicPartition(name, partition.index), records, topic.topic_id))
+                    self._taken.append(place)
+                    self.is_transactional |= _is_transactional(records)
                 place += 1
+
+    def refuse(self, codes: Mapping[TopicPartition, int]) -> None:
+        """Partitions of which it turned out that they cannot be appended to."""
+        if codes:
+            kept = []
+            for place, entry in zip(self._taken, self.entries, strict=True):
+                code = codes.get(entry.topic_partition)
+                if code is None:
+                    kept.append((place, entry))
+                else:
+                    self._refused[place] = ProduceResult(code)
+            self._taken, self.entries = [place for place, _ in kept], [entry for _, entry in kept]
 
     def check_silently(self, results: list[ProduceResult]) -> None:
         failed = [result.error_code for result in (*results, *self._refused.values()) if result.error_code]
@@ -117,8 +187,8 @@ class _Asked:
 
     def _response(self, results: list[ProduceResult]) -> ProduceResponse:
         response, taken, place = ProduceResponse(), iter(results), 0
-        hints = LeaderHints(self._ctx) if self._ctx.api_version >= _FIRST_VERSION_WITH_LEADER else None
-        for topic in self._request.topic_data:
+        hints = LeaderHints(self.ctx) if self.ctx.api_version >= _FIRST_VERSION_WITH_LEADER else None
+        for topic in self.request.topic_data:
             answered = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
             for partition in topic.partition_data:
                 result = self._refused.get(place) if self._refused else None
@@ -158,6 +228,10 @@ def _partition(index: int, result: ProduceResult) -> PartitionProduceResponse:
         ],
         error_message=result.error_message,
     )
+
+
+def _is_transactional(records: Buffer) -> bool:
+    return len(records) > _ATTRIBUTES_END and records[_ATTRIBUTES_END - 1] & TRANSACTIONAL_BIT != 0
 
 
 def _flaw(records: Buffer | None, version: int) -> ApiError | None:

@@ -10,7 +10,7 @@ import struct
 from functools import lru_cache
 
 from odradek.api.context import Context, Session
-from odradek.api.produce import refusal
+from odradek.api.produce import TRANSACTIONAL_BIT, refusal
 from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.protocol.message import Message
 from odradek.protocol.messages.produce_request import ProduceRequest
@@ -39,6 +39,7 @@ _END = b"\0\0\0"
 _SIZE_BITS_MAX = 21
 
 _MAGIC_AT, _MAGIC, _LENGTH_AT = 16, 2, 8
+_ATTRIBUTES_AT = 22
 _OVERHEAD_BYTES, _HEADER_BYTES = 12, 61
 
 #: Length, correlation id, no tagged fields.
@@ -78,6 +79,8 @@ def quick(session: Session, frame: bytearray) -> bytes | Message | None:
         return None
     records = memoryview(frame)[records_at:records_end]
     if records[_MAGIC_AT] != _MAGIC or _INT.unpack_from(records, _LENGTH_AT)[0] + _OVERHEAD_BYTES != size:
+        return None
+    if records[_ATTRIBUTES_AT] & TRANSACTIONAL_BIT:
         return None
     topic_id = ZERO_UUID if by_name else name[1 : 1 + _ID_BYTES]
     topic_partition = _by_name(name) if by_name else _by_id(session, topic_id, name)
