@@ -1,8 +1,8 @@
-"""Takes newcomers off a bound socket, a few in each turn of the loop.
+"""Takes newcomers off a bound socket, one in each turn of the loop.
 
 The loops' own servers accept all that wait before anybody else is served. Here a flood of newcomers delays those who
-are there by a few at a time, and the flood waits in the backlog, where the system sees to it. Who has left again before
-its turn costs two calls to the system, and nobody hears of it.
+are there by one at a time, and the flood waits in the backlog, where the system sees to it. Who has left again before
+its turn costs a few calls to the system, and nobody hears of it.
 """
 
 import asyncio
@@ -11,9 +11,6 @@ import socket
 from collections.abc import Callable, Sequence
 
 logger = logging.getLogger("odradek.network")
-
-#: A newcomer takes some 50 µs, most of it in the system.
-_ACCEPTED_AT_ONCE = 8
 
 #: Without a descriptor left there is nothing to be done but to wait for those who leave.
 _PAUSE_S = 0.1
@@ -48,19 +45,18 @@ class Acceptor:
         asyncio.get_running_loop().add_reader(bound, self._accept, bound)
 
     def _accept(self, bound: socket.socket) -> None:
-        for _ in range(_ACCEPTED_AT_ONCE):
-            try:
-                opened, address = bound.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                self._pause(bound, error)
-                return
-            opened.setblocking(False)
-            if _has_left(opened):
-                opened.close()
-            else:
-                self._welcome(opened, address[0])
+        try:
+            opened, address = bound.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:
+            self._pause(bound, error)
+            return
+        opened.setblocking(False)
+        if _has_left(opened):
+            opened.close()
+        else:
+            self._welcome(opened, address[0])
 
     def _pause(self, bound: socket.socket, error: OSError) -> None:
         logger.warning("no more connections can be accepted for now: %s", error)

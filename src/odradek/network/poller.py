@@ -12,8 +12,8 @@ from typing import Protocol
 
 logger = logging.getLogger("odradek.network")
 
-#: Small requests take some 20 µs each: what else the loop has to do waits for about a millisecond.
-_READY_AT_ONCE = 32
+#: Small requests take some 30 µs each: what else the loop has to do waits for half a millisecond.
+_READY_AT_ONCE = 16
 
 READABLE = 0x001
 WRITABLE = 0x004
