@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from odradek.api.facades import Controller, Coordinator, Forwarder, Image, Quorum, TopicCreator
-from odradek.common.failures import ApiError, check, fail
+from odradek.api.facades import Controller, Coordinator, Forwarder, Image, Quorum, TopicCreator, Verifier
+from odradek.common.failures import check, fail
 from odradek.common.ports import Clock
 from odradek.common.system import SystemClock
 from odradek.metadata.config_dynamic import check_dynamic
@@ -18,9 +18,11 @@ from odradek.metadata.image import EMPTY
 from odradek.protocol.api_keys import Listener
 from odradek.protocol.facts import Versions
 from odradek.security.authorizer import ALLOW_ALL, EVERYTHING, Action, Authorizer
-from odradek.security.resources import CLUSTER, OPERATIONS, REFUSALS, Operation, Resource, ResourceType, bit_field
+from odradek.security.resources import CLUSTER, OPERATIONS, Operation, Resource, ResourceType, bit_field, refusal
 
 if TYPE_CHECKING:
+    import asyncio
+
     from odradek.api.registry import Registry
     from odradek.metadata.topics_image import TopicImage
     from odradek.replica.replica_manager import ReplicaManager
@@ -67,6 +69,9 @@ class Services:
     replicas: "ReplicaManager | None" = None
     groups: "Coordinator[Any] | None" = None
     transactions: "Coordinator[Any] | None" = None
+    verifier: Verifier | None = None
+    #: By connection: who verifies a transaction now, and lets the next request of the connection wait.
+    verifying: dict[str, "asyncio.Future[None]"] = field(default_factory=dict)
     #: Told when a request is left waiting in a purgatory: its deadline may be the next one.
     began_to_wait: Callable[[], None] = lambda: None
     new_producer_id: Callable[[], Awaitable[int]] = _no_producer_ids
@@ -151,6 +156,13 @@ class Context:
         return found
 
     @property
+    def verifier(self) -> Verifier:
+        found = self.session.services.verifier
+        check(found is not None, "a transaction is to be verified on a node that cannot ask")
+        assert found is not None
+        return found
+
+    @property
     def groups(self) -> "Coordinator[Any]":
         found = self.session.services.groups
         check(found is not None, "a request for groups on a node that coordinates none")
@@ -181,8 +193,7 @@ class Context:
     def authorize(self, operation: Operation, resource: Resource = CLUSTER) -> None:
         """Raises ApiError with the code for the kind of resource, for the whole request."""
         if not self.may(operation, resource):
-            code = REFUSALS[resource.type]
-            raise ApiError(f"{code.message} {self.principal} needs {operation.name}.", code)
+            raise refusal(resource.type)
 
     def allowed(self, operation: Operation, resource_type: ResourceType, names: Iterable[str]) -> Container[str]:
         """Those of the names on which whoever asks may do it; asked for once each."""

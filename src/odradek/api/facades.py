@@ -5,10 +5,10 @@ handler that needs a part which this node does not have (a broker has no control
 its listeners.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from odradek.coordinator.reply import Reply
+from odradek.common.ids import TopicPartition
 from odradek.coordinator.shard import NOBODY, Decision, Writer
 from odradek.metadata.image import MetadataImage
 from odradek.protocol.facts import Versions
@@ -111,14 +111,26 @@ class Coordinator(Protocol[Shard_co]):
         """Of each partition of the internal topic that is led here."""
         ...
 
-    async def wait(self, reply: Reply[Answer]) -> Answer:
-        """For an answer that comes later, which an operation gave as its own."""
-        ...
-
     async def complete_transaction(
         self, partition: int, writer: Writer, coordinator_epoch: int, is_committed: bool
     ) -> None:
         """Write the marker that ends a transaction in a partition of the internal topic."""
+        ...
+
+
+class Verifier(Protocol):
+    """A broker's way to the coordinators of transactions, before it appends for one of them (KIP-890)."""
+
+    async def add_or_verify(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Sequence[TopicPartition],
+        *,
+        adds: bool,
+    ) -> dict[TopicPartition, int]:
+        """An error code for each of the partitions, which are added to the transaction, or else should be in it."""
         ...
 
 

@@ -80,9 +80,9 @@ def _of_controller(key: ApiKey, module: str) -> Api:
     return Api(key, module, listeners=_ON_CONTROLLER, pipelined=True)
 
 
-def _through_brokers(api: Api) -> tuple[Api, Api]:
+def _through_brokers(api: Api, on_broker: str = "forwarding") -> tuple[Api, Api]:
     """What clients ask a broker for, and it passes on to the active controller: both ends of it."""
-    return Api(api.key, "forwarding", listeners=_ON_BROKER), api
+    return Api(api.key, on_broker, listeners=_ON_BROKER), api
 
 
 #: Every API that is served, in the order of their keys.
@@ -92,22 +92,39 @@ SERVED: tuple[Api, ...] = (
     Api(ApiKey.FETCH, "fetch_metadata_log", listeners=_ON_CONTROLLER, long_poll=True, pipelined=True),
     Api(ApiKey.LIST_OFFSETS, "list_offsets"),
     Api(ApiKey.METADATA, "metadata"),
+    Api(ApiKey.OFFSET_COMMIT, "offset_commit", pipelined=True),
+    Api(ApiKey.OFFSET_FETCH, "offset_fetch"),
     Api(ApiKey.FIND_COORDINATOR, "find_coordinator"),
+    Api(ApiKey.JOIN_GROUP, "join_group", long_poll=True),
+    Api(ApiKey.HEARTBEAT, "heartbeat"),
+    Api(ApiKey.LEAVE_GROUP, "leave_group"),
+    Api(ApiKey.SYNC_GROUP, "sync_group", long_poll=True),
+    Api(ApiKey.DESCRIBE_GROUPS, "describe_groups"),
+    Api(ApiKey.LIST_GROUPS, "list_groups"),
     Api(ApiKey.API_VERSIONS, "api_versions", repeats=True),
     *_through_brokers(_of_controller(ApiKey.CREATE_TOPICS, "create_topics")),
     *_through_brokers(_of_controller(ApiKey.DELETE_TOPICS, "delete_topics")),
     Api(ApiKey.DELETE_RECORDS, "delete_records"),
     Api(ApiKey.INIT_PRODUCER_ID, "init_producer_id"),
     Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, "offset_for_leader_epoch"),
+    Api(ApiKey.ADD_PARTITIONS_TO_TXN, "add_partitions_to_txn"),
+    Api(ApiKey.ADD_OFFSETS_TO_TXN, "add_offsets_to_txn"),
+    Api(ApiKey.END_TXN, "end_txn"),
+    Api(ApiKey.WRITE_TXN_MARKERS, "write_txn_markers"),
+    Api(ApiKey.TXN_OFFSET_COMMIT, "txn_offset_commit"),
     Api(ApiKey.DESCRIBE_CONFIGS, "describe_configs"),
-    *_through_brokers(_of_controller(ApiKey.ALTER_CONFIGS, "alter_configs")),
+    *_through_brokers(_of_controller(ApiKey.ALTER_CONFIGS, "alter_configs"), "config_forwarding"),
     Api(ApiKey.ALTER_REPLICA_LOG_DIRS, "alter_replica_log_dirs"),
     Api(ApiKey.DESCRIBE_LOG_DIRS, "describe_log_dirs"),
     *_through_brokers(_of_controller(ApiKey.CREATE_PARTITIONS, "create_partitions")),
+    Api(ApiKey.DELETE_GROUPS, "delete_groups"),
     *_through_brokers(_of_controller(ApiKey.ELECT_LEADERS, "elect_leaders")),
-    *_through_brokers(_of_controller(ApiKey.INCREMENTAL_ALTER_CONFIGS, "incremental_alter_configs")),
+    *_through_brokers(
+        _of_controller(ApiKey.INCREMENTAL_ALTER_CONFIGS, "incremental_alter_configs"), "config_forwarding"
+    ),
     *_through_brokers(_of_controller(ApiKey.ALTER_PARTITION_REASSIGNMENTS, "alter_partition_reassignments")),
     *_through_brokers(_of_controller(ApiKey.LIST_PARTITION_REASSIGNMENTS, "list_partition_reassignments")),
+    Api(ApiKey.OFFSET_DELETE, "offset_delete"),
     Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, "describe_client_quotas"),
     *_through_brokers(_of_controller(ApiKey.ALTER_CLIENT_QUOTAS, "alter_client_quotas")),
     Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, "describe_user_scram_credentials", listeners=_ON_BROKER),
@@ -125,6 +142,8 @@ SERVED: tuple[Api, ...] = (
     _of_controller(ApiKey.BROKER_REGISTRATION, "broker_registration"),
     _of_controller(ApiKey.BROKER_HEARTBEAT, "broker_heartbeat"),
     *_through_brokers(_of_controller(ApiKey.UNREGISTER_BROKER, "unregister_broker")),
+    Api(ApiKey.DESCRIBE_TRANSACTIONS, "describe_transactions"),
+    Api(ApiKey.LIST_TRANSACTIONS, "list_transactions"),
     _of_controller(ApiKey.ALLOCATE_PRODUCER_IDS, "allocate_producer_ids"),
     _of_controller(ApiKey.CONTROLLER_REGISTRATION, "controller_registration"),
     _of_controller(ApiKey.ASSIGN_REPLICAS_TO_DIRS, "assign_replicas_to_dirs"),

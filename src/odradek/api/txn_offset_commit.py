@@ -11,8 +11,12 @@ from collections.abc import Iterable
 from odradek.api.context import Context
 from odradek.api.group_requests import authorize_group, partition_error, refuse_empty_id
 from odradek.api.offset_topics import Refused, all_refused, merge, sort_out
+from odradek.api.verified import Support, ask_coordinator
 from odradek.common.failures import ApiError
+from odradek.common.ids import TopicPartition
+from odradek.coordinator.errors import of_log_error
 from odradek.coordinator.shard import Writer
+from odradek.coordinator.transaction.transaction import EPOCH_BUMP_VERSION
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestTopic
 from odradek.protocol.messages.txn_offset_commit_response import (
@@ -20,10 +24,15 @@ from odradek.protocol.messages.txn_offset_commit_response import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from odradek.replica.verification import NO_VERIFICATION, start_verification
 from odradek.security.resources import Operation, Resource, ResourceType
 
 #: The first version whose clients know that a coordinator may be loading.
 _LOADING_VERSION = 2
+_FIRST_VERSION_WITH_ABORTABLE = 4
+_FIRST_VERSION_THAT_ADDS = 5
+
+_NO_SEQUENCE = -1
 
 
 async def handle(ctx: Context, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
@@ -40,9 +49,9 @@ async def handle(ctx: Context, request: TxnOffsetCommitRequest) -> TxnOffsetComm
 
 
 async def _commit(ctx: Context, request: TxnOffsetCommitRequest) -> list[TxnOffsetCommitResponseTopic]:
-    writer = Writer(request.transactional_id, request.producer_id, request.producer_epoch)
     try:
         refuse_empty_id(request.group_id)
+        writer = await _verified(ctx, request)
         response: TxnOffsetCommitResponse = await ctx.groups.write(
             request.group_id, lambda shard: shard.commit_transactional_offsets(request, ctx.api_version), writer=writer
         )
@@ -51,6 +60,28 @@ async def _commit(ctx: Context, request: TxnOffsetCommitRequest) -> list[TxnOffs
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_unknown else error.code
         return _answers(all_refused(request.topics, code))
     return response.topics
+
+
+async def _verified(ctx: Context, request: TxnOffsetCommitRequest) -> Writer:
+    """With its coordinator's word, where the transaction begins in the group's partition. Raises ApiError."""
+    producer, support = (request.producer_id, request.producer_epoch), _support(ctx)
+    place = TopicPartition(ctx.groups.topic, ctx.groups.partition_for(request.group_id))
+    try:
+        guard = start_verification(ctx.replicas, place, *producer, _NO_SEQUENCE, support.adds)
+        if guard is not NO_VERIFICATION:
+            codes = await ask_coordinator(ctx, request.transactional_id, producer, (place,), support)
+            if codes:
+                raise ApiError("the transaction's coordinator refuses the group's partition", codes[place])
+    except ApiError as error:
+        raise of_log_error(error) from None
+    version = EPOCH_BUMP_VERSION if support.adds else 0
+    return Writer(request.transactional_id, *producer, version, guard)
+
+
+def _support(ctx: Context) -> Support:
+    if ctx.api_version >= _FIRST_VERSION_THAT_ADDS:
+        return Support.ADD
+    return Support.ABORTABLE if ctx.api_version >= _FIRST_VERSION_WITH_ABORTABLE else Support.OLD_ERRORS
 
 
 def _answers(refused: Iterable[Refused[TxnOffsetCommitRequestTopic]]) -> list[TxnOffsetCommitResponseTopic]:

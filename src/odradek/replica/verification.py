@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ids import TopicPartition
-from odradek.log.append import start_verification
-from odradek.log.producer_entry import NO_VERIFICATION, VerificationGuard
+from odradek.log.append import start_verification as start_in
+from odradek.log.producer_entry import NO_VERIFICATION as NO_VERIFICATION
+from odradek.log.producer_entry import VerificationGuard
 from odradek.protocol.error_codes import ErrorCode
 from odradek.records.batch import TRANSACTIONAL_BIT, read_batch
 from odradek.replica.replica_manager import ReplicaManager
@@ -52,7 +53,7 @@ def start_verifications(manager: ReplicaManager, entries: Sequence[ProduceEntry]
             )
         tp = entry.topic_partition
         try:
-            guard = start(manager, tp, batch.producer_id, batch.producer_epoch, batch.base_sequence, adds)
+            guard = start_verification(manager, tp, batch.producer_id, batch.producer_epoch, batch.base_sequence, adds)
         except ApiError as error:
             found.errors[tp] = error.code
         else:
@@ -61,11 +62,11 @@ def start_verifications(manager: ReplicaManager, entries: Sequence[ProduceEntry]
     return found or Verification()
 
 
-def start(
+def start_verification(
     manager: ReplicaManager, tp: TopicPartition, producer_id: int, producer_epoch: int, sequence: int, adds: bool
 ) -> VerificationGuard:
     """`NO_VERIFICATION` where the transaction has begun in the partition already. Raises ApiError."""
     log = manager.find(tp).log_for(NO_EPOCH, only_leader=True)
     if not adds and not log.producers.verification_enabled:
         return NO_VERIFICATION
-    return start_verification(log, producer_id, sequence, producer_epoch, adds)
+    return start_in(log, producer_id, sequence, producer_epoch, adds)

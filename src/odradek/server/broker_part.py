@@ -41,7 +41,7 @@ class BrokerPart:
         services.topic_creator = self.topic_creator if self.clients_make_topics else None
         services.create_internal_topic = self.topic_creator.create_internal
         await self.replicas.start(services)
-        self.coordinators.start(services, self.replicas.manager)
+        self.coordinators.start(services, self.replicas.manager, self.replicas.producer_ids.take)
         self._loader.add_publisher(self.driver)
         self._is_started = True
         await self.driver.start(ready)

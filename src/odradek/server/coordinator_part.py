@@ -8,7 +8,8 @@ from odradek.api.context import Services
 from odradek.coordinator.group.shard import GroupShard
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.shard import Shard, ShardContext
-from odradek.metadata.internal_topics import CONSUMER_OFFSETS
+from odradek.coordinator.transaction.ending import ProducerIds
+from odradek.metadata.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.metadata.loader import MetadataLoader
 from odradek.records.compression import Compression
 from odradek.replica.replica_manager import ReplicaManager
@@ -16,8 +17,12 @@ from odradek.server.coordinator_driver import CoordinatorDriver
 from odradek.server.coordinator_log import ReplicaLog
 from odradek.server.coordinator_settings import group_settings, offsets_compression
 from odradek.server.foundation import Foundation
+from odradek.server.transaction_part import TransactionPart
 
 logger = logging.getLogger("odradek.coordinator")
+
+#: Kafka waits for the log of transactions as brokers wait for each other: `request.timeout.ms`.
+_TRANSACTION_LOG_TIMEOUT_MS = 30_000
 
 AnyShard = TypeVar("AnyShard", bound=Shard)
 
@@ -28,16 +33,21 @@ class CoordinatorPart:
         self._loader = loader
         self._on_over = on_over
         self._drivers: list[CoordinatorDriver[Any]] = []
+        self._transactions: TransactionPart | None = None
 
-    def start(self, services: Services, manager: ReplicaManager) -> None:
-        """After the replicas have begun to follow the metadata: a coordinator is loaded where its partition is led."""
+    def start(self, services: Services, manager: ReplicaManager, new_id: ProducerIds) -> None:
+        """After the replicas have begun to follow the metadata: a coordinator is loaded where its partition is led.
+        `new_id` gives a producer id that is at hand."""
         services.groups = self._groups(manager)
+        self._start_transactions(services, manager, new_id)
         for driver in self._drivers:
             self._loader.add_publisher(driver)
 
     async def close(self) -> None:
         for driver in self._drivers:
             await driver.close()
+        if self._transactions is not None:
+            await self._transactions.close()
 
     def _broke(self, error: BaseException) -> None:
         logger.critical("unexpected", exc_info=error)
@@ -54,6 +64,17 @@ class CoordinatorPart:
             timeout_ms=chosen.offset_commit_timeout_ms,
             compression=offsets_compression(settings),
         )
+
+    def _start_transactions(self, services: Services, manager: ReplicaManager, new_id: ProducerIds) -> None:
+        part = self._transactions = TransactionPart(self._base, services, new_id)
+        driver = self._driver(
+            manager,
+            TRANSACTION_STATE,
+            part.new_shard,
+            partition_count=self._base.config.settings.whole("transaction.state.log.num.partitions"),
+            timeout_ms=_TRANSACTION_LOG_TIMEOUT_MS,
+        )
+        part.start(driver, self._broke)
 
     def _driver(
         self,

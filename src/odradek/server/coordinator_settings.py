@@ -1,6 +1,7 @@
 """What a node's configuration says about groups and transactions, as the coordinators want to have it."""
 
 from odradek.coordinator.group.settings import GroupSettings
+from odradek.coordinator.transaction.settings import TransactionSettings
 from odradek.records.compression import Compression
 from odradek.server.settings import Settings
 
@@ -23,3 +24,14 @@ def group_settings(settings: Settings) -> GroupSettings:
 
 def offsets_compression(settings: Settings) -> Compression:
     return Compression(settings.whole("offsets.topic.compression.codec"))
+
+
+def transaction_settings(settings: Settings) -> TransactionSettings:
+    whole = settings.whole
+    return TransactionSettings(
+        max_timeout_ms=whole("transaction.max.timeout.ms"),
+        transactional_id_expiration_ms=whole("transactional.id.expiration.ms"),
+        abort_interval_ms=whole("transaction.abort.timed.out.transaction.cleanup.interval.ms"),
+        expiry_interval_ms=whole("transaction.remove.expired.transaction.cleanup.interval.ms"),
+        is_two_phase_commit_enabled=settings.boolean("transaction.two.phase.commit.enable"),
+    )

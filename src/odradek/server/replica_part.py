@@ -14,6 +14,7 @@ from odradek.client.channel import ChannelConfig
 from odradek.common.failures import Fault
 from odradek.common.ids import TopicPartition
 from odradek.log.manager import LogManager
+from odradek.metadata.image import MetadataImage
 from odradek.metadata.loader import MetadataLoader
 from odradek.metadata.topics_image import TopicImage
 from odradek.replica.replica_manager import ReplicaManager
@@ -22,8 +23,8 @@ from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.dir_move_task import DirMoveTask
 from odradek.server.directory_assignments import DirectoryAssignments
-from odradek.server.foundation import Foundation
 from odradek.server.dynamic_logs import LogConfigs, follow_settings
+from odradek.server.foundation import Foundation
 from odradek.server.log_jobs import LogJobs
 from odradek.server.log_part import build_logs, load_logs
 from odradek.server.producer_ids import ProducerIds
@@ -48,8 +49,8 @@ class ReplicaPart:
         config = self._config = base.config
         self._clock = base.clock
         self._random = base.random
-        self._broker_epoch = broker_epoch
         self._dynamic = base.dynamic
+        self._broker_epoch = broker_epoch
         self._on_dir_failed = on_dir_failed
         self._on_over = on_over
         self._loader: MetadataLoader = quorum.loader
@@ -59,7 +60,7 @@ class ReplicaPart:
         self._channel = ControllerChannel(
             quorum.driver, "alter-partition", ChannelConfig(client_id=str(config.node_id))
         )
-        self._producer_ids = ProducerIds(config.node_id, broker_epoch, self._channel)
+        self.producer_ids = ProducerIds(config.node_id, broker_epoch, self._channel)
         self._assignments = DirectoryAssignments(config.node_id, broker_epoch, self._channel)
         self._dir_moves: DirMoveTask
         self._jobs: asyncio.Task[None] | None = None
@@ -89,13 +90,18 @@ class ReplicaPart:
         self.logs.on_offline(self._dir_went_offline)
         services.replicas = self.manager
         services.began_to_wait = self.driver.set_timer
-        services.new_producer_id = self._producer_ids.next_id
+        services.new_producer_id = self.producer_ids.next_id
+        services.producer_ids_at_hand = self.producer_ids.at_hand
         services.disk_space = _disk_space
         self._loader.add_publisher(LogConfigs(self.logs, self._dynamic))
         follow_settings(self._dynamic, self.manager)
         self._loader.add_publisher(self.driver)
         self._jobs = asyncio.ensure_future(LogJobs(self.logs, self._clock).run())
         self._jobs.add_done_callback(self._jobs_ended)
+
+    def applied_image(self) -> MetadataImage:
+        """What the controller may believe that this broker has done."""
+        return self.driver.applied_image
 
     def _jobs_ended(self, jobs: "asyncio.Task[None]") -> None:
         """They end by themselves only if no log directory is left, or if something is wrong with us."""
@@ -125,7 +131,7 @@ class ReplicaPart:
         await asyncio.wait([self._jobs])
         await self._dir_moves.close()
         await self.driver.close()
-        await self._producer_ids.close()
+        await self.producer_ids.close()
         await self._assignments.close()
         await self._channel.close()
         await asyncio.to_thread(self.logs.shutdown, self._broker_epoch())

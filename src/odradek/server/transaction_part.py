@@ -1,0 +1,77 @@
+"""What a broker has for transactions besides their coordinator: markers to other brokers, and questions to them.
+
+Both may be for this very broker; then the handler's function is called as it is, without a connection.
+"""
+
+from collections.abc import Callable
+
+from odradek.api import add_partitions_to_txn, write_txn_markers
+from odradek.api.context import Context, Services, Session
+from odradek.api.registry import Registry
+from odradek.coordinator.shard import ShardContext
+from odradek.coordinator.transaction.ending import ProducerIds
+from odradek.coordinator.transaction.markers import MarkerOutbox
+from odradek.coordinator.transaction.shard import TransactionShard
+from odradek.metadata.internal_topics import TRANSACTION_STATE
+from odradek.protocol.api_keys import APIS, ApiKey, Listener
+from odradek.server.broker_peers import BrokerPeers
+from odradek.server.coordinator_driver import CoordinatorDriver
+from odradek.server.coordinator_settings import transaction_settings
+from odradek.server.foundation import Foundation
+from odradek.server.transaction_markers import MarkerSender
+from odradek.server.transaction_verifier import TransactionVerifier
+
+
+class TransactionPart:
+    def __init__(self, base: Foundation, services: Services, new_id: ProducerIds) -> None:
+        config = base.config
+        self._base = base
+        self._services = services
+        self._new_id = new_id
+        self._settings = transaction_settings(config.settings)
+        self._peers = BrokerPeers(services.image, config.listeners.inter_broker_name, f"broker-{config.node_id}-txn")
+        self._outbox = MarkerOutbox(base.clock, services.image)
+        self._sender: MarkerSender | None = None
+
+    def new_shard(self, context: ShardContext) -> TransactionShard:
+        return TransactionShard(context, self._settings, self._new_id, self._outbox)
+
+    def start(self, driver: CoordinatorDriver[TransactionShard], on_broken: Callable[[BaseException], None]) -> None:
+        node_id, services = self._base.config.node_id, self._services
+        markers, verify = self._inside(ApiKey.WRITE_TXN_MARKERS), self._inside(ApiKey.ADD_PARTITIONS_TO_TXN)
+        self._sender = MarkerSender(
+            self._outbox,
+            node_id,
+            self._peers,
+            lambda request: write_txn_markers.write_markers(markers, request),
+            self._base.clock,
+            on_broken,
+        )
+        services.transactions = driver
+        services.verifier = TransactionVerifier(
+            node_id,
+            services.image,
+            driver.partition_for,
+            self._peers,
+            lambda request: add_partitions_to_txn.add_or_verify(verify, request),
+        )
+
+    async def close(self) -> None:
+        if self._sender is not None:
+            await self._sender.close()
+        await self._peers.close()
+
+    def _inside(self, key: ApiKey) -> Context:
+        """A request of this node to itself."""
+        session = Session(
+            connection_id="inside",
+            listener_name=self._base.config.listeners.inter_broker_name,
+            listener=Listener.BROKER,
+            security_protocol="PLAINTEXT",
+            client_address="",
+            registry=Registry(Listener.BROKER, ()),
+            services=self._services,
+        )
+        versions = APIS[key].advertised(Listener.BROKER)
+        assert versions is not None
+        return Context(session, int(key), versions.last, 0, TRANSACTION_STATE, session.principal)
