@@ -125,7 +125,7 @@ def without_words(message: Message, version: int) -> bytes:
         for name in one.field_names():
             value = getattr(one, name)
             if name == "error_message":
-                one.error_message = ""  # type: ignore[attr-defined]
+                setattr(one, name, getattr(type(one)(), name))
             for inner in value if isinstance(value, list) else [value]:
                 if isinstance(inner, Message):
                     silence(inner)
