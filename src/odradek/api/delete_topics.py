@@ -16,7 +16,7 @@ from odradek.common.ids import ZERO_UUID
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_topics_request import DeleteTopicsRequest
 from odradek.protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
-from odradek.security.resources import CLUSTER, Operation, ResourceType
+from odradek.security.resources import CLUSTER, Operation, ResourceType, refusal
 
 #: The setting that may forbid it.
 DELETE_TOPIC_ENABLE = "delete.topic.enable"
@@ -62,10 +62,9 @@ class _Permissions:
             is_there = name in self._ctx.services.image().topics.by_name
             is_refused = not is_visible or (is_there and is_refused)
         if is_refused:
-            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            shown = name if is_visible else asked_name
+            error, shown = refusal(ResourceType.TOPIC), name if is_visible else asked_name
             self.refused.append(
-                DeletableTopicResult(name=shown, topic_id=topic_id, error_code=code, error_message=code.message)
+                DeletableTopicResult(name=shown, topic_id=topic_id, error_code=error.code, error_message=error.message)
             )
         return is_refused
 

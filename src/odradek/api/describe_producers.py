@@ -9,7 +9,6 @@ from odradek.api.context import Context
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.controller.topic_names import check_topic_name
-from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_producers_request import DescribeProducersRequest
 from odradek.protocol.messages.describe_producers_response import (
     DescribeProducersResponse,
@@ -36,9 +35,7 @@ def handle(ctx: Context, request: DescribeProducersRequest) -> DescribeProducers
 def _partition(ctx: Context, partition: TopicPartition) -> PartitionResponse:
     try:
         check_topic_name(partition.topic)
-        if not ctx.may(Operation.READ, Resource(ResourceType.TOPIC, partition.topic)):
-            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            raise ApiError(code.message, code)
+        ctx.authorize(Operation.READ, Resource(ResourceType.TOPIC, partition.topic))
         producers = ctx.replicas.producers(partition)
     except ApiError as error:
         return PartitionResponse(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 
 
@@ -89,6 +90,11 @@ REFUSALS: Final = {
     ResourceType.DELEGATION_TOKEN: ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
     ResourceType.USER: ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
 }
+
+
+def refusal(resource_type: ResourceType) -> ApiError:
+    """In Kafka's words."""
+    return ApiError(f"{resource_type.name.replace('_', ' ').title()} authorization failed.", REFUSALS[resource_type])
 
 
 def bit_field(operations: tuple[Operation, ...]) -> int:

@@ -35,6 +35,13 @@ ABOUT_TOPICS = [
 ]
 
 
+class NoShards:
+    """`facades.Coordinator` of nothing, which is only ever asked what it has."""
+
+    async def read_all(self, operation: Any) -> list[Any]:
+        return []
+
+
 class World:
     """A broker and a controller that know these topics, with two partitions each."""
 
@@ -53,6 +60,8 @@ class World:
                 image=lambda: self.cluster.image,
                 forwarder=ToController(bench_services(self.bench, authorizer=authorizer)),
                 authorizer=authorizer,
+                groups=NoShards(),  # type: ignore[arg-type]
+                transactions=NoShards(),  # type: ignore[arg-type]
                 node_id=0,
             ),
         }
