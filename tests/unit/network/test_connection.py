@@ -101,6 +101,29 @@ def test_a_connection_handles_one_request_after_the_other() -> None:
     run(test())
 
 
+def test_who_asks_for_little_is_served_among_those_who_ask_for_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.network.connection.SLICE_NS", 0)
+    handled: list[int] = []
+
+    async def test() -> None:
+        def handle(ctx: Any, request: Any) -> MetadataResponse:
+            if not handled:
+                small.send(metadata_bytes(1_000))
+            handled.append(ctx.correlation_id)
+            return MetadataResponse()
+
+        async with listening([Api(METADATA, handle)]) as listener, peer(listener.port) as much:
+            with socket.create_connection(("127.0.0.1", listener.port)) as small:
+                await until(lambda: len(listener.endpoint.connections) == 2, "both are there")
+                much.send(b"".join(map(metadata_bytes, range(100))))
+                assert [(await much.response(METADATA, 12))[0] for _ in range(100)] == list(range(100))
+
+    run(test())
+    assert handled.index(1_000) < 50
+    handled.remove(1_000)
+    assert handled == list(range(100))
+
+
 def test_pipelined_requests_run_together_and_are_answered_in_order() -> None:
     async def test() -> None:
         gate = metadata_gate()
