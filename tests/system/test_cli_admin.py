@@ -121,6 +121,9 @@ configs alter --topic orders --set retention.ms=soon
 configs alter --topic orders --set no.such.thing=1
 configs alter --topic nowhere --set retention.ms=1
 configs alter --broker 1 --set log.cleaner.threads=2
+configs alter --broker 1 --set node.id=3
+configs alter --broker 1 --set log.cleaner.threads=9
+configs alter --broker-defaults --set listeners=PLAINTEXT://:1
 configs alter --broker-defaults --set num.io.threads=9
 configs describe --broker 1 --broker-defaults
 configs describe

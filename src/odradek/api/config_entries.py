@@ -6,11 +6,14 @@ broker's `log.retention.ms`, which `log.retention.minutes` and `log.retention.ho
 another name in front of the first of the own name are not shown, and so do not count as the source.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
 
+from odradek.api.broker_loggers import levels
 from odradek.api.context import Context
+from odradek.metadata.config_dynamic import broker_definition, effective, usable
+from odradek.metadata.config_dynamic import synonyms as synonyms_of
 from odradek.metadata.config_schema import (
     ConfigDefinition,
     ConfigLayers,
@@ -29,23 +32,17 @@ Synonyms = list[DescribeConfigsSynonym]
 #: Kafka's numbers of types, in their order.
 _TYPES = ("unknown", "boolean", "string", "int", "short", "long", "double", "list", "class", "password")
 
-_ALIASES: tuple[tuple[str, ...], ...] = (
-    ("log.roll.ms", "log.roll.hours"),
-    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
-    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
-)
-_FLUSH_ALIASES = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
-
 
 class ConfigEntries:
     """The settings of one moment."""
 
-    def __init__(self, ctx: Context, *, with_synonyms: bool) -> None:
+    def __init__(self, ctx: Context, *, with_synonyms: bool, with_documentation: bool = False) -> None:
         self._image: MetadataImage = ctx.services.image()
         self._with_synonyms = with_synonyms
+        self._with_documentation = with_documentation
         self._static = _with_both_ids(ctx.services.static_configs)
-        self._node = self._set_for(ConfigResourceType.BROKER, str(ctx.services.node_id))
-        self._cluster = self._set_for(ConfigResourceType.BROKER, "")
+        self._node = usable(self._set_for(ConfigResourceType.BROKER, str(ctx.services.node_id)), True)
+        self._cluster = usable(self._set_for(ConfigResourceType.BROKER, ""), False)
 
     def of_topic(self, name: str) -> dict[str, Callable[[], Entry]]:
         layers = ConfigLayers(self._set_for(ConfigResourceType.TOPIC, name), self._node, self._cluster, self._static)
@@ -84,18 +81,18 @@ class ConfigEntries:
     def of_this_broker(self) -> dict[str, Callable[[], Entry]]:
         known = definitions(ConfigResourceType.BROKER)
         set_somewhere = {**self._static, **self._cluster, **self._node}
-        unknown = {key: _unknown(key) for key in set_somewhere if key not in known}
+        unknown = {key: broker_definition(key) or _unknown(key) for key in set_somewhere if key not in known}
+        held = effective(self._static, self._cluster, self._node)
 
         def entry(key: str, definition: ConfigDefinition) -> Entry:
-            value = set_somewhere.get(key, definition.default)
+            value = held.get(key, definition.default)
             return self._entry(definition, value, self._broker_synonyms(key, definition), read_only=True)
 
         return _lazily({**unknown, **known}, entry)
 
     def of_all_brokers(self) -> dict[str, Callable[[], Entry]]:
         """Only what was set for all of them at once."""
-        known = definitions(ConfigResourceType.BROKER)
-        found = {key: known.get(key, _unknown(key)) for key in self._cluster}
+        found = {key: broker_definition(key) or _unknown(key) for key in self._cluster}
 
         def entry(key: str, definition: ConfigDefinition) -> Entry:
             synonyms = [
@@ -106,6 +103,10 @@ class ConfigEntries:
             return self._entry(definition, self._cluster[key], synonyms, read_only=True)
 
         return _lazily(found, entry)
+
+    def of_loggers(self) -> dict[str, Callable[[], Entry]]:
+        source = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
+        return {name: partial(Entry, name=name, value=level, config_source=source) for name, level in levels().items()}
 
     def _entry(
         self, definition: ConfigDefinition, value: str | None, synonyms: Synonyms, *, read_only: bool = False
@@ -121,13 +122,13 @@ class ConfigEntries:
             is_sensitive=is_secret,
             synonyms=synonyms if self._with_synonyms else [],
             config_type=_TYPES.index(definition.type),
-            documentation=None,
+            documentation=_documentation(definition) if self._with_documentation else None,
         )
 
     def _broker_synonyms(self, name: str, described: ConfigDefinition) -> Synonyms:
         """`described` gives the default of a setting that is in no table of its own."""
         known = definitions(ConfigResourceType.BROKER)
-        names = _aliases(name)
+        names = synonyms_of(name)
         defaults = {one: _shown_default(known.get(one, described)) for one in names}
         found = [
             DescribeConfigsSynonym(name=one, value=layer[one], source=source)
@@ -197,7 +198,11 @@ def _unknown(key: str) -> ConfigDefinition:
     return ConfigDefinition(key, _TYPES[0], None, "", False)
 
 
-def _aliases(name: str) -> Sequence[str]:
-    if name == _FLUSH_ALIASES[0]:
-        return _FLUSH_ALIASES
-    return next((group for group in _ALIASES if name in group), (name,))
+def _documentation(definition: ConfigDefinition) -> str | None:
+    """What the table knows; what a setting is for is in the manual."""
+    if definition.type == _TYPES[0]:
+        return None
+    valid = f", {definition.valid}" if definition.valid else ""
+    default = "no value" if definition.default is None else definition.default or "empty"
+    changes = " It may change while brokers run." if definition.is_dynamic else ""
+    return f"{definition.type}{valid}; {default} unless set.{changes}"

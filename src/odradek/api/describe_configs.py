@@ -1,9 +1,9 @@
-"""DescribeConfigs (key 32): the settings of topics, brokers, groups and client metrics, and where each comes from.
+"""DescribeConfigs (key 32): settings of topics, brokers, loggers, groups and client metrics, and where each comes from.
 
 v1 synonyms · v2 as v1 · v3 types and documentation (KIP-569) · v4 flexible
 
-A broker knows its own settings and those for all brokers (an empty name); another broker's are that one's to tell.
-There is no documentation: it is in Kafka's manual.
+A node knows its own settings and those for all brokers (an empty name), and the levels of its own loggers; another
+broker's are that one's to tell.
 
 Authorised by DESCRIBE_CONFIGS on the topic, group or cluster.
 """
@@ -29,7 +29,9 @@ def handle(ctx: Context, request: DescribeConfigsRequest) -> DescribeConfigsResp
     for resource in request.resources:
         if resource.resource_type not in _KINDS:
             raise _invalid(f"Unexpected resource type {resource.resource_type} for resource {resource.resource_name}")
-    entries = ConfigEntries(ctx, with_synonyms=request.include_synonyms)
+    entries = ConfigEntries(
+        ctx, with_synonyms=request.include_synonyms, with_documentation=request.include_documentation
+    )
     return DescribeConfigsResponse(results=[_result(ctx, entries, resource) for resource in request.resources])
 
 
@@ -56,6 +58,10 @@ def _found(ctx: Context, entries: ConfigEntries, resource: DescribeConfigsResour
             return entries.of_topic(name)
         case ConfigResourceType.BROKER:
             return entries.of_this_broker() if _is_own(name, ctx.services.node_id) else entries.of_all_brokers()
+        case ConfigResourceType.BROKER_LOGGER:
+            _check_named(name, "Broker id must not be empty")
+            _check_own(name, ctx.services.node_id, str(ctx.services.node_id))
+            return entries.of_loggers()
         case ConfigResourceType.GROUP:
             _check_named(name, "Group name must not be empty")
             return entries.of_group(name)
@@ -69,13 +75,17 @@ def _is_own(name: str, node_id: int) -> bool:
     """False for the empty name, which stands for all brokers."""
     if not name:
         return False
+    _check_own(name, node_id, f"{node_id} or empty string,")
+    return True
+
+
+def _check_own(name: str, node_id: int, expected: str) -> None:
     try:
         asked = int(name)
     except ValueError:
         raise _invalid(f"Broker id must be an integer, but it is: {name}") from None
     if asked != node_id:
-        raise _invalid(f"Unexpected broker id, expected {node_id} or empty string, but received {name}")
-    return True
+        raise _invalid(f"Unexpected broker id, expected {expected} but received {name}")
 
 
 def _check_named(name: str, otherwise: str) -> None:

@@ -266,7 +266,7 @@ def validate(resource: ConfigResource, settings: Mapping[str, str]) -> None:
         config_schema.validate_group(settings)
     else:
         name = ConfigResourceType(resource.type).name
-        raise Refused(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {name}.")
+        raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {name}")
 
 
 def check_broker_name(name: str) -> None:

@@ -24,6 +24,9 @@ _MINUTE_MS = 60_000
 #: Widest range of each whole type.
 _WHOLE = {"short": 15, "int": 31, "long": 63}
 
+#: What is valid of a list of replicas begins with this.
+_REPLICAS = "[partitionId]"
+
 _CLIENT_METRICS_MATCHES = (
     *("client_id", "client_instance_id", "client_software_name", "client_software_version"),
     *("client_source_address", "client_source_port"),
@@ -61,7 +64,9 @@ class ConfigDefinition:
         trimmed = text.strip()
         reason = self._reason(trimmed)
         if reason is not None:
-            raise InvalidConfig(f"Invalid value {trimmed} for configuration {self.name}: {reason}")
+            # Of replicas Kafka shows the list, of other lists the text.
+            shown = f"[{', '.join(_items(trimmed))}]" if self.valid.startswith(_REPLICAS) else trimmed
+            raise InvalidConfig(f"Invalid value {shown} for configuration {self.name}: {reason}")
 
     def _reason(self, text: str) -> str | None:
         if self.type in _WHOLE:
@@ -71,7 +76,7 @@ class ConfigDefinition:
         if self.type == "boolean":
             return None if text.lower() in ("true", "false") else "Expected value to be either true or false"
         if self.type == "list":
-            return self._list_reason([item.strip() for item in text.split(",")] if text else [])
+            return self._list_reason(_items(text))
         return self._choice_reason(text)
 
     def _number_reason(self, text: str, pattern: str, otherwise: str) -> str | None:
@@ -91,9 +96,10 @@ class ConfigDefinition:
         return None
 
     def _list_reason(self, items: list[str]) -> str | None:
-        if self.valid.startswith("[partitionId]"):
+        if self.valid.startswith(_REPLICAS):
             proper = items == ["*"] or all(re.fullmatch(r"[0-9]+:[0-9]+", item, re.ASCII) for item in items)
-            return None if proper else f"must be the literal '*' or a list of replicas in the form {self.valid}"
+            words = f"{self.name} must be the literal '*' or a list of replicas in the following format: {self.valid}"
+            return None if proper else words
         choices = _choices(self.valid)
         for item in items:
             if choices and item not in choices:
@@ -133,6 +139,10 @@ def _limits(valid: str) -> _Limits:
 def _choices(valid: str) -> tuple[str, ...]:
     found = re.search(r"\[([^\]]+)\]$", valid)
     return () if found is None else tuple(choice.strip() for choice in found[1].split(","))
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",")] if text else []
 
 
 def _plain(number: float) -> str:

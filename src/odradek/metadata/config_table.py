@@ -68,9 +68,9 @@ metrics | list
 """
 
 BROKER_DYNAMIC_ONLY = """\
-follower.replication.throttled.rate | long | 9223372036854775807 | [0,...] | dynamic
-leader.replication.throttled.rate | long | 9223372036854775807 | [0,...] | dynamic
-replica.alter.log.dirs.io.max.bytes.per.second | long | 9223372036854775807 | [0,...] | dynamic
+follower.replication.throttled.rate | long | null | [0,...] | dynamic
+leader.replication.throttled.rate | long | null | [0,...] | dynamic
+replica.alter.log.dirs.io.max.bytes.per.second | long | null | [0,...] | dynamic
 """
 
 BROKER = """\

@@ -157,7 +157,15 @@ def test_groups_and_client_metrics() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [(BROKER, "2"), (BROKER, "one"), (GROUP, ""), (CLIENT_METRICS, ""), (BROKER_LOGGER, "1"), (77, "")],
+    [
+        (BROKER, "2"),
+        (BROKER, "one"),
+        (GROUP, ""),
+        (CLIENT_METRICS, ""),
+        (BROKER_LOGGER, "2"),
+        (BROKER_LOGGER, ""),
+        (77, ""),
+    ],
 )
 def test_what_this_broker_cannot_tell(kind: int, name: str) -> None:
     result = describe(cluster(), kind, name)

@@ -24,10 +24,12 @@ from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.registry import request_class, response_class
 from odradek.protocol.requests import parse_request, response_parts
 
-FORWARDED = [api.key for api in SERVED if api.handle == "forwarding"]
+FORWARDED = [api.key for api in SERVED if api.handle in ("forwarding", "config_forwarding")]
+#: The others are looked at on the way.
+AS_THEY_ARE = [api.key for api in SERVED if api.handle == "forwarding"]
 PAIRS = [
     (key, version)
-    for key in FORWARDED
+    for key in AS_THEY_ARE
     for version in range(APIS[key].versions.first, APIS[key].versions.last + 1)
     if version in (APIS[key].broker or ())
 ]

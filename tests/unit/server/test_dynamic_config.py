@@ -1,0 +1,122 @@
+"""Settings that change while a node runs: what holds, who is told, and what is refused.
+
+What is refused is compared with Apache Kafka's own words in tests/system/test_config_answers.py.
+"""
+
+import pytest
+
+from odradek.common.failures import ApiError
+from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
+from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind
+from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.config_record import ConfigRecord
+from odradek.server.dynamic_config import DynamicConfig
+from odradek.server.settings import Given, Settings
+
+OWN, ALL, OTHER = "1", "", "2"
+
+
+class World:
+    """A node whose metadata a test writes by hand."""
+
+    def __init__(self, **static: str) -> None:
+        values = {name.replace("_", "."): value for name, value in static.items()}
+        given = {name: Given(value, "server.properties:1") for name, value in values.items()}
+        self.dynamic = DynamicConfig(1, Settings("server.properties", given))
+        self.image: MetadataImage = EMPTY
+
+    def set(self, broker: str, name: str, value: str | None) -> None:
+        delta = MetadataDelta(self.image)
+        kind = ConfigResourceType.BROKER
+        delta.replay(ConfigRecord(resource_type=kind, resource_name=broker, name=name, value=value))
+        self.image = delta.apply(MetadataProvenance(self.image.offset + 1, 1))
+        manifest = LoaderManifest(ManifestKind.LOG_DELTA, self.image.provenance, LeaderAndEpoch())
+        self.dynamic.on_metadata_update(delta, self.image, manifest)
+
+    @property
+    def settings(self) -> Settings:
+        return self.dynamic.settings
+
+
+def test_the_nearest_counts() -> None:
+    world = World(message_max_bytes="1")
+    assert world.settings.whole("message.max.bytes") == 1
+    world.set(ALL, "message.max.bytes", "2")
+    assert world.settings.whole("message.max.bytes") == 2
+    world.set(OWN, "message.max.bytes", "3")
+    world.set(OTHER, "message.max.bytes", "4")
+    assert world.settings.whole("message.max.bytes") == 3
+    world.set(OWN, "message.max.bytes", None)
+    world.set(ALL, "message.max.bytes", None)
+    assert world.settings.whole("message.max.bytes") == 1
+
+
+def test_a_setting_under_another_name_counts_no_more() -> None:
+    world = World(log_retention_hours="1")
+    world.set(ALL, "log.retention.ms", "5")
+    assert world.settings.given == {"log.retention.ms": "5"}
+
+
+def test_who_subscribes_is_told_at_once_and_of_changes() -> None:
+    world = World(log_cleaner_threads="2")
+    told: list[int] = []
+    world.dynamic.subscribe(
+        ("log.cleaner.threads",), lambda settings: told.append(settings.whole("log.cleaner.threads"))
+    )
+    world.set(OWN, "log.cleaner.threads", "3")
+    world.set(OWN, "message.max.bytes", "5")
+    world.set(OWN, "log.cleaner.threads", "3")
+    world.set(OWN, "log.cleaner.threads", None)
+    assert told == [2, 3, 2]
+
+
+def test_who_cannot_follow_does_not_keep_the_others_from_it() -> None:
+    world = World()
+    told: list[int] = []
+
+    def refuse(settings: Settings) -> None:
+        raise ApiError("no", ErrorCode.INVALID_CONFIG)
+
+    world.dynamic.subscribe(("message.max.bytes",), refuse)
+    world.dynamic.subscribe(("message.max.bytes",), lambda settings: told.append(settings.whole("message.max.bytes")))
+    world.set(ALL, "message.max.bytes", "7")
+    assert told[-1] == 7
+
+
+@pytest.mark.parametrize(
+    ("broker", "name", "value"),
+    [
+        (OWN, "node.id", "7"),
+        (OWN, "message.max.bytes", "many"),
+        (OWN, "ssl.keystore.location", "/nowhere"),
+        (ALL, "listener.name.plaintext.ssl.keystore.location", "/nowhere"),
+        (ALL, "cordoned.log.dirs", "*"),
+    ],
+)
+def test_what_cannot_be_heeded_is_left_out(broker: str, name: str, value: str) -> None:
+    """A controller takes it from whoever asks it directly."""
+    world = World()
+    world.set(broker, name, value)
+    assert name not in world.settings.given
+
+
+def test_rates_count_only_while_the_node_runs() -> None:
+    world = World(leader_replication_throttled_rate="5")
+    world.set(ALL, "message.max.bytes", "7")
+    assert not world.settings.is_given("leader.replication.throttled.rate")
+    world.set(ALL, "leader.replication.throttled.rate", "6")
+    assert world.settings.whole("leader.replication.throttled.rate") == 6
+
+
+def test_changes_are_checked_against_what_holds() -> None:
+    world = World(num_io_threads="4")
+    check = world.dynamic.check_change
+    check({"num.io.threads": "8"}, True)
+    with pytest.raises(ApiError, match="should not be greater than double the current value 4") as caught:
+        check({"num.io.threads": "9"}, True)
+    assert caught.value.code == ErrorCode.INVALID_REQUEST
+    world.set(OWN, "num.io.threads", "8")
+    check({"num.io.threads": "9"}, True)
+    check({"num.io.threads": "1000"}, False)  # this broker has one of its own
