@@ -62,9 +62,11 @@ def read_epoch_checkpoint(files: FileSystem, directory: str) -> list[EpochEntry]
     return _read_checkpoint(files, f"{directory}/{LEADER_EPOCH_CHECKPOINT}", _epoch_entry)
 
 
-def write_epoch_checkpoint(files: FileSystem, directory: str, entries: Iterable[EpochEntry]) -> None:
+def write_epoch_checkpoint(
+    files: FileSystem, directory: str, entries: Iterable[EpochEntry], *, sync: bool = True
+) -> None:
     lines = [f"{epoch} {start_offset}" for epoch, start_offset in entries]
-    _write_checkpoint(files, f"{directory}/{LEADER_EPOCH_CHECKPOINT}", lines)
+    _write_checkpoint(files, f"{directory}/{LEADER_EPOCH_CHECKPOINT}", lines, sync=sync)
 
 
 def read_partition_metadata(files: FileSystem, directory: str) -> PartitionMetadata | None:
@@ -86,8 +88,30 @@ def read_partition_metadata(files: FileSystem, directory: str) -> PartitionMetad
 
 
 def write_partition_metadata(files: FileSystem, directory: str, topic_id: bytes) -> None:
-    text = f"version: 0\ntopic_id: {uuid_to_text(topic_id)}"
-    write_atomically(files, f"{directory}/{PARTITION_METADATA}", text.encode())
+    write_atomically(files, f"{directory}/{PARTITION_METADATA}", _partition_metadata(topic_id))
+
+
+def write_new_partition_metadata(files: FileSystem, directory: str, topic_id: bytes) -> None:
+    """Into a new directory, and not synced: see `is_partition_metadata_torn`."""
+    file = files.open(f"{directory}/{PARTITION_METADATA}", create=True)
+    try:
+        file.append(_partition_metadata(topic_id))
+    finally:
+        file.close()
+
+
+def is_partition_metadata_torn(files: FileSystem, directory: str) -> bool:
+    """It is written with the directory and synced with the first flush: a crash before may leave a part of it."""
+    path = f"{directory}/{PARTITION_METADATA}"
+    return files.exists(path) and files.size(path) < _PARTITION_METADATA_BYTES
+
+
+def _partition_metadata(topic_id: bytes) -> bytes:
+    return f"version: 0\ntopic_id: {uuid_to_text(topic_id)}".encode()
+
+
+#: Of the whole file; ids are of one length.
+_PARTITION_METADATA_BYTES = len(_partition_metadata(ZERO_UUID))
 
 
 def read_clean_shutdown(files: FileSystem, log_dir: str) -> CleanShutdown | None:
@@ -161,9 +185,9 @@ def _read_checkpoint(files: FileSystem, path: str, parse: Callable[[str], _T | N
     return entries
 
 
-def _write_checkpoint(files: FileSystem, path: str, lines: Sequence[str]) -> None:
+def _write_checkpoint(files: FileSystem, path: str, lines: Sequence[str], *, sync: bool = True) -> None:
     text = "\n".join((str(CHECKPOINT_VERSION), str(len(lines)), *lines, ""))
-    write_atomically(files, path, text.encode())
+    write_atomically(files, path, text.encode(), sync=sync)
 
 
 def _lines(files: FileSystem, path: str) -> list[str]:

@@ -5,8 +5,13 @@ answers. Epochs and start offsets both only grow; an entry that breaks this (an 
 the ones it contradicts.
 
 What is durable when: `assign` writes the checkpoint before it returns, so the file never lacks an epoch that has
-data. The two truncations only mark the cache `dirty`; whoever truncates calls `flush` when it suits (Kafka does it in
-the background). Stale entries that a crash brings back are truncated again by the loader, so they do no harm.
+data. `begin` writes nothing: an epoch without data means nothing to those who come later. The two truncations
+only mark the cache `dirty`; whoever truncates calls `flush` when it suits (Kafka does it in the background). Stale
+entries that a crash brings back are truncated again by the loader, so they do no harm.
+
+The first entry of a new log is written but not synced (`is_unsynced`), as a node may make thousands at once: a crash
+that loses it leaves nothing to be mixed up with, and the loader learns it from the batches. The log's next flush syncs
+the file before it moves the recovery point.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,6 +21,7 @@ from typing import NamedTuple
 from odradek.common.failures import check
 from odradek.common.ports import FileSystem
 from odradek.log.checkpoints import EpochEntry, read_epoch_checkpoint, write_epoch_checkpoint
+from odradek.log.names import LEADER_EPOCH_CHECKPOINT
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_EPOCH_OFFSET = -1
@@ -50,8 +56,12 @@ class EpochCache:
         self._epochs: list[int] = []
         self._starts: list[int] = []
         self.dirty = False
+        #: The file was written and not synced since.
+        self.is_unsynced = False
         for epoch, start_offset in entries:
             self._put(epoch, start_offset)
+        self._is_in_file = bool(self._epochs)
+        self._has_begun = False
         #: Came from a checkpoint, which never lacks an epoch that has data; else it is being learned from the batches.
         self.is_complete = bool(self._epochs)
 
@@ -60,9 +70,15 @@ class EpochCache:
         """From the checkpoint in `directory`; raises CorruptCheckpoint."""
         return cls(files, directory, read_epoch_checkpoint(files, directory))
 
+    def begin(self, epoch: int, start_offset: int) -> None:
+        """A leader begins `epoch`, and has written nothing yet: the checkpoint is told with its first batch."""
+        if not self._is_latest(epoch, start_offset):
+            self._put(epoch, start_offset)
+            self._has_begun = True
+
     def assign(self, epoch: int, start_offset: int) -> None:
         """A batch of `epoch` begins at `start_offset`. A no-op for the latest epoch at or after its start."""
-        if self._epochs and epoch == self._epochs[-1] and start_offset >= self._starts[-1]:
+        if not self._has_begun and self._is_latest(epoch, start_offset):
             return
         self._put(epoch, start_offset)
         self._write()
@@ -72,7 +88,7 @@ class EpochCache:
         before = self.entries()
         for epoch, start_offset in entries:
             self._put(epoch, start_offset)
-        if self.entries() != before:
+        if self._has_begun or self.entries() != before:
             self._write()
 
     @property
@@ -176,15 +192,22 @@ class EpochCache:
         if self.dirty:
             self._write()
 
+    @property
+    def path(self) -> str:
+        return f"{self._directory}/{LEADER_EPOCH_CHECKPOINT}"
+
     def update_directory(self, directory: str) -> None:
         """The partition's directory was renamed."""
         self._directory = directory
 
+    def _is_latest(self, epoch: int, start_offset: int) -> bool:
+        return bool(self._epochs) and epoch == self._epochs[-1] and start_offset >= self._starts[-1]
+
     def _put(self, epoch: int, start_offset: int) -> None:
         check(epoch >= 0 and start_offset >= 0, f"epoch {epoch} at offset {start_offset}: neither may be negative")
-        epochs, starts = self._epochs, self._starts
-        if epochs and epoch == epochs[-1] and start_offset >= starts[-1]:
+        if self._is_latest(epoch, start_offset):
             return
+        epochs, starts = self._epochs, self._starts
         while epochs and (epochs[-1] >= epoch or starts[-1] >= start_offset):
             epochs.pop()
             starts.pop()
@@ -192,5 +215,9 @@ class EpochCache:
         starts.append(start_offset)
 
     def _write(self) -> None:
-        write_epoch_checkpoint(self._files, self._directory, self.entries())
-        self.dirty = False
+        # A part of the line of an epoch that begins at 0 is no line: a torn file is never taken for a sound one.
+        is_first = not self._is_in_file and self._starts == [0]
+        write_epoch_checkpoint(self._files, self._directory, self.entries(), sync=not is_first)
+        self._is_in_file = True
+        self.is_unsynced = is_first
+        self.dirty = self._has_begun = False

@@ -28,7 +28,12 @@ from dataclasses import dataclass, field
 
 from odradek.common.failures import InputError, check
 from odradek.common.ports import Clock, FileSystem
-from odradek.log.checkpoints import read_partition_metadata, write_partition_metadata
+from odradek.log.checkpoints import (
+    is_partition_metadata_torn,
+    read_partition_metadata,
+    write_new_partition_metadata,
+    write_partition_metadata,
+)
 from odradek.log.config import LogConfig
 from odradek.log.epoch_cache import EpochCache
 from odradek.log.errors import InconsistentTopicId, SegmentOverflow, storage_guard
@@ -37,7 +42,8 @@ from odradek.log.loader_files import finish_swaps, remove_orphans, sweep
 from odradek.log.loader_producers import rebuild_producers
 from odradek.log.loader_recovery import recover_log
 from odradek.log.loader_segments import Loading, load_segments, new_producers, open_segment, split_segment
-from odradek.log.names import DELETE_DIR_SUFFIX, parse_partition_dir
+from odradek.log.names import DELETE_DIR_SUFFIX, PARTITION_METADATA, parse_partition_dir
+from odradek.log.producer_state import ProducerState
 from odradek.log.unified_log import UnifiedLog, no_jitter
 from odradek.log.unified_log_segments import Segments
 
@@ -82,36 +88,76 @@ def load_log(
     directory = posixpath.normpath(directory)
     if "/" not in directory:
         directory = f"./{directory}"  # so that the log directory, which is what stands before the slash, has a name
-    parsed = parse_partition_dir(directory.rpartition("/")[2])
-    if parsed is None:
-        raise InputError(f"{directory}: a partition's directory is named after topic and partition, like orders-0")
-    with storage_guard(directory.rpartition("/")[0], directory):
-        loading = Loading(
-            files,
-            clock,
-            directory,
-            parsed.topic_partition,
-            config or LogConfig(),
-            log_start_offset,
-            recovery_point,
-            clean_shutdown,
-            was_cleaned or (config is not None and config.compact),
-            options.producer_expiration_ms,
-            options.max_transaction_timeout_ms,
-            options.verification_enabled,
-        )
+    loading = _loading(
+        files,
+        clock,
+        directory,
+        config,
+        options,
+        log_start_offset=log_start_offset,
+        recovery_point=recovery_point,
+        clean_shutdown=clean_shutdown,
+        was_cleaned=was_cleaned,
+    )
+    with storage_guard(loading.log_dir, directory):
         if not files.is_dir(directory):
             files.make_dirs(directory)
             files.sync_dir(loading.log_dir)
         return _load(loading, options, topic_id)
 
 
+def new_log(
+    files: FileSystem, clock: Clock, directory: str, config: LogConfig, topic_id: bytes | None, options: LogOptions
+) -> UnifiedLog:
+    """An empty log in a directory that is not there yet. Nothing is synced before there is something to lose (see
+    `flush`), and no file stays open. Raises `StorageFault`."""
+    loading = _loading(files, clock, directory, config, options, clean_shutdown=True)
+    with storage_guard(loading.log_dir, directory):
+        files.make_dirs(directory)
+        if topic_id is not None:
+            write_new_partition_metadata(files, directory, topic_id)
+        segments = Segments()
+        segments.add(open_segment(loading, 0, create_later=True))
+        epochs, producers = EpochCache(files, directory), new_producers(loading, is_new=True)
+        log = _make(loading, options, topic_id, segments, epochs, producers, end_offset=0)
+    log.is_unsynced = True
+    return log
+
+
+def _loading(
+    files: FileSystem,
+    clock: Clock,
+    directory: str,
+    config: LogConfig | None,
+    options: LogOptions,
+    *,
+    log_start_offset: int = 0,
+    recovery_point: int = 0,
+    clean_shutdown: bool = False,
+    was_cleaned: bool = False,
+) -> Loading:
+    parsed = parse_partition_dir(directory.rpartition("/")[2])
+    if parsed is None:
+        raise InputError(f"{directory}: a partition's directory is named after topic and partition, like orders-0")
+    return Loading(
+        files,
+        clock,
+        directory,
+        parsed.topic_partition,
+        config or LogConfig(),
+        log_start_offset,
+        recovery_point,
+        clean_shutdown,
+        was_cleaned or (config is not None and config.compact),
+        options.producer_expiration_ms,
+        options.max_transaction_timeout_ms,
+        options.verification_enabled,
+    )
+
+
 def _load(loading: Loading, options: LogOptions, topic_id: bytes | None) -> UnifiedLog:
     topic_id = _topic_id(loading, topic_id)
     segments, epochs, end_offset = _load_segments(loading)
-    recovery_point = min(loading.recovery_point, end_offset)
-    if loading.clean_shutdown:
-        recovery_point = end_offset
     epochs.truncate_from_end(end_offset)
     start_offset = max(loading.log_start_offset, segments.first.base_offset)
     epochs.truncate_from_start(start_offset)
@@ -120,7 +166,24 @@ def _load(loading: Loading, options: LogOptions, topic_id: bytes | None) -> Unif
     producers.remove_stray_snapshots(segments.base_offsets)
     now_ms = loading.clock.wall_ms()
     rebuild_producers(producers, segments, start_offset, end_offset, now_ms, clean_shutdown=loading.clean_shutdown)
-    log = UnifiedLog(
+    log = _make(loading, options, topic_id, segments, epochs, producers, end_offset)
+    log.repairs = tuple(loading.repairs)
+    segments.active.close_handlers()  # it comes back when somebody writes or reads
+    if loading.clean_shutdown and not log.repairs:
+        log.assume_synced()
+    return log
+
+
+def _make(
+    loading: Loading,
+    options: LogOptions,
+    topic_id: bytes | None,
+    segments: Segments,
+    epochs: EpochCache,
+    producers: ProducerState,
+    end_offset: int,
+) -> UnifiedLog:
+    return UnifiedLog(
         loading.files,
         loading.clock,
         loading.directory,
@@ -129,16 +192,14 @@ def _load(loading: Loading, options: LogOptions, topic_id: bytes | None) -> Unif
         segments,
         epochs,
         producers,
-        log_start_offset=start_offset,
+        log_start_offset=loading.log_start_offset,
         log_end_offset=end_offset,
-        recovery_point=recovery_point,
+        recovery_point=end_offset if loading.clean_shutdown else min(loading.recovery_point, end_offset),
         topic_id=topic_id,
         roll_jitter_ms=options.roll_jitter_ms,
         check_on_read=options.check_on_read,
         open_compressed=options.open_compressed,
     )
-    log.repairs = tuple(loading.repairs)
-    return log
 
 
 def _load_segments(loading: Loading) -> tuple[Segments, EpochCache, int]:
@@ -167,6 +228,10 @@ def _as_it_is(loading: Loading, segments: Segments) -> Segments:
 
 
 def _topic_id(loading: Loading, expected: bytes | None) -> bytes | None:
+    if is_partition_metadata_torn(loading.files, loading.directory):
+        path = f"{loading.directory}/{PARTITION_METADATA}"
+        loading.files.remove(path)
+        loading.repairs.append(f"removed {path}: the log was made just before the crash, and nothing of it was synced")
     metadata = read_partition_metadata(loading.files, loading.directory)
     if metadata is None:
         if expected is not None:

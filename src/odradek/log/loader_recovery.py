@@ -29,7 +29,7 @@ def recover_log(loading: Loading, segments: Segments, epochs: EpochCache) -> int
         )
         _drop(loading, segments, list(segments))
         epochs.clear_and_flush()
-    segments.add(open_segment(loading, loading.log_start_offset, create=True))
+    segments.add(open_segment(loading, loading.log_start_offset, create_later=True))
     return loading.log_start_offset
 
 

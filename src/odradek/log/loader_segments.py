@@ -48,7 +48,9 @@ class Loading:
         return self.directory.rpartition("/")[0]
 
 
-def open_segment(loading: Loading, base_offset: int, *, suffix: str = "", create: bool = False) -> Segment:
+def open_segment(
+    loading: Loading, base_offset: int, *, suffix: str = "", create: bool = False, create_later: bool = False
+) -> Segment:
     return Segment(
         loading.files,
         loading.directory,
@@ -58,10 +60,11 @@ def open_segment(loading: Loading, base_offset: int, *, suffix: str = "", create
         max_index_bytes=loading.config.segment_index_bytes,
         suffix=suffix,
         create=create,
+        create_later=create_later,
     )
 
 
-def new_producers(loading: Loading) -> ProducerState:
+def new_producers(loading: Loading, *, is_new: bool = False) -> ProducerState:
     return ProducerState(
         loading.files,
         loading.topic_partition,
@@ -69,6 +72,7 @@ def new_producers(loading: Loading) -> ProducerState:
         expiration_ms=loading.producer_expiration_ms,
         max_transaction_timeout_ms=loading.max_transaction_timeout_ms,
         verification_enabled=loading.verification_enabled,
+        is_new=is_new,
     )
 
 

@@ -76,6 +76,8 @@ class LogManager:
         #: Partitions that were found damaged at the start; see `manager_load`.
         self.damaged: dict[TopicPartition, Damaged] = {}
         self.removals = Removals(clock)
+        #: Directories that logs have left since; see `manager_changes.settle_deletions`.
+        self.unsettled: dict[str, None] = {}
         #: Directories in which every log was loaded, so that a stop may call itself clean.
         self.loaded: dict[str, bool] = {}
         self.had_clean_shutdown: dict[str, bool] = {}
@@ -199,6 +201,8 @@ class LogManager:
 
     def next_dirs(self) -> list[str]:
         """Live directories, the one with the fewest logs first; ties in the order of `log.dirs`."""
+        if len(self.live) == 1:
+            return list(self.live)
         counts = dict.fromkeys(self.live, 0)
         for log in self.all_logs():
             counts[log.log_dir] += 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from odradek.common.failures import check
 from odradek.common.ids import TopicPartition
 from odradek.log.config import LogConfig
-from odradek.log.errors import KafkaStorageError, StorageFault
+from odradek.log.errors import KafkaStorageError, StorageFault, storage_guard
 from odradek.log.names import DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX, marked_partition_dir, partition_dir
 from odradek.log.unified_log import UnifiedLog
 
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 def delete_log(manager: LogManager, tp: TopicPartition, *, is_future: bool = False, is_stray: bool = False) -> None:
     """Rename the log out of the way; a stray one is kept for a person to look at, any other is removed later."""
+    _set_aside(manager, tp, is_future=is_future, is_stray=is_stray)
+    settle_deletions(manager)
+
+
+def _set_aside(manager: LogManager, tp: TopicPartition, *, is_future: bool, is_stray: bool) -> None:
     logs = manager.future if is_future else manager.current
     log = logs.get(tp)
     if log is None:
@@ -38,22 +43,37 @@ def delete_log(manager: LogManager, tp: TopicPartition, *, is_future: bool = Fal
         _rename_away(manager, log, STRAY_DIR_SUFFIX if is_stray else DELETE_DIR_SUFFIX, keep_state=False)
         if is_stray:
             manager.stray[tp] = log
-        checkpoint_dir(manager, log_dir)
+        manager.unsettled[log_dir] = None
 
 
 def delete_logs(
     manager: LogManager, tps: Iterable[TopicPartition], *, is_stray: bool = False
 ) -> dict[TopicPartition, KafkaStorageError]:
-    """Current and future logs of many partitions; what could not be deleted, and why."""
+    """Current and future logs of many partitions; what could not be deleted, and why. `settle_deletions` comes next."""
     failed: dict[TopicPartition, KafkaStorageError] = {}
     for tp in tps:
         for is_future in (False, True):
             if manager.log(tp, is_future=is_future) is not None:
                 try:
-                    delete_log(manager, tp, is_future=is_future, is_stray=is_stray)
+                    _set_aside(manager, tp, is_future=is_future, is_stray=is_stray)
                 except KafkaStorageError as error:
                     failed[tp] = error
     return failed
+
+
+def settle_deletions(manager: LogManager) -> None:
+    """Once for any number of logs that left their directories: their new names are durable, and the checkpoints do not
+    speak of them any more. It must come before a log of the same name is made."""
+    directories, manager.unsettled = list(manager.unsettled), {}
+    for log_dir in directories:
+        if log_dir not in manager.live:
+            continue
+        try:
+            with storage_guard(log_dir, log_dir):
+                manager.files.sync_dir(log_dir)
+            checkpoint_dir(manager, log_dir)
+        except StorageFault as fault:
+            manager.fail_dir(fault)
 
 
 def replace_current_with_future(manager: LogManager, tp: TopicPartition) -> None:
@@ -170,7 +190,7 @@ def _reconfigure(manager: LogManager, logs: Iterable[UnifiedLog]) -> None:
 def _rename_away(manager: LogManager, log: UnifiedLog, mark: str, *, keep_state: bool) -> None:
     name = marked_partition_dir(log.topic_partition, manager.new_uuid().hex(), mark)
     try:
-        log.rename_dir(name, keep_state=keep_state)
+        log.rename_dir(name, keep_state=keep_state, sync=keep_state)
     except StorageFault:
         # The log is in none of the manager's maps any more, so nobody else would let go of its files.
         log.close_handlers()

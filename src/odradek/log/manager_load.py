@@ -25,7 +25,7 @@ from odradek.log import manager_checkpoints as checkpoints
 from odradek.log.checkpoints import delete_clean_shutdown, read_clean_shutdown, write_clean_shutdown
 from odradek.log.config import LogConfig
 from odradek.log.errors import DamagedFile, StorageFault, storage_guard
-from odradek.log.loader import LogOptions, load_log
+from odradek.log.loader import LogOptions, load_log, new_log
 from odradek.log.names import (
     CLEANER_CHECKPOINT,
     CLUSTER_METADATA_TOPIC,
@@ -180,14 +180,10 @@ def create_log(
     manager: LogManager, log_dir: str, name: str, topic_partition: TopicPartition, topic_id: bytes | None
 ) -> UnifiedLog:
     """A new, empty log. Raises `StorageFault`."""
-    log = load_log(
-        manager.files,
-        manager.clock,
-        f"{log_dir}/{name}",
-        manager.config_for(topic_partition.topic),
-        clean_shutdown=True,
-        options=log_options(manager),
-    )
+    directory, config, options = f"{log_dir}/{name}", manager.config_for(topic_partition.topic), log_options(manager)
+    if not manager.files.exists(directory):
+        return new_log(manager.files, manager.clock, directory, config, topic_id, options)
+    log = load_log(manager.files, manager.clock, directory, config, clean_shutdown=True, options=options)
     if topic_id is not None and log.topic_id is None:
         log.assign_topic_id(topic_id)
     return log

@@ -16,11 +16,13 @@ from odradek.log.producer_snapshot import read_snapshot, write_snapshot
 class ProducerSnapshots:
     """`offsets` is sorted. Nothing else writes or removes snapshots while this object lives."""
 
-    def __init__(self, files: FileSystem, directory: str) -> None:
+    def __init__(self, files: FileSystem, directory: str, *, is_new: bool = False) -> None:
+        """In a new directory there are none."""
         self._files = files
         self._directory = directory
         self.offsets: list[int] = []
-        self.reload()
+        if not is_new:
+            self.reload()
 
     def reload(self) -> None:
         """Look again which ones there are."""

@@ -56,14 +56,15 @@ class ProducerState:
         expiration_ms: int = 24 * 60 * 60 * 1000,
         max_transaction_timeout_ms: int = 15 * 60 * 1000,
         verification_enabled: bool = True,
+        is_new: bool = False,
     ) -> None:
-        """Looks which snapshots there are, and reads none."""
+        """Looks which snapshots there are, unless the directory is new, and reads none."""
         self.topic_partition = topic_partition
         self.expiration_ms = expiration_ms
         self.max_transaction_timeout_ms = max_transaction_timeout_ms
         self.verification_enabled = verification_enabled
         self.map_end_offset = 0
-        self.snapshots = ProducerSnapshots(files, directory)
+        self.snapshots = ProducerSnapshots(files, directory, is_new=is_new)
         self._snapshot_offset = 0
         self._producers: dict[int, ProducerEntry] = {}
         self._verifications: dict[int, VerificationEntry] = {}

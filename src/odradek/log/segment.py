@@ -100,9 +100,11 @@ class Segment(SegmentFiles):
         roll_jitter_ms: int = 0,
         suffix: str = "",
         create: bool = False,
+        create_later: bool = False,
     ) -> None:
-        """With `create` the files are made empty; without, the `.log` must be there."""
-        super().__init__(files, directory, base_offset, max_index_bytes, suffix, create)
+        """With `create` the files are made empty, with `create_later` when the first of them is needed; otherwise the
+        `.log` must be there."""
+        super().__init__(files, directory, base_offset, max_index_bytes, suffix, create, create_later)
         self.index_interval_bytes = index_interval_bytes
         self.roll_jitter_ms = roll_jitter_ms
         self._created_ms = now_ms
@@ -292,6 +294,8 @@ class Segment(SegmentFiles):
 
     def read_next_offset(self) -> int:
         """The offset after the last batch, found by reading from the last index entry on."""
+        if not self.size:
+            return self.base_offset
         start = self.translate_offset(self.offset_index.last_offset)
         next_offset = self.base_offset
         if start is not None:

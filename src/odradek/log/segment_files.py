@@ -1,6 +1,7 @@
 """The family of files of one segment: the log and its three indexes, opened, synced, renamed and removed together.
 
-Files are opened when they are first needed. `flush_plan` writes pending index entries and names what must be synced;
+Files are opened when they are first needed, and those of a new log are made with its first batch: a node may have
+thousands of partitions that nobody writes to. `flush_plan` writes pending index entries and names what must be synced;
 whoever syncs (in any thread) reports back with `flush_done`. An open file survives a rename, so what is being read
 goes on while a segment is marked for deletion.
 """
@@ -18,6 +19,9 @@ from odradek.log.offset_index import OffsetIndex
 from odradek.log.time_index import TimeIndex
 from odradek.log.txn_index import TxnIndex
 
+#: Of a file that another process wrote, or that was cut: none of it is taken for synced.
+_UNKNOWN_SIZE = -1
+
 
 class SegmentFiles:
     """`size` is that of the log file; whoever writes to the file keeps it."""
@@ -26,9 +30,12 @@ class SegmentFiles:
         "_directory",
         "_file",
         "_files",
+        "_planned_size",
         "_sealed",
         "_suffix",
+        "_synced_size",
         "base_offset",
+        "is_to_be_made",
         "offset_index",
         "size",
         "time_index",
@@ -36,9 +43,17 @@ class SegmentFiles:
     )
 
     def __init__(
-        self, files: FileSystem, directory: str, base_offset: int, max_index_bytes: int, suffix: str, create: bool
+        self,
+        files: FileSystem,
+        directory: str,
+        base_offset: int,
+        max_index_bytes: int,
+        suffix: str,
+        create: bool,
+        create_later: bool,
     ) -> None:
-        """With `create` the files are made empty; without, the `.log` must be there."""
+        """With `create` the files are made empty, with `create_later` when the first of them is needed (there must be
+        none yet); otherwise the `.log` must be there."""
         self._files = files
         self._directory = directory
         self._suffix = suffix
@@ -49,10 +64,15 @@ class SegmentFiles:
         self.time_index = TimeIndex(files, self._path(TIME_INDEX_SUFFIX), base_offset, max_index_bytes)
         self.txn_index = TxnIndex(files, self._path(TXN_INDEX_SUFFIX), base_offset)
         self.size = 0
+        # Up to where the log file is known to be synced, and will be when the running flush is over.
+        self._synced_size = self._planned_size = 0
+        #: It has no files yet.
+        self.is_to_be_made = create or create_later
         if create:
-            self._create()
-        else:
+            self.make()
+        elif not create_later:
             self.size = files.size(self.log_path)
+            self._synced_size = _UNKNOWN_SIZE
 
     @property
     def log_path(self) -> str:
@@ -62,6 +82,7 @@ class SegmentFiles:
     def file(self) -> File:
         """The log file, opened when it is first needed."""
         if self._file is None:
+            self.make()
             self._file = self._files.open(self.log_path)
         return self._file
 
@@ -72,16 +93,19 @@ class SegmentFiles:
         self.txn_index.sanity_check()
 
     def modified_ms(self) -> int:
+        self.make()
         return self._files.modified_ms(self.log_path)
 
     def set_modified_ms(self, modified_ms: int) -> None:
+        self.make()
         for path in (self.log_path, self.offset_index.path, self.time_index.path):
             self._files.set_modified_ms(path, modified_ms)
 
     def flush_plan(self) -> list[File]:
         """Write pending index entries; the files that must be synced (in any thread) to make all so far durable."""
+        self._planned_size = self.size
         return [
-            self.file,
+            *(() if self.size == self._synced_size else (self.file,)),
             *self.offset_index.flush_plan(),
             *self.time_index.flush_plan(),
             *self.txn_index.flush_plan(),
@@ -91,8 +115,13 @@ class SegmentFiles:
         """The files of the last plan were synced. A sealed segment lets go of its index files."""
         for index in (self.offset_index, self.time_index, self.txn_index):
             index.flush_done()
+        self._synced_size = self._planned_size
         if self._sealed:
             self.release_indexes()
+
+    def assume_synced(self) -> None:
+        """It was closed in order after everything was synced."""
+        self._synced_size = self._planned_size = self.size
 
     def release_indexes(self) -> None:
         """Drop mappings and index files, each of which holds a descriptor; they come back when they are needed."""
@@ -102,6 +131,7 @@ class SegmentFiles:
     def change_suffix(self, old: str, new: str) -> None:
         """Rename all files, e.g. from "" to ".deleted"; the log first, as Kafka does. Open files stay open."""
         check(self._suffix == old, f"{self.log_path} has suffix {self._suffix!r}, not {old!r}")
+        self.make()
         path = self.log_path
         self._suffix = new
         self._files.rename(path, self.log_path)
@@ -129,21 +159,27 @@ class SegmentFiles:
         self.txn_index.delete()
 
     def close_handlers(self) -> None:
-        """Let go of the files without writing: the disk has failed."""
+        """Let go of the files without writing: the disk has failed, or nobody needs them now."""
         self._close_log()
         self.release_indexes()
 
     def _path(self, kind: str) -> str:
         return segment_path(self._directory, self.base_offset, kind, self._suffix)
 
-    def _create(self) -> None:
-        """The log first: an index without a log is swept up at the next start, a log without an index is recovered."""
-        self._file = self._files.open(self.log_path, create=True)
-        if self._file.size():
-            self._file.truncate(0)
+    def make(self) -> None:
+        """The files of a new segment, if they are not there yet. The log first: an index without a log is swept up at
+        the next start, a log without an index is recovered."""
+        if not self.is_to_be_made:
+            return
+        self.is_to_be_made = False
+        file = self._files.open(self.log_path, create=True)
+        if file.size():
+            file.truncate(0)
+        file.close()
         self.offset_index.create()
         self.time_index.create()
         self.txn_index.delete()
+        self.release_indexes()
 
     def _write_indexes(self) -> None:
         self.offset_index.write()
@@ -155,6 +191,7 @@ class SegmentFiles:
         self.file.truncate(size)
         self.file.sync()
         self.size = size
+        self._synced_size = self._planned_size = _UNKNOWN_SIZE
 
     def _close_log(self) -> None:
         if self._file is not None:

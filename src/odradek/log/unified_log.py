@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from odradek.common.failures import Fault, fail
-from odradek.common.ids import TopicPartition
+from odradek.common.ids import TopicPartition, uuid_to_text
 from odradek.common.ports import Buffer, Clock, FileSystem
 from odradek.log import append as appending
 from odradek.log import flush, reading, reading_by_time, retention, truncation, unified_log_roll
@@ -36,7 +36,7 @@ from odradek.log.config import LogConfig
 from odradek.log.epoch_cache import EpochCache
 from odradek.log.errors import InconsistentTopicId, KafkaStorageError, OffsetOutOfRange, StorageFault
 from odradek.log.flush import FlushPlan
-from odradek.log.names import FUTURE_DIR_SUFFIX
+from odradek.log.names import FUTURE_DIR_SUFFIX, PARTITION_METADATA
 from odradek.log.offsets import AppendOrigin, FoundTimestamp, OffsetMetadata
 from odradek.log.producer_append import TV_UNKNOWN
 from odradek.log.producer_entry import NO_VERIFICATION, VerificationGuard
@@ -78,6 +78,8 @@ class UnifiedLog:
         self.files = files
         self.clock = clock
         self.directory = directory
+        #: The directory that holds this log beside others, and goes offline as a whole.
+        self.log_dir = directory.rpartition("/")[0]
         self.topic_partition = topic_partition
         self.topic_id = topic_id
         self.config = config
@@ -95,6 +97,8 @@ class UnifiedLog:
         #: Why the log is offline, or None.
         self.fault: Fault | None = None
         self.removals: list[Removal] = []
+        #: Made by this process, and neither topic id nor directory were synced yet.
+        self.is_unsynced = False
         #: Snapshots that were written but not synced.
         self.unsynced_snapshots: list[str] = []
         #: How many segments were made, and how many of them have a durable name.
@@ -107,6 +111,11 @@ class UnifiedLog:
         self.high_watermark = self.log_start_offset
         self._high_watermark_place = OffsetMetadata(self.high_watermark)
 
+    @property
+    def topic_text(self) -> str:
+        """The topic's id, for messages."""
+        return "none" if self.topic_id is None else uuid_to_text(self.topic_id)
+
     def __repr__(self) -> str:
         return (
             f"UnifiedLog({self.directory}, {self.log_start_offset} <= {self.last_stable_offset} <= "
@@ -116,13 +125,17 @@ class UnifiedLog:
     # -- offsets
 
     @property
-    def log_dir(self) -> str:
-        """The directory that holds this log beside others, and goes offline as a whole."""
-        return self.directory.rpartition("/")[0]
-
-    @property
     def name(self) -> str:
         return self.directory.rpartition("/")[2]
+
+    @property
+    def names_on_disk(self) -> int:
+        """As `names_made`, but for the segment of a new log that has no files yet."""
+        return self.names_made - self.segments.active.is_to_be_made
+
+    @property
+    def partition_metadata_path(self) -> str:
+        return f"{self.directory}/{PARTITION_METADATA}"
 
     @property
     def is_future(self) -> bool:
@@ -348,6 +361,12 @@ class UnifiedLog:
         with self.guard():
             return flush.plan(self, up_to, include_active)
 
+    def assume_synced(self) -> None:
+        """For the loader: everything was synced when the log was closed."""
+        self.names_synced = self.names_on_disk
+        for segment in self.segments:
+            segment.assume_synced()
+
     def finish_flush(self, plan: FlushPlan) -> None:
         self.check_online()
         flush.finish(self, plan)
@@ -359,15 +378,17 @@ class UnifiedLog:
             plan.run()
             self.finish_flush(plan)
 
-    def rename_dir(self, name: str, *, keep_state: bool = True) -> None:
-        """To `-delete`, from `-future`, …; a log that is being deleted needs no epochs any more."""
+    def rename_dir(self, name: str, *, keep_state: bool = True, sync: bool = True) -> None:
+        """To `-delete`, from `-future`, …; a log that is being deleted needs no epochs any more. With `sync` the new
+        name is durable."""
         self.check_online()
         target = f"{self.log_dir}/{name}"
         if target == self.directory:
             return
         with self.guard():
             self.files.rename(self.directory, target)
-            self.files.sync_dir(self.log_dir)
+            if sync:
+                self.files.sync_dir(self.log_dir)
         self.directory = target
         for segment in self.segments:
             segment.update_directory(target)
@@ -397,7 +418,7 @@ class UnifiedLog:
             segment.close_handlers()
 
     def delete(self) -> None:
-        """Remove the log and its directory."""
+        """Remove the log and its directory. Not synced: what a crash brings back has a name that says what it is."""
         self.check_online()
         self.is_closed = True
         with self.guard():
@@ -405,7 +426,6 @@ class UnifiedLog:
             for segment in self.segments:
                 segment.close_handlers()
             self.files.remove_tree(self.directory)
-            self.files.sync_dir(self.log_dir)
 
     # -- faults
 

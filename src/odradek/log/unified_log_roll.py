@@ -36,7 +36,7 @@ def add_segment(log: UnifiedLog, base_offset: int) -> Segment:
     """A new, empty, active segment."""
     if log.names_synced < log.names_made:
         log.files.sync_dir(log.directory)
-        log.names_synced = log.names_made
+        log.names_synced = log.names_on_disk
     for kind in SEGMENT_KINDS:
         leftover = segment_path(log.directory, base_offset, kind)
         if log.files.exists(leftover):

@@ -3,21 +3,28 @@
 Order: replicas that are gone, then those that lead now, then those that follow, then who fetches from whom. Only
 partitions whose registration changed are looked at. A replica whose log cannot be opened is offline, and the others go
 on. Settings of topics are the log manager's: it has them before the replicas hear of the image.
+
+A change may concern thousands of partitions, and each of them touches the disk: `steps` takes one at a time, and its
+caller may do other things in between. Whoever asks for a partition that has not had its turn is told that it is not
+here (`ReplicaManager.missing`), and asks again. The next change must wait until all steps of this one are taken.
+
+The first image also tells which of the logs that were found at the start are no longer this broker's: those are stray,
+and set aside before anything else, since another topic may have their name by now.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.common.ids import TopicPartition, uuid_to_text
 from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
-from odradek.log.manager_changes import delete_logs
+from odradek.log.manager_changes import delete_logs, settle_deletions
 from odradek.log.unified_log import UnifiedLog
 from odradek.metadata.configs_image import ConfigsDelta
 from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image import EMPTY, MetadataImage
 from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
 from odradek.metadata.topics_image import TopicDelta, TopicsDelta
 from odradek.protocol.config_kinds import ConfigResourceType
@@ -67,17 +74,36 @@ class LocalChanges:
 
 
 def apply(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -> None:
+    """All steps at once."""
+    for _ in steps(manager, delta, image):
+        pass
+
+
+def steps(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -> Iterator[None]:
+    """A step is one partition, or a few things that take no time."""
+    is_first = manager.context.image is EMPTY
     manager.context.image = image
+    if is_first:
+        yield from _set_strays_aside(manager, image)
     if delta.topics is not None:
         changes = LocalChanges(manager.broker_id, delta.topics)
-        _delete(manager, changes)
-        _lead(manager, changes)
-        _follow(manager, changes)
-        for change in (*changes.leaders, *changes.followers):
-            _report_directory(manager, change)
+        yield from _delete(manager, changes)
+        yield from _lead(manager, changes)
+        yield from _follow(manager, changes)
     _restart_fetchers(manager, delta)
     if delta.configs is not None:
         _wake_configured(manager, delta.configs)
+
+
+def _set_strays_aside(manager: ReplicaManager, image: MetadataImage) -> Iterator[None]:
+    logs = manager.logs
+    strays = [tp for tp, log in logs.current.items() if is_stray(manager.broker_id, image, log)]
+    for tp in strays:
+        log = logs.current[tp]
+        logger.warning("%s of topic %s is no longer a replica of this broker: set aside", log.directory, log.topic_text)
+        _log_failures(delete_logs(logs, (tp,), is_stray=True))
+        yield
+    settle_deletions(logs)
 
 
 def _wake_configured(manager: ReplicaManager, delta: ConfigsDelta) -> None:
@@ -91,7 +117,7 @@ def _wake_configured(manager: ReplicaManager, delta: ConfigsDelta) -> None:
             manager.wake(tp)
 
 
-def _delete(manager: ReplicaManager, changes: LocalChanges) -> None:
+def _delete(manager: ReplicaManager, changes: LocalChanges) -> Iterator[None]:
     gone = [tp for tp, topic_id in changes.deleted if _is_held(manager, tp, topic_id)]
     if not gone:
         return
@@ -103,9 +129,15 @@ def _delete(manager: ReplicaManager, changes: LocalChanges) -> None:
         if partition is not None:
             partition.mark_offline()
         manager.wake(tp)
-    for tp, error in delete_logs(manager.logs, gone).items():
-        logger.error("%s could not be deleted: %s", tp, error)
+        _log_failures(delete_logs(manager.logs, (tp,)))
+        yield
+    settle_deletions(manager.logs)
     logger.info("%d replicas are deleted: %s", len(gone), ", ".join(map(str, gone[:10])))
+
+
+def _log_failures(failed: Mapping[TopicPartition, KafkaStorageError]) -> None:
+    for tp, error in failed.items():
+        logger.error("%s could not be deleted: %s", tp, error)
 
 
 def _is_held(manager: ReplicaManager, tp: TopicPartition, topic_id: bytes) -> bool:
@@ -119,31 +151,38 @@ def _is_held(manager: ReplicaManager, tp: TopicPartition, topic_id: bytes) -> bo
     return log is not None and log.topic_id == topic_id
 
 
-def _lead(manager: ReplicaManager, changes: LocalChanges) -> None:
+def _lead(manager: ReplicaManager, changes: LocalChanges) -> Iterator[None]:
     manager.fetchers.remove([change.topic_partition for change in changes.leaders])
     for change in changes.leaders:
         partition = _get_or_create(manager, change)
         if partition is not None and _make(manager, partition.make_leader, partition, change) is not None:
             # Even where the high watermark stays: those who wait may wait for an epoch that is over.
             manager.wake(change.topic_partition)
+            _report_directory(manager, change)
+        yield
 
 
-def _follow(manager: ReplicaManager, changes: LocalChanges) -> None:
+def _follow(manager: ReplicaManager, changes: LocalChanges) -> Iterator[None]:
     for change in changes.followers:
         partition = _get_or_create(manager, change)
-        if partition is None:
-            continue
-        is_new_epoch = _make(manager, partition.make_follower, partition, change)
-        if is_new_epoch is None:
-            continue
-        registration = change.registration
-        has_left = registration.leader == NO_LEADER or manager.broker_id not in registration.isr
-        if manager.is_in_controlled_shutdown and has_left:
-            manager.fetchers.remove((change.topic_partition,))
-        elif is_new_epoch:
-            _start_fetching(manager, partition)
-        if is_new_epoch:
-            manager.wake(change.topic_partition)
+        if partition is not None:
+            _follow_one(manager, partition, change)
+            _report_directory(manager, change)
+        yield
+
+
+def _follow_one(manager: ReplicaManager, partition: Partition, change: _Change) -> None:
+    is_new_epoch = _make(manager, partition.make_follower, partition, change)
+    if is_new_epoch is None:
+        return
+    registration = change.registration
+    has_left = registration.leader == NO_LEADER or manager.broker_id not in registration.isr
+    if manager.is_in_controlled_shutdown and has_left:
+        manager.fetchers.remove((change.topic_partition,))
+    elif is_new_epoch:
+        _start_fetching(manager, partition)
+    if is_new_epoch:
+        manager.wake(change.topic_partition)
 
 
 def _start_fetching(manager: ReplicaManager, partition: Partition) -> None:

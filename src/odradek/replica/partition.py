@@ -138,8 +138,7 @@ class Partition:
         log = self._open_log(registration, is_new)
         if is_new_epoch:
             self.leader_epoch_start_offset = log.log_end_offset
-            with log.guard():
-                log.epochs.assign(registration.leader_epoch, log.log_end_offset)
+            log.epochs.begin(registration.leader_epoch, log.log_end_offset)
             for follower in self.followers.values():
                 is_in_sync = follower.broker_id in registration.isr
                 follower.reset(now_ms, log.log_end_offset, not was_leader, is_in_sync)

@@ -16,7 +16,7 @@ KAFKA_STORAGE_ERROR, and those that wait for them are answered. The driver learn
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID, TopicPartition, uuid_to_text
@@ -37,7 +37,7 @@ from odradek.replica.errors import NotLeaderOrFollower, UnknownTopicOrPartition
 from odradek.replica.fetch_session import FetchSessions
 from odradek.replica.fetchers import Fetchers
 from odradek.replica.partition import Partition
-from odradek.replica.purgatory import Purgatory
+from odradek.replica.purgatory import DelayedOperation, Purgatory
 from odradek.replica.settings import ReplicaSettings
 from odradek.replica.throttle import ReplicationThrottle
 from odradek.replica.values import (
@@ -93,7 +93,7 @@ class ReplicaManager:
         self.partitions: dict[TopicPartition, Partition] = {}
         #: Partitions whose directory has failed, with their topic id.
         self.offline: dict[TopicPartition, bytes] = {}
-        self.produce_purgatory: Purgatory[produce.DelayedProduce] = Purgatory(is_ordered=True)
+        self.produce_purgatory: Purgatory[DelayedOperation] = Purgatory(is_ordered=True)
         self.fetch_purgatory: Purgatory[fetch.DelayedFetch] = Purgatory()
         self.delete_purgatory: Purgatory[delete_records.DelayedDelete] = Purgatory()
         self.sessions = FetchSessions(self.settings.max_incremental_fetch_session_cache_slots, clock, new_session_id)
@@ -267,6 +267,10 @@ class ReplicaManager:
             first_image.settle(self, image)
             self._is_settled = True
         metadata_changes.apply(self, delta, image)
+
+    def apply_in_steps(self, delta: MetadataDelta, image: MetadataImage) -> Iterator[None]:
+        """As `apply`, a partition at a time; other calls may come between the steps, but for those of another image."""
+        return metadata_changes.steps(self, delta, image)
 
     @property
     def deadline_ms(self) -> int:

@@ -1,20 +1,23 @@
 """The replicas of a broker on the event loop: metadata in, time, and messages to the controller and other brokers.
 
 Requests of clients come straight from the handlers; what is here is the rest. A publisher hands each image to the
-replica manager. One timer calls `tick` when something is due. AlterPartition requests go to the active controller, one
-at a time. Each fetcher has a task of its own, which asks its source over a channel of its own, one request at a time.
+replica manager, a slice at a time where it concerns many partitions, so that requests and heartbeats go on meanwhile;
+images wait for each other, and `applied_image` is the latest that is done. One timer calls `tick` when something is
+due. AlterPartition requests go to the active controller, one at a time. Each fetcher has a task of its own, which asks
+its source over a channel of its own, one request at a time.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 
 from odradek.api.facades import Forwarder
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
 from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image import EMPTY, MetadataImage
 from odradek.metadata.node_registration import BrokerRegistration
 from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.replica.fetcher import Fetcher
@@ -25,6 +28,9 @@ logger = logging.getLogger("odradek.replica")
 
 #: The controller is asked for this long before the changes of ISRs are gathered anew.
 _ALTER_PARTITION_TIMEOUT_MS = 30_000
+
+#: For this long the replicas may be changed before others have a turn: little beside what clients wait for anyway.
+_SLICE_MS = 10
 
 
 class ReplicaDriver:
@@ -53,6 +59,11 @@ class ReplicaDriver:
         self._altering: asyncio.Task[None] | None = None
         self._fetching: dict[Fetcher, _FetcherTask] = {}
         self._is_closed = False
+        #: What the replicas are at, and the images that wait for it to be done.
+        self._steps: Iterator[None] | None = None
+        self._images: deque[tuple[MetadataDelta, MetadataImage]] = deque()
+        #: The latest image of which the replicas have made everything.
+        self.applied_image: MetadataImage = EMPTY
         #: Told of what must not happen and did.
         self.on_broken: Callable[[BaseException], None] = _log_only
         manager.alter_partition.on_ready = self._alter_partition
@@ -61,10 +72,34 @@ class ReplicaDriver:
     # The metadata
 
     def on_metadata_update(self, delta: MetadataDelta, image: MetadataImage, manifest: LoaderManifest) -> None:
-        if not self._is_closed:
-            self._manager.broker_epoch = self._broker_epoch()
-            self._manager.apply(delta, image)
-            self.set_timer()
+        if self._is_closed:
+            return
+        self._manager.broker_epoch = self._broker_epoch()
+        self._images.append((delta, image))
+        if self._steps is None:
+            self._apply_slice()
+
+    def _apply_slice(self) -> None:
+        """What a small change needs is done before this returns."""
+        until_ms = self._clock.monotonic_ms() + _SLICE_MS
+        while self._images and not self._is_closed:
+            delta, image = self._images[0]
+            if self._steps is None:
+                self._steps = self._manager.apply_in_steps(delta, image)
+            for _ in self._steps:
+                if self._clock.monotonic_ms() >= until_ms:
+                    asyncio.get_running_loop().call_soon(self._apply_next_slice)
+                    return
+            self._steps = None
+            self._images.popleft()
+            self.applied_image = image
+        self.set_timer()
+
+    def _apply_next_slice(self) -> None:
+        try:
+            self._apply_slice()
+        except Exception as error:  # noqa: BLE001 - the publisher's caller is gone, so nobody else would notice
+            self.on_broken(error)
 
     def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:
         """The channel finds the new one by itself."""

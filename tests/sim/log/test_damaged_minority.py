@@ -58,6 +58,8 @@ class Replica:
     def damage(self, random: Random) -> None:
         logs = [name for name in self.disk.list_dir(DIRECTORY) if name.endswith(".log")]
         sizes = {name: self.disk.size(f"{DIRECTORY}/{name}") for name in logs}
+        if not logs:
+            return  # the crash has lost them all
         name = random.choice([name for name in logs if sizes[name]] or logs)
         file = self.disk.open(f"{DIRECTORY}/{name}")
         for _ in range(random.randint(1, 3)):

@@ -316,7 +316,7 @@ class TestSplit:
         rig = Rig(disk)
         rig.load(cleanup_policy=("compact",)).close()
         far = 2**31 + 5
-        file = disk.open(segment_path(DIRECTORY, 0, ".log"))
+        file = disk.open(segment_path(DIRECTORY, 0, ".log"), create=True)
         for offset in (0, 1, far, far + 1):
             file.append(batch(str(offset), base_offset=offset, leader_epoch=0))
         log = rig.load()

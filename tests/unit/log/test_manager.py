@@ -276,6 +276,7 @@ def test_a_deleted_log_is_renamed_at_once_and_removed_later(node: Node) -> None:
 def test_a_deletion_goes_on_after_a_restart(node: Node) -> None:
     node.fill(node.create("topic"), "value")
     changes.delete_logs(node.manager, [tp("topic"), tp("unknown")])
+    changes.settle_deletions(node.manager)
     manager = node.crash()
     assert manager.current == {}
     assert len(manager.removals) == 1

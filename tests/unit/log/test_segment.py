@@ -362,8 +362,28 @@ class TestFiles:
         assert [os.path.basename(file.path)[20:] for file in segment.flush_plan()] == [".log", ".index", ".timeindex"]
         assert FILES.size(segment.offset_index.path) == 16
         segment.flush_done()
-        assert [os.path.basename(file.path)[20:] for file in segment.flush_plan()] == [".log"]
+        assert segment.flush_plan() == []
+        append(segment, data_batch(segment.read_next_offset(), 1))
+        assert [os.path.basename(file.path)[20:] for file in segment.flush_plan()] == [".log", ".index"]
         segment.flush_done()
+
+    def test_what_was_cut_is_synced_again_even_at_its_old_size(self, tmp_path: Path) -> None:
+        segment = new_segment(tmp_path)
+        second = fill(segment, 2)[1]
+        segment.flush_plan()
+        segment.flush_done()
+        segment.truncate_to(second.base_offset, START_MS)
+        append(segment, second)
+        assert [os.path.basename(file.path)[20:] for file in segment.flush_plan()] == [".log"]
+
+    def test_files_that_are_made_later(self, tmp_path: Path) -> None:
+        segment = Segment(FILES, str(tmp_path), 0, now_ms=START_MS, create_later=True)
+        assert segment.read_next_offset() == 0
+        assert segment.flush_plan() == []
+        segment.close()
+        assert list(tmp_path.iterdir()) == []
+        append(segment, data_batch(0, 1))
+        assert sorted(path.name[20:] for path in tmp_path.iterdir()) == [".index", ".log", ".timeindex"]
 
     def test_a_flush_makes_everything_durable(self) -> None:
         disk = SimulatedDisk()
