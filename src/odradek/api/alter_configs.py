@@ -20,11 +20,11 @@ async def handle(ctx: Context, request: AlterConfigsRequest) -> AlterConfigsResp
     response = cast(AlterConfigsResponse, await ctx.controller.handle(asked))
     response.responses += [
         AlterConfigsResourceResponse(
-            error_code=code,
-            error_message=code.message,
+            error_code=error.code,
+            error_message=error.message,
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
         )
-        for resource, code in refused
+        for resource, error in refused
     ]
     return response

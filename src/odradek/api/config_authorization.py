@@ -6,8 +6,7 @@ from typing import Protocol, TypeVar
 from odradek.api.context import Context
 from odradek.common.failures import ApiError
 from odradek.protocol.config_kinds import ConfigResourceType
-from odradek.protocol.error_codes import ErrorCode
-from odradek.security.resources import CLUSTER, REFUSALS, Operation, Resource, ResourceType
+from odradek.security.resources import CLUSTER, Operation, Resource, ResourceType, refusal
 
 
 class Named(Protocol):
@@ -21,14 +20,11 @@ AnyNamed = TypeVar("AnyNamed", bound=Named)
 
 
 def check_may(ctx: Context, operation: Operation, resource: Named) -> None:
-    """Raises ApiError with no more than the code's own words."""
-    needed = _needed_on(resource)
-    if not ctx.may(operation, needed):
-        code = REFUSALS[needed.type]
-        raise ApiError(code.message, code)
+    """Raises ApiError with the code for the kind of resource."""
+    ctx.authorize(operation, _needed_on(resource))
 
 
-def split_changes(ctx: Context, resources: list[AnyNamed]) -> tuple[list[AnyNamed], list[tuple[AnyNamed, ErrorCode]]]:
+def split_changes(ctx: Context, resources: list[AnyNamed]) -> tuple[list[AnyNamed], list[tuple[AnyNamed, ApiError]]]:
     """What whoever asks may change, and what not. As in Kafka, what is named twice or of an unknown kind is the
     controller's to refuse, and so is passed to it."""
     times = Counter((resource.resource_type, resource.resource_name) for resource in resources)
@@ -38,7 +34,7 @@ def split_changes(ctx: Context, resources: list[AnyNamed]) -> tuple[list[AnyName
         is_unique = times[resource.resource_type, resource.resource_name] == 1
         is_known = resource.resource_type in tuple(ConfigResourceType)
         if is_unique and is_known and not ctx.may(Operation.ALTER_CONFIGS, needed):
-            refused.append((resource, REFUSALS[needed.type]))
+            refused.append((resource, refusal(needed.type)))
         else:
             allowed.append(resource)
     return allowed, refused
