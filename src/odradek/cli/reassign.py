@@ -1,4 +1,4 @@
-"""`odradek reassign`: move partitions to other brokers.
+"""`odradek reassign`: move partitions to other brokers, and replicas to other log directories.
 
 odradek reassign plan orders --brokers 1,2,3 --output plan.json
 odradek reassign run plan.json --throttle 50000000 --wait
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from odradek.cli import reassign_dirs
 from odradek.cli.connection import on_cluster
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
@@ -23,6 +24,7 @@ from odradek.cli.reassign_files import Replicas, plan_document, read_plan, write
 from odradek.client.admin import Outcomes, TopicPartition
 from odradek.client.admin_cluster import describe_nodes
 from odradek.client.admin_configs import ConfigResource
+from odradek.client.admin_log_dirs import Replica
 from odradek.client.admin_reassign import Reassignment, alter_reassignments, list_reassignments
 from odradek.client.admin_topics import describe_topics, list_topics
 from odradek.client.bootstrap import Cluster
@@ -82,22 +84,25 @@ def plan_command(settings: Settings, names: tuple[str, ...], brokers: str | None
 @click.pass_obj
 def run_command(settings: Settings, path: str, throttle: int | None, wait: bool, rollback: str | None) -> int:
     """Begin to move partitions as the plan in FILE says."""
-    plan = read_plan(path)
+    plan, log_dirs = read_plan(path)
 
-    async def work(cluster: Cluster) -> Outcomes[TopicPartition, None]:
+    async def work(cluster: Cluster) -> tuple[Outcomes[TopicPartition, None], Outcomes[Replica, None]]:
         current = await _current(cluster, [f"{each.topic}:{each.partition}" for each in plan])
         if rollback is not None:
             write_plan(rollback, current)
         if throttle is not None:
-            _raise_first(await set_throttle(cluster, current, plan, throttle))
+            _raise_first(await set_throttle(cluster, current, plan, throttle, between_dirs=bool(log_dirs)))
+        await reassign_dirs.prepare(cluster, log_dirs)
         outcomes = await alter_reassignments(cluster, plan)
+        placed = await reassign_dirs.begin(cluster, log_dirs)
         if wait:
             await _wait(cluster, list(accepted(outcomes)))
+            await reassign_dirs.wait(cluster, {each: log_dirs[each] for each in accepted(placed)})
             if throttle is not None:
                 await _end_throttle(cluster, plan)
-        return outcomes
+        return outcomes, placed
 
-    outcomes = on_cluster(settings, work)
+    outcomes, placed = on_cluster(settings, work)
     begun = list(accepted(outcomes))
     if settings.as_json:
         print_json([{"topic": each.topic, "partition": each.partition, "done": wait} for each in begun])
@@ -105,7 +110,7 @@ def run_command(settings: Settings, path: str, throttle: int | None, wait: bool,
         click.echo(f"{'Moved' if wait else 'Began to move'} {plural(len(begun), 'partition')}.")
         if throttle is not None and not wait:
             click.echo(f"odradek reassign status {path} takes the throttle away when all is moved.")
-    return status_of(outcomes, "partition", unknown_topic)
+    return max(status_of(outcomes, "partition", unknown_topic), status_of(placed, "replica", unknown_topic))
 
 
 @reassign.command("status")
@@ -117,14 +122,18 @@ def status_command(settings: Settings, path: str | None) -> int:
     if path is None:
         _show_moving(settings, on_cluster(settings, list_reassignments))
         return 0
-    plan = read_plan(path)
+    plan, log_dirs = read_plan(path)
 
     async def work(cluster: Cluster) -> dict[TopicPartition, str]:
         moving = await list_reassignments(cluster, list(plan))
         current = await _current(cluster, [f"{each.topic}:{each.partition}" for each in plan])
-        if not moving:
+        states = {each: _state(each, plan, moving, current) for each in plan}
+        for replica, state in (await reassign_dirs.states(cluster, log_dirs)).items():
+            if states[replica.topic_partition] == _DONE:
+                states[replica.topic_partition] = state
+        if _MOVING not in states.values():
             await _end_throttle(cluster, plan)
-        return {each: _state(each, plan, moving, current) for each in plan}
+        return states
 
     states = on_cluster(settings, work)
     if settings.as_json:
@@ -161,7 +170,7 @@ def cancel_command(settings: Settings, names: tuple[str, ...], everything: bool)
     return status_of(outcomes, "partition", unknown_topic)
 
 
-_DONE, _MOVING, _ELSEWHERE = "done", "moving", "elsewhere"
+_DONE, _MOVING, _ELSEWHERE = reassign_dirs.DONE, reassign_dirs.MOVING, reassign_dirs.ELSEWHERE
 
 
 def _state(

@@ -15,6 +15,7 @@ _RATES = (
     "leader.replication.throttled.rate",
     "follower.replication.throttled.rate",
 )
+_DIR_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 _LEADERS = "leader.replication.throttled.replicas"
 _FOLLOWERS = "follower.replication.throttled.replicas"
 
@@ -24,7 +25,10 @@ async def set_throttle(
     current: Mapping[TopicPartition, Sequence[int]],
     targets: Mapping[TopicPartition, Sequence[int]],
     bytes_per_second: int,
+    *,
+    between_dirs: bool = False,
 ) -> Outcomes[ConfigResource, None]:
+    """`between_dirs`: of replicas that move between the directories of a broker, too."""
     givers: dict[str, list[str]] = {}
     takers: dict[str, list[str]] = {}
     brokers: set[int] = set()
@@ -34,8 +38,9 @@ async def set_throttle(
         givers.setdefault(partition.topic, []).extend(f"{partition.partition}:{each}" for each in had)
         takers.setdefault(partition.topic, []).extend(f"{partition.partition}:{each}" for each in coming)
         brokers.update(had, replicas)
+    rates = (*_RATES, _DIR_RATE) if between_dirs else _RATES
     changes: dict[ConfigResource, list[ConfigChange]] = {
-        _broker(broker_id): [ConfigChange(key, ConfigOp.SET, str(bytes_per_second)) for key in _RATES]
+        _broker(broker_id): [ConfigChange(key, ConfigOp.SET, str(bytes_per_second)) for key in rates]
         for broker_id in sorted(brokers)
     }
     for topic in givers:
@@ -55,7 +60,8 @@ async def clear_throttle(
         ]
         for topic in topics
     }
-    changes |= {_broker(broker_id): [ConfigChange(key, ConfigOp.DELETE) for key in _RATES] for broker_id in broker_ids}
+    rates = [ConfigChange(key, ConfigOp.DELETE) for key in (*_RATES, _DIR_RATE)]
+    changes |= {_broker(broker_id): rates for broker_id in broker_ids}
     return await alter_configs(cluster, changes)
 
 

@@ -12,6 +12,7 @@ from helpers.ports import free_ports
 from odradek.cli.app import run
 from odradek.cli.reassign_files import read_plan, write_plan
 from odradek.client.admin import TopicPartition
+from odradek.client.admin_log_dirs import Replica
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 1) -> str:
@@ -85,7 +86,7 @@ def test_a_controller_where_a_broker_should_be(capsys: pytest.CaptureFixture[str
         ('{"partitions": [{"topic": "a", "partition": 0}]}', "is no plan (KeyError: 'replicas')"),
         ('{"partitions": [{"topic": "a", "partition": 0, "replicas": ["x"]}]}', "is no plan (ValueError"),
         ('{"partitions": []}', "it moves nothing"),
-        ('{"partitions": [{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": ["/d"]}]}', "log_dirs"),
+        ('{"partitions": [{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": ["/d", "any"]}]}', "log_dirs"),
         (
             '{"partitions": [{"topic": "a", "partition": 0, "replicas": [1]},'
             ' {"topic": "a", "partition": 0, "replicas": [2]}]}',
@@ -104,12 +105,15 @@ def test_a_plan_is_read_as_it_was_written_and_as_kafka_writes_it(tmp_path: Path)
     path = tmp_path / "plan.json"
     plan = {TopicPartition("a", 0): [1, 2], TopicPartition("b", 7): [3]}
     write_plan(str(path), plan)
-    assert read_plan(str(path)) == plan
+    assert read_plan(str(path)) == (plan, {})
     document = json.loads(path.read_text())
     for each in document["partitions"]:
         each["log_dirs"] = ["any"] * len(each["replicas"])
     path.write_text(json.dumps(document))
-    assert read_plan(str(path)) == plan
+    assert read_plan(str(path)) == (plan, {})
+    document["partitions"][0]["log_dirs"][1] = "/data"
+    path.write_text(json.dumps(document))
+    assert read_plan(str(path)) == (plan, {Replica("a", 0, 2): "/data"})
 
 
 @pytest.mark.parametrize(
