@@ -1,12 +1,13 @@
 """Unfolding what does not say how large it will be, without memory for more than the limit."""
 
 from collections.abc import Callable, Iterator
+from io import BytesIO
 
 from odradek.records.errors import ExpandedTooLarge
 
 #: Output that is kept while its full size is unknown. Batches of common sizes stay below it and are unfolded once;
 #: larger ones are first measured, then unfolded again: twice the time, but a bomb never gets more memory than this.
-KEPT_BYTES = 8 * 1024 * 1024
+KEPT_BYTES = 4 * 1024 * 1024
 
 #: What is unfolded at a time.
 CHUNK_BYTES = 256 * 1024
@@ -30,4 +31,7 @@ def collect(unfold: Callable[[], Iterator[bytes]], limit_bytes: int) -> bytes:
             kept.clear()
     if total_bytes <= KEPT_BYTES:
         return kept[0] if len(kept) == 1 else b"".join(kept)
-    return b"".join(unfold())
+    # Chunk behind chunk: to join them would take as much again.
+    whole = BytesIO()
+    whole.writelines(unfold())
+    return whole.getvalue()
