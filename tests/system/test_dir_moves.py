@@ -23,7 +23,7 @@ LARGE, LARGE_PARTITIONS, LARGE_RECORDS = "large", 4, 400
 VALUE = bytes(20_000)
 
 #: The limit lets ten seconds' worth through at once: the rest would take minutes, unless it is taken away.
-BYTES_PER_SECOND = 50_000
+BYTES_PER_SECOND = 20_000
 
 
 @pytest.fixture
