@@ -154,7 +154,7 @@ def codes_in(message: Message) -> list[int]:
     found = []
     for name in message.field_names():
         value = getattr(message, name)
-        if name == "error_code":
+        if name in ("error_code", "partition_error_code"):
             found.append(value)
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, Message):

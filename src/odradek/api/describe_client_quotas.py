@@ -23,7 +23,7 @@ def handle(ctx: Context, request: DescribeClientQuotasRequest) -> DescribeClient
     wanted = quota_filter(request)
     entities = ctx.services.image().client_quotas.entities
     entries = [_entry(entity, quotas) for entity, quotas in entities.items() if wanted.matches(entity)]
-    return DescribeClientQuotasResponse(error_message=None, entries=entries)
+    return DescribeClientQuotasResponse(entries=entries)
 
 
 def _entry(entity: QuotaEntity, quotas: Quotas) -> EntryData:

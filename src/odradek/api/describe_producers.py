@@ -9,6 +9,8 @@ from odradek.api.context import Context
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.controller.topic_names import check_topic_name
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_words import ERROR_WORDS
 from odradek.protocol.messages.describe_producers_request import DescribeProducersRequest
 from odradek.protocol.messages.describe_producers_response import (
     DescribeProducersResponse,
@@ -36,12 +38,22 @@ def _partition(ctx: Context, partition: TopicPartition) -> PartitionResponse:
     try:
         check_topic_name(partition.topic)
         ctx.authorize(Operation.READ, Resource(ResourceType.TOPIC, partition.topic))
+        _check_known(ctx, partition)
         producers = ctx.replicas.producers(partition)
     except ApiError as error:
         return PartitionResponse(
             partition_index=partition.partition, error_code=error.code, error_message=str(error) or None
         )
     return PartitionResponse(partition_index=partition.partition, active_producers=[_state(one) for one in producers])
+
+
+def _check_known(ctx: Context, partition: TopicPartition) -> None:
+    """As Kafka does, with words for a topic and without any for a partition that is not there."""
+    code, topic = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ctx.services.image().topics.by_name.get(partition.topic)
+    if topic is None:
+        raise ApiError(ERROR_WORDS[code], code)
+    if partition.partition not in topic.partitions:
+        raise ApiError(code=code)
 
 
 def _state(entry: ProducerInfo) -> ProducerState:

@@ -27,7 +27,7 @@ def handle(ctx: Context, request: DescribeUserScramCredentialsRequest) -> Descri
         known.setdefault(name, []).append(CredentialInfo(mechanism=mechanism, iterations=credential.iterations))
     asked = Counter(user.name for user in request.users) if request.users else dict.fromkeys(known, 1)
     return DescribeUserScramCredentialsResponse(
-        error_message=None, results=[_result(name, times, known.get(name, [])) for name, times in asked.items()]
+        results=[_result(name, times, known.get(name, [])) for name, times in asked.items()]
     )
 
 

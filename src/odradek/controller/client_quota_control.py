@@ -107,7 +107,7 @@ def _keys_for(parts: Mapping[str, str | None]) -> Mapping[str, bool]:
     if IP not in parts:
         return _USER_AND_CLIENT_KEYS
     if len(parts) > 1:
-        raise _invalid("Invalid quota entity combination, IP entity should not be combined with User or ClientId")
+        raise _invalid("Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId")
     name = parts[IP]
     if name is not None and not _is_address(name):
         raise _invalid(f"{name} is not a valid IP or resolvable host.")

@@ -9,6 +9,7 @@ from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcom
 from odradek.controller.feature_control import FeatureControl
 from odradek.controller.topic_names import check_topic_name
 from odradek.metadata import config_schema
+from odradek.metadata.config_groups import validate_group
 from odradek.metadata.config_schema import ConfigLayers, EffectiveConfig, definitions, effective_topic_config
 from odradek.metadata.configs_image import ConfigResource
 from odradek.metadata.record_serde import MetadataRecord
@@ -165,7 +166,7 @@ class ConfigurationControl:
                 resource_type=resource.type, resource_name=resource.name, name=change.name, value=value
             )
             records.append(MetadataRecord(record, 0))
-        validate(resource, after)
+        validate(resource, after, self._static)
         if exists is not None:
             exists(resource)
         return records
@@ -249,8 +250,8 @@ class ConfigurationControl:
         self.settings.pop(ConfigResource(ConfigResourceType.TOPIC, name), None)
 
 
-def validate(resource: ConfigResource, settings: Mapping[str, str]) -> None:
-    """All settings of a resource as they would be."""
+def validate(resource: ConfigResource, settings: Mapping[str, str], static: Mapping[str, str]) -> None:
+    """All settings of a resource as they would be; `static` is the node's file."""
     if resource.type == ConfigResourceType.TOPIC:
         if not resource.name:
             raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
@@ -263,7 +264,7 @@ def validate(resource: ConfigResource, settings: Mapping[str, str]) -> None:
     elif resource.type == ConfigResourceType.GROUP:
         if not resource.name:
             raise Refused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
-        config_schema.validate_group(settings)
+        validate_group(settings, static)
     else:
         name = ConfigResourceType(resource.type).name
         raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {name}")

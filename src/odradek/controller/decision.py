@@ -30,10 +30,10 @@ class Decision(Generic[T]):
 
 
 class Refused(ApiError):
-    """A request, or a part of one, that cannot be granted; `message` None means the code's own sentence."""
+    """A request, or a part of one, that cannot be granted. Where the code says all, there is no message."""
 
-    def __init__(self, code: ErrorCode, message: str | None = None) -> None:
-        super().__init__(code.message if message is None else message, code)
+    def __init__(self, code: ErrorCode, message: str = "") -> None:
+        super().__init__(message, code)
 
 
 class Outcome(NamedTuple):
@@ -47,7 +47,7 @@ DONE = Outcome(ErrorCode.NONE, None)
 
 
 def outcome_of(error: ApiError) -> Outcome:
-    return Outcome(error.code, error.message)
+    return Outcome(error.code, error.message or None)
 
 
 def batches(decision: Decision[Any]) -> list[tuple[Sequence[MetadataRecord], Sequence[bytes]]]:

@@ -204,5 +204,6 @@ def _response(request: UpdateFeaturesRequest, outcome: Outcome) -> UpdateFeature
     if outcome is not DONE:
         why = f"The update failed for all features since the following feature had an error: {outcome.message}"
         return UpdateFeaturesResponse(error_code=outcome.code, error_message=why)
-    results = [UpdatableFeatureResult(feature=u.feature, error_message=None) for u in request.feature_updates]
+    # Kafka's word for the message of no error.
+    results = [UpdatableFeatureResult(feature=u.feature, error_message="NONE") for u in request.feature_updates]
     return UpdateFeaturesResponse(error_message=None, results=results)

@@ -15,6 +15,7 @@ from odradek.controller.replication_state import ReplicationState, TopicState
 from odradek.metadata.node_registration import BrokerRegistration
 from odradek.metadata.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_words import ERROR_WORDS
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from odradek.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -243,13 +244,13 @@ class LeaderElection:
             return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{partition_id}")
         is_settled = partition.has_leader if kind == _UNCLEAN else partition.leader == partition.preferred_replica
         if is_settled:
-            return Outcome(ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.ELECTION_NOT_NEEDED.message)
+            return Outcome(ErrorCode.ELECTION_NOT_NEEDED, ERROR_WORDS[ErrorCode.ELECTION_NOT_NEEDED])
         election = Election.UNCLEAN if kind == _UNCLEAN else Election.PREFERRED
         key = TopicIdPartition(topic.id, partition_id)
         record = PartitionChange(partition, self._state.context(key), election).build()
         if record is None:
             unclean, preferred = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
             code = unclean if kind == _UNCLEAN else preferred
-            return Outcome(code, code.message)
+            return Outcome(code, ERROR_WORDS[code])
         records.append(record)
         return DONE

@@ -56,7 +56,10 @@ class ReassignmentControl:
                 )
             responses.append(ReassignableTopicResponse(name=topic.name, partitions=partitions))
         response = AlterPartitionReassignmentsResponse(
-            error_message=None, allow_replication_factor_change=allow_change, responses=responses
+            # As in Kafka, which does not look at a request for nothing.
+            error_message=None if request.topics else "",
+            allow_replication_factor_change=allow_change,
+            responses=responses,
         )
         return Decision(records, response, is_atomic=True)
 

@@ -19,6 +19,7 @@ from odradek.metadata.record_serde import MetadataRecord
 from odradek.metadata.writer_options import WriterOptions
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_words import ERROR_WORDS
 from odradek.protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -291,9 +292,10 @@ class TopicControl:
             if topic is not None and topic.id in twice:
                 what = "The provided topic name maps to an ID that was already supplied."
                 outcome = Outcome(ErrorCode.INVALID_REQUEST, what)
+                one = one._replace(topic_id=topic.id)
             elif outcome is DONE and topic is None:
                 code = ErrorCode.UNKNOWN_TOPIC_ID if one.name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                outcome = Outcome(code, code.message)
+                outcome = Outcome(code, ERROR_WORDS[code])
             result = DeletableTopicResult(name=one.name, topic_id=one.topic_id)
             result.error_code, result.error_message = outcome.code, outcome.message
             if outcome is DONE and topic is not None:

@@ -89,6 +89,9 @@ class ConfigDefinition:
         limits = _limits(self.valid)
         if limits.also is not None and number == limits.also:
             return None
+        if limits.also is not None and limits.low is not None and limits.high is not None:
+            words = f"between {_plain(limits.low)} and {_plain(limits.high)} or equal to {_plain(limits.also)}"
+            return None if limits.low <= number <= limits.high else f"Value must be {words}"
         if limits.low is not None and number < limits.low:
             return f"Value must be at least {_plain(limits.low)}"
         if limits.high is not None and number > limits.high:
@@ -104,8 +107,6 @@ class ConfigDefinition:
         for item in items:
             if choices and item not in choices:
                 return f"String must be one of: {', '.join(choices)}"
-        if choices and len(dict.fromkeys(items)) != len(items):
-            return f"Configuration '{self.name}' must not contain duplicate values"
         return "must not be empty" if self.valid == "non-empty list" and not items else None
 
     def _choice_reason(self, text: str) -> str | None:
@@ -278,21 +279,6 @@ def validate_topic(values: Mapping[str, str]) -> None:
             "Tiered Storage functionality is disabled in the broker. "
             "Topic cannot be configured with remote log storage."
         )
-
-
-def validate_group(values: Mapping[str, str]) -> None:
-    known = definitions(ConfigResourceType.GROUP)
-    for name in values:
-        if name not in known:
-            raise InvalidConfig(f"Unknown group config name: {name}")
-    for name, value in values.items():
-        known[name].check(value)
-    for kind in ("consumer", "share", "streams"):
-        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
-        if int(values.get(session) or known[session].default or 0) <= int(
-            values.get(heartbeat) or known[heartbeat].default or 0
-        ):
-            raise InvalidConfig(f"{session} must be greater than {heartbeat}")
 
 
 def validate_client_metrics(subscription: str, values: Mapping[str, str]) -> None:

@@ -83,6 +83,8 @@ def default_level(name: str, version: MetadataVersion) -> int:
 
 def unmet_need(name: str, level: int, levels: Mapping[str, int]) -> str | None:
     """Why `name` cannot be at `level` beside the given levels of the others; None if it can."""
+    if name not in FEATURES:
+        return f"Feature {name} not found."
     entry = next((known for known in FEATURES.get(name, ()) if known.level == level), None)
     if entry is None:
         return f"No feature:{name} with feature level {level}"

@@ -4,6 +4,7 @@ v0 first version · v1 times of the last fetch and of having caught up · v2 dir
 """
 
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_words import ERROR_WORDS
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest
 from odradek.protocol.messages.describe_quorum_response import (
     DescribeQuorumResponse,
@@ -43,7 +44,7 @@ def _answer(core: Core, request: Request, message: DescribeQuorumRequest) -> Des
 
 def _error_response(message: DescribeQuorumRequest, version: int) -> DescribeQuorumResponse:
     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    text = error.message if version >= _WITH_DIRECTORIES else None
+    text = ERROR_WORDS[error] if version >= _WITH_DIRECTORIES else None
     return DescribeQuorumResponse(
         topics=[
             TopicData(
