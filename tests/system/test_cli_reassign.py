@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from helpers import peers
 from helpers.cli import Command
@@ -14,6 +15,10 @@ from helpers.kafka_node import wait_until
 from helpers.nodes import Cluster, NodeSpec
 
 WAIT_S = 90
+
+VALUE = bytes(100_000)
+#: `replica.fetch.max.bytes` brings no more of a partition.
+RECORDS_A_FETCH = 10
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +78,38 @@ def test_partitions_move_as_planned_and_back(command: Command, tmp_path: Path) -
     assert replicas(command, "moving") == before
     assert command.do("reassign", "status") == "Nothing moves.\n"
     command.do("topics", "delete", "moving", "--yes")
+
+
+@pytest.mark.slow
+def test_a_throttle_holds_until_it_is_taken_away_and_holds_nobody_else(command: Command, tmp_path: Path) -> None:
+    """At a byte a second the first fetch goes through, and then none for days."""
+    plans = {}
+    producer = Producer({"bootstrap.servers": command.bootstrap, "log_level": 0})
+    for topic in ("held", "free"):
+        command.do("topics", "create", topic, "--replica-assignment", "1:2")
+        for _ in range(6 * RECORDS_A_FETCH):
+            producer.produce(topic, VALUE, partition=0)
+        plans[topic] = tmp_path / f"{topic}.json"
+        partition = {"topic": topic, "partition": 0, "replicas": [1, 3]}
+        plans[topic].write_text(json.dumps({"version": 1, "partitions": [partition]}))
+    assert producer.flush(WAIT_S) == 0
+    command.do("reassign", "run", str(plans["held"]), "--throttle", "1")
+    wait_until(lambda: size_on(command, 3, "held") > 0, "it has begun", WAIT_S)
+    command.do("reassign", "run", str(plans["free"]), "--wait")
+    assert replicas(command, "free") == {0: [1, 3]}
+    assert states(command, str(plans["held"])) == {"moving"}
+    assert size_on(command, 3, "held") < size_on(command, 1, "held") // 2
+    for broker in ("1", "2", "3"):
+        rates = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+        command.do("configs", "alter", "--broker", broker, *(word for each in rates for word in ("--delete", each)))
+    wait_until(lambda: states(command, str(plans["held"])) == {"done"}, "it is moved", WAIT_S)
+    assert size_on(command, 3, "held") == size_on(command, 1, "held")
+    command.do("topics", "delete", "held", "free", "--yes")
+
+
+def size_on(command: Command, broker_id: int, topic: str) -> int:
+    (broker,) = command.json("cluster", "log-dirs", "--broker", str(broker_id), "--topic", topic)
+    return sum(replica["size_bytes"] for each in broker["log_dirs"] for replica in each["replicas"])
 
 
 def states(command: Command, plan: str) -> set[str]:
