@@ -185,8 +185,12 @@ class LogManager:
         checkpoints.write_log_starts(self.files, log_dir, self.logs_in(log_dir), kept)
 
     def write_high_watermarks(self, log_dir: str) -> None:
+        self.plan_high_watermarks(log_dir)()
+
+    def plan_high_watermarks(self, log_dir: str) -> Callable[[], None]:
+        """What writes those of now, when it is called: it waits for the disk, and so may run in a worker."""
         kept = {tp: damaged.job.high_watermark or 0 for tp, damaged in self._damaged_in(log_dir)}
-        checkpoints.write_high_watermarks(self.files, log_dir, self.logs_in(log_dir), kept)
+        return checkpoints.plan_high_watermarks(self.files, log_dir, self.logs_in(log_dir), kept)
 
     def _damaged_in(self, log_dir: str) -> list[tuple[TopicPartition, Damaged]]:
         return [(tp, damaged) for tp, damaged in self.damaged.items() if damaged.job.log_dir == log_dir]

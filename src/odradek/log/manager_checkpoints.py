@@ -11,6 +11,7 @@ A checkpoint that cannot be read costs time or precision at the next start, neve
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from odradek.common.ids import TopicPartition
@@ -28,15 +29,16 @@ Offsets = Mapping[TopicPartition, int]
 
 
 def write_recovery_points(files: FileSystem, log_dir: str, logs: Logs, kept: Offsets) -> None:
-    _write(files, log_dir, RECOVERY_POINT_CHECKPOINT, logs, kept, lambda log: log.recovery_point)
+    _plan(files, log_dir, RECOVERY_POINT_CHECKPOINT, logs, kept, lambda log: log.recovery_point)()
 
 
 def write_log_starts(files: FileSystem, log_dir: str, logs: Logs, kept: Offsets) -> None:
-    _write(files, log_dir, LOG_START_CHECKPOINT, logs, kept, _moved_start)
+    _plan(files, log_dir, LOG_START_CHECKPOINT, logs, kept, _moved_start)()
 
 
-def write_high_watermarks(files: FileSystem, log_dir: str, logs: Logs, kept: Offsets) -> None:
-    _write(files, log_dir, REPLICATION_CHECKPOINT, logs, kept, lambda log: log.high_watermark)
+def plan_high_watermarks(files: FileSystem, log_dir: str, logs: Logs, kept: Offsets) -> Callable[[], None]:
+    """Those of now, written when it is called. Nobody else writes this file meanwhile."""
+    return _plan(files, log_dir, REPLICATION_CHECKPOINT, logs, kept, lambda log: log.high_watermark)
 
 
 def read_or_empty(files: FileSystem, log_dir: str, name: str) -> dict[TopicPartition, int]:
@@ -52,16 +54,20 @@ def _moved_start(log: UnifiedLog) -> int | None:
     return log.log_start_offset if log.log_start_offset > log.segments.first.base_offset else None
 
 
-def _write(
+def _plan(
     files: FileSystem,
     log_dir: str,
     name: str,
     logs: Logs,
     kept: Offsets,
     offset_of: Callable[[UnifiedLog], int | None],
-) -> None:
+) -> Callable[[], None]:
     offsets = dict(kept)
     offsets |= {tp: offset for tp, log in logs.items() if (offset := offset_of(log)) is not None}
+    return partial(_write, files, log_dir, name, offsets)
+
+
+def _write(files: FileSystem, log_dir: str, name: str, offsets: Offsets) -> None:
     path = f"{log_dir}/{name}"
     with storage_guard(log_dir, path):
         write_offset_checkpoint(files, path, offsets)

@@ -7,6 +7,7 @@ or remove much are offered in parts as well, so that a driver can do the slow pa
 * cleaning: `begin_round`, the `steps()` of what it gives in a worker; on the loop its `swap` of each `Swap`, and
   `finish_round` at the end.
 * removal: `take_removals`, each `run()` in a worker.
+* high watermarks: `LogManager.plan_high_watermarks` of each directory; what it gives in a worker.
 
 As jobs of the schedule they do all of it in the calling thread, which is what tests and the simulator want.
 """

@@ -35,6 +35,7 @@ class LogJobs:
             "flush-after-roll": lambda: self._flush(rolled_only=True),
             "kafka-delete-logs": self._remove,
             "kafka-log-cleaner": self._clean,
+            "highwatermark-checkpoint": self._write_high_watermarks,
         }
 
     async def run(self) -> None:
@@ -78,6 +79,10 @@ class LogJobs:
         for removal in manager_jobs.take_removals(self._logs):
             if removal.log_dir in self._logs.live:
                 await self._beside(removal.run)
+
+    async def _write_high_watermarks(self) -> None:
+        for log_dir in list(self._logs.live):
+            await self._beside(self._logs.plan_high_watermarks(log_dir))
 
     async def _clean(self) -> None:
         """Rounds until no log is worth one."""

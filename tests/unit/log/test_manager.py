@@ -427,6 +427,16 @@ def test_checkpoints_say_where_logs_stand(node: Node) -> None:
     assert manager.current[tp("topic")].high_watermark == 3
 
 
+def test_high_watermarks_are_those_of_the_moment_in_which_writing_them_was_planned(node: Node) -> None:
+    log = node.create("topic")
+    node.fill(log, "one")
+    write = node.manager.plan_high_watermarks("/d1")
+    node.fill(log, "two")
+    assert not node.files.exists("/d1/replication-offset-checkpoint")
+    write()
+    assert read_offset_checkpoint(node.files, "/d1/replication-offset-checkpoint") == {tp("topic"): 1}
+
+
 def test_the_schedule_runs_everything(node: Node) -> None:
     log = node.create("topic")
     node.fill(log, "value")
