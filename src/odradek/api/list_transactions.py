@@ -5,14 +5,12 @@ v1 those that run for longer than so long (KIP-994) · v2 by a pattern of the tr
 Authorised by DESCRIBE on each transactional id: others are left out.
 """
 
-import re
 from collections.abc import Callable
 
 from odradek.api.context import Context
-from odradek.common.failures import ApiError
+from odradek.coordinator.patterns import compile_pattern
 from odradek.coordinator.transaction.states import BY_NAME, TransactionState
 from odradek.coordinator.transaction.transaction import Transaction
-from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import list_transactions_response as answer
 from odradek.protocol.messages.list_transactions_request import ListTransactionsRequest
 from odradek.security.resources import Operation, ResourceType
@@ -39,7 +37,8 @@ async def handle(ctx: Context, request: ListTransactionsRequest) -> answer.ListT
 
 
 def _filter(request: ListTransactionsRequest, now_ms: int) -> Callable[[Transaction], bool]:
-    pattern = _pattern(request.transactional_id_pattern)
+    pattern = request.transactional_id_pattern
+    matches = compile_pattern(pattern, "Transaction ID pattern") if pattern else None
     states = [BY_NAME.get(name) for name in request.state_filters]
 
     def is_wanted(found: Transaction) -> bool:
@@ -48,17 +47,7 @@ def _filter(request: ListTransactionsRequest, now_ms: int) -> Callable[[Transact
             and (not request.producer_id_filters or found.producer_id in request.producer_id_filters)
             and (not states or found.state in states)
             and (request.duration_filter < 0 or now_ms - found.started_ms > request.duration_filter)
-            and (pattern is None or pattern.fullmatch(found.transactional_id) is not None)
+            and (matches is None or matches(found.transactional_id))
         )
 
     return is_wanted
-
-
-def _pattern(text: str | None) -> "re.Pattern[str] | None":
-    try:
-        return re.compile(text) if text else None
-    except re.error as error:
-        raise ApiError(
-            f"Transaction ID pattern `{text}` is not a valid regular expression: {error}.",
-            ErrorCode.INVALID_REGULAR_EXPRESSION,
-        ) from None

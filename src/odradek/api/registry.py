@@ -145,6 +145,8 @@ SERVED: tuple[Api, ...] = (
     Api(ApiKey.DESCRIBE_TRANSACTIONS, "describe_transactions"),
     Api(ApiKey.LIST_TRANSACTIONS, "list_transactions"),
     _of_controller(ApiKey.ALLOCATE_PRODUCER_IDS, "allocate_producer_ids"),
+    Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, "consumer_group_heartbeat"),
+    Api(ApiKey.CONSUMER_GROUP_DESCRIBE, "consumer_group_describe"),
     _of_controller(ApiKey.CONTROLLER_REGISTRATION, "controller_registration"),
     _of_controller(ApiKey.ASSIGN_REPLICAS_TO_DIRS, "assign_replicas_to_dirs"),
     Api(ApiKey.LIST_CONFIG_RESOURCES, "list_config_resources"),

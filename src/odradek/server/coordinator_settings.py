@@ -1,5 +1,8 @@
 """What a node's configuration says about groups and transactions, as the coordinators want to have it."""
 
+from odradek.common.failures import InputError
+from odradek.coordinator.group.consumer_assignors import ASSIGNORS
+from odradek.coordinator.group.consumer_settings import ConsumerSettings
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.transaction.settings import TransactionSettings
 from odradek.records.compression import Compression
@@ -19,7 +22,22 @@ def group_settings(settings: Settings) -> GroupSettings:
         offsets_retention_ms=whole("offsets.retention.minutes") * _MINUTE_MS,
         offsets_retention_check_interval_ms=whole("offsets.retention.check.interval.ms"),
         offset_commit_timeout_ms=whole("offsets.commit.timeout.ms"),
+        consumer=ConsumerSettings(
+            session_timeout_ms=whole("group.consumer.session.timeout.ms"),
+            heartbeat_interval_ms=whole("group.consumer.heartbeat.interval.ms"),
+            assignment_interval_ms=whole("group.consumer.assignment.interval.ms"),
+            max_size=whole("group.consumer.max.size"),
+            assignors=tuple(_assignor(name) for name in settings.items("group.consumer.assignors")),
+        ),
     )
+
+
+def _assignor(name: str) -> str:
+    """By its name, or by the name of Kafka's class for it."""
+    for known in ASSIGNORS:
+        if name == known or name.lower().endswith(f".{known}assignor"):
+            return known
+    raise InputError(f"group.consumer.assignors: there is no assignor {name}; there are {', '.join(ASSIGNORS)}")
 
 
 def offsets_compression(settings: Settings) -> Compression:

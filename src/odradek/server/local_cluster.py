@@ -31,6 +31,8 @@ _COPIES = 3
 
 _MAX_PORT = 65_535
 
+#: A group of three is balanced well within a second; a member costs five small requests a second.
+_HEARTBEAT_MS = "200"
 #: Kafka's 50 partitions are for many machines; on one they cost files and time at the first use of a group.
 _INTERNAL_PARTITIONS = "8"
 
@@ -178,7 +180,12 @@ def _laptop_settings(node_count: int) -> Mapping[str, str]:
         "share.coordinator.state.topic.replication.factor": copies,
         "share.coordinator.state.topic.min.isr": min_isr,
         "share.coordinator.state.topic.num.partitions": _INTERNAL_PARTITIONS,
-        "group.initial.rebalance.delay.ms": "0",
+        # Long enough for members that are started together, short enough for one that is alone.
+        "group.initial.rebalance.delay.ms": "250",
+        # Members of consumer groups hear of each other by their heartbeats, in two rounds of them.
+        "group.consumer.min.heartbeat.interval.ms": _HEARTBEAT_MS,
+        "group.consumer.heartbeat.interval.ms": _HEARTBEAT_MS,
+        "group.consumer.assignment.interval.ms": "0",
     }
 
 

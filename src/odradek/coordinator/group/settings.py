@@ -1,6 +1,8 @@
 """What a node's settings say about groups and their offsets. Names and defaults are Kafka's."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from odradek.coordinator.group.consumer_settings import ConsumerSettings
 
 _MINUTE_MS = 60_000
 _MAX_INT = 2**31 - 1
@@ -25,3 +27,5 @@ class GroupSettings:
     #: How long a member that just came may wait for its first join to end. It cannot send heartbeats yet, and those
     #: that gave up meanwhile would hold up the group; whoever is still there asks again. Fixed in Kafka, too.
     new_member_join_timeout_ms: int = 5 * _MINUTE_MS
+    #: `group.consumer.*`
+    consumer: ConsumerSettings = field(default_factory=ConsumerSettings)

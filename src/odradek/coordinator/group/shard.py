@@ -11,6 +11,9 @@ from typing import Any, Final, TypeVar
 
 from odradek.common.failures import ApiError
 from odradek.coordinator.group.classic_group import ClassicGroup, ClassicState, join_error
+from odradek.coordinator.group.consumer_groups import ConsumerGroups
+from odradek.coordinator.group.consumer_listing import describe_consumer_group
+from odradek.coordinator.group.consumer_replay import CONSUMER_REPLAYS
 from odradek.coordinator.group.heartbeat import heartbeat
 from odradek.coordinator.group.join import Joining, Joins
 from odradek.coordinator.group.leave import leave
@@ -30,6 +33,9 @@ from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
+from odradek.protocol.messages import consumer_group_describe_response as consumer_description
+from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from odradek.protocol.messages.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
 from odradek.protocol.messages.describe_groups_response import DescribedGroup
 from odradek.protocol.messages.group_metadata_key import GroupMetadataKey
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest
@@ -78,6 +84,7 @@ class GroupShard:
         self._commits = OffsetCommits(self.store, self.rebalances)
         self._fetches = OffsetFetches(self.store, self.offsets)
         self._removals = OffsetRemovals(self.store, self.offsets)
+        self._consumers = ConsumerGroups(self.store)
         #: Names by id, of topics whose offsets are to go.
         self._deleted_topics: dict[bytes, str] = {}
         #: By the kind of key. A further kind of group adds its own.
@@ -108,6 +115,18 @@ class GroupShard:
 
     def leave(self, request: LeaveGroupRequest) -> Decision[LeaveGroupResponse]:
         return leave(self.rebalances, self._classic_group(request.group_id), request)
+
+    # The consumer protocol
+
+    def consumer_heartbeat(
+        self, context: RequestContext, request: ConsumerGroupHeartbeatRequest
+    ) -> Decision[ConsumerGroupHeartbeatResponse]:
+        return self._consumers.heartbeat(context, request)
+
+    def describe_consumer_group(self, group_id: str) -> consumer_description.DescribedGroup:
+        """Raises ApiError."""
+        group = self._consumers.group(group_id)
+        return describe_consumer_group(group, self._consumers.assignor_of(group), self.store.context.image())
 
     # Offsets
 
@@ -146,7 +165,9 @@ class GroupShard:
     def replay(self, offset: int, producer_id: int, producer_epoch: int, record: CoordinatorRecord) -> None:
         """Records of kinds that are not known yet are kept by the log and ignored here."""
         replay = self._replays.get(type(record.key))
-        if replay is not None:
+        if type(record.key) in CONSUMER_REPLAYS:
+            self.store.replay_consumer_record(record)
+        elif replay is not None:
             replay(offset, producer_id, record.key, record.value)
 
     def replay_end_of_transaction(self, producer_id: int, producer_epoch: int, is_committed: bool) -> None:
@@ -157,6 +178,7 @@ class GroupShard:
         for group in list(self.store.groups.values()):
             if isinstance(group, ClassicGroup):
                 self._begin_again(group)
+        self._consumers.on_loaded()
 
     def on_unloaded(self) -> None:
         for group in self.store.groups.values():
@@ -164,6 +186,8 @@ class GroupShard:
                 _end(group, self.store.context.clock.wall_ms())
 
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        if delta.topics is not None:
+            self._consumers.on_topics_changed()
         if delta.topics is not None and delta.topics.deleted:
             self._deleted_topics.update(delta.topics.deleted)
             self._timers.schedule(_TOPICS_TIMER, 0, self._remove_offsets_of_deleted_topics)

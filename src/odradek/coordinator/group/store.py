@@ -5,10 +5,13 @@ from dataclasses import dataclass, field
 
 from odradek.coordinator.group.classic_group import ClassicGroup, ClassicState
 from odradek.coordinator.group.classic_member import ClassicMember, MemberProtocol
+from odradek.coordinator.group.consumer_group import ConsumerGroup
+from odradek.coordinator.group.consumer_replay import replay_consumer_record
 from odradek.coordinator.group.group import Group
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.group.values import group_not_found
-from odradek.coordinator.shard import ShardContext
+from odradek.coordinator.shard import CoordinatorRecord, ShardContext
+from odradek.protocol.messages.consumer_group_metadata_key import ConsumerGroupMetadataKey
 from odradek.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 
 _log = logging.getLogger("odradek.groups")
@@ -55,6 +58,20 @@ class GroupStore:
             group.add(_loaded_member(member, value))
         group.update_subscribed_topics()
         self.groups[group_id] = group
+
+    def replay_consumer_record(self, record: CoordinatorRecord) -> None:
+        """A simple group, of which there were only offsets, becomes a consumer group with the first record of one."""
+        group_id: str = record.key.group_id  # type: ignore[attr-defined]
+        group = self.groups.get(group_id)
+        if isinstance(record.key, ConsumerGroupMetadataKey) and record.value is None:
+            if isinstance(group, ConsumerGroup):
+                del self.groups[group_id]
+            return
+        if not isinstance(group, ConsumerGroup):
+            if record.value is None:
+                return
+            group = self.groups[group_id] = ConsumerGroup(group_id)
+        replay_consumer_record(group, record)
 
 
 def _loaded_member(member: MemberMetadata, value: GroupMetadataValue) -> ClassicMember:
