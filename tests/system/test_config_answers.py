@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from helpers.kafka_node import wait_until
 from helpers.nodes import Cluster, Kind, Node, NodeSpec
+from helpers.waiting import wait_until
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType

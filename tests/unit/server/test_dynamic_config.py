@@ -5,39 +5,10 @@ What is refused is compared with Apache Kafka's own words in tests/system/test_c
 
 import pytest
 
+from helpers.dynamic import ALL, OTHER, OWN, World
 from odradek.common.failures import ApiError
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind
-from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.messages.config_record import ConfigRecord
-from odradek.server.dynamic_config import DynamicConfig
-from odradek.server.settings import Given, Settings
-
-OWN, ALL, OTHER = "1", "", "2"
-
-
-class World:
-    """A node whose metadata a test writes by hand."""
-
-    def __init__(self, **static: str) -> None:
-        values = {name.replace("_", "."): value for name, value in static.items()}
-        given = {name: Given(value, "server.properties:1") for name, value in values.items()}
-        self.dynamic = DynamicConfig(1, Settings("server.properties", given))
-        self.image: MetadataImage = EMPTY
-
-    def set(self, broker: str, name: str, value: str | None) -> None:
-        delta = MetadataDelta(self.image)
-        kind = ConfigResourceType.BROKER
-        delta.replay(ConfigRecord(resource_type=kind, resource_name=broker, name=name, value=value))
-        self.image = delta.apply(MetadataProvenance(self.image.offset + 1, 1))
-        manifest = LoaderManifest(ManifestKind.LOG_DELTA, self.image.provenance, LeaderAndEpoch())
-        self.dynamic.on_metadata_update(delta, self.image, manifest)
-
-    @property
-    def settings(self) -> Settings:
-        return self.dynamic.settings
+from odradek.server.settings import Settings
 
 
 def test_the_nearest_counts() -> None:

@@ -1,0 +1,91 @@
+"""Parts of a node that follow its settings while it runs."""
+
+import pytest
+
+from helpers.dynamic import ALL, OWN, World
+from helpers.replica import TOPIC, TP, Broker, Cluster
+from odradek.network.limits import ConnectionQuotas
+from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.error_codes import ErrorCode
+from odradek.server.dynamic_logs import LogConfigs, follow_settings
+from odradek.server.dynamic_network import follow_connection_limits
+
+
+@pytest.fixture
+def broker() -> Broker:
+    cluster = Cluster()
+    cluster.create_topic()
+    return cluster.brokers[0]
+
+
+@pytest.fixture
+def world(broker: Broker) -> World:
+    world = World()
+    world.publishers.append(LogConfigs(broker.manager.logs, world.dynamic))
+    follow_settings(world.dynamic, broker.manager)
+    return world
+
+
+def test_defaults_of_topics_hold_at_once(broker: Broker, world: World) -> None:
+    world.set(ALL, "message.max.bytes", "60")
+    assert broker.produce("a record of more than that", acks=1)[0][0].error_code == ErrorCode.MESSAGE_TOO_LARGE
+    world.set(OWN, "message.max.bytes", "1000")
+    world.set(OWN, "log.retention.ms", "7")
+    assert broker.produce("a record of more than that", acks=1)[0][0].error_code == 0
+    assert broker.log.config.retention_ms == 7
+    world.set(TOPIC, "retention.ms", "8", ConfigResourceType.TOPIC)
+    assert (broker.log.config.retention_ms, broker.log.config.max_message_bytes) == (8, 1000)
+    world.set(OWN, "message.max.bytes", None)
+    assert (broker.log.config.retention_ms, broker.log.config.max_message_bytes) == (8, 60)
+
+
+def test_what_was_set_before_the_start_holds(broker: Broker) -> None:
+    world = World()
+    world.set(ALL, "log.segment.bytes", "2000000")
+    world.publish(world.last_delta, LogConfigs(broker.manager.logs, world.dynamic))
+    assert broker.log.config.segment_bytes == 2_000_000
+
+
+def test_settings_that_do_not_go_together_are_left_alone(broker: Broker, world: World) -> None:
+    world.set(TOPIC, "min.compaction.lag.ms", "500", ConfigResourceType.TOPIC)
+    world.set(ALL, "log.cleaner.max.compaction.lag.ms", "100")
+    assert broker.log.config.max_compaction_lag_ms > 500
+
+
+def test_the_cleaner_and_the_memory_of_producers(broker: Broker, world: World) -> None:
+    logs = broker.manager.logs
+    world.set(OWN, "log.cleaner.threads", "2")
+    world.set(OWN, "log.cleaner.io.max.bytes.per.second", "1e6")
+    assert (logs.cleaner.config.threads, logs.cleaner.throttle.bytes_per_second) == (2, 1e6)
+    world.set(OWN, "producer.id.expiration.ms", "9")
+    world.set(ALL, "transaction.partition.verification.enable", "false")
+    producers = logs.current[TP].producers
+    assert (producers.expiration_ms, producers.verification_enabled) == (9, False)
+    assert logs.settings.producer_id_expiration_ms == 9, "also for logs that are made later"
+
+
+def test_rates(broker: Broker, world: World) -> None:
+    manager = broker.manager
+    throttles = (manager.leader_throttle, manager.follower_throttle, manager.dir_moves.throttle)
+    assert [throttle.rate_bytes for throttle in throttles] == [None] * 3
+    world.set(OWN, "leader.replication.throttled.rate", "1")
+    world.set(ALL, "follower.replication.throttled.rate", "2")
+    world.set(OWN, "replica.alter.log.dirs.io.max.bytes.per.second", "3")
+    assert [throttle.rate_bytes for throttle in throttles] == [1, 2, 3]
+    world.set(OWN, "leader.replication.throttled.rate", None)
+    assert manager.leader_throttle.rate_bytes is None
+
+
+def test_limits_of_connections() -> None:
+    world, quotas = World(max_connections="5"), ConnectionQuotas()
+    follow_connection_limits(world.dynamic, quotas)
+    assert quotas.connections_max == 5
+    world.set(ALL, "max.connections", "1")
+    quotas.opened("10.0.0.1")
+    assert "max.connections allows" in quotas.refusal("10.0.0.2")
+    world.set(ALL, "max.connections", "9")
+    world.set(OWN, "max.connections.per.ip", "1")
+    world.set(OWN, "max.connections.per.ip.overrides", "10.0.0.1:2")
+    assert not quotas.refusal("10.0.0.1")
+    quotas.opened("10.0.0.1")
+    assert "max.connections.per.ip allows" in quotas.refusal("10.0.0.1")
