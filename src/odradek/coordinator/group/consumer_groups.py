@@ -237,11 +237,9 @@ class ConsumerGroups:
         for regex in [regex for regex in group.regexes if regex not in wanted]:
             draft.write(regex_tombstone(group.group_id, regex))
         for regex in wanted:
-            known = group.regexes.get(regex)
-            if known is None or known.version < image.offset:
-                record = resolve_regex(group.group_id, regex, image, wall_ms)
-                if known is None or list(known.topics) != record.value.topics:  # type: ignore[union-attr]
-                    draft.write(record)
+            known, record = group.regexes.get(regex), resolve_regex(group.group_id, regex, image, wall_ms)
+            if known is None or list(known.topics) != record.value.topics:  # type: ignore[union-attr]
+                draft.write(record)
 
     def _assign(self, draft: _Draft) -> None:
         group, image, wall_ms = draft.group, self._context.image(), self._context.clock.wall_ms()
