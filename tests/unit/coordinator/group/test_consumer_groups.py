@@ -283,5 +283,5 @@ def test_no_partition_has_two_owners_whatever_happens(seed: int) -> None:
     for _ in range(6):
         settle(*members.values())
     wanted = {"a": 4, "b": 3}
-    topics = {name for member in members.values() for name in member.topics}
-    assert sum(len(member.owned) for member in members.values()) == sum(wanted[name] for name in topics)
+    names = {name for member in members.values() for name in member.topics}
+    assert sum(len(member.owned) for member in members.values()) == sum(wanted[name] for name in names)

@@ -1,4 +1,5 @@
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -130,7 +131,7 @@ def answered(request: WriteTxnMarkersRequest, error_code: int) -> WriteTxnMarker
     )
 
 
-def code_of(reply: Reply[object]) -> int:
+def code_of(reply: Reply[Any]) -> int:
     assert reply.error is not None
     return reply.error.code
 
