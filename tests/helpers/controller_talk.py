@@ -1,10 +1,11 @@
-"""One conversation with a controller, held alike with ours and with Apache Kafka's.
+"""One conversation with a node, held alike with ours and with Apache Kafka's.
 
 Each `Line` is a name and what to ask; it may need what was learned before (topic ids, broker epochs). `hold` returns
 what was answered, with words in place of what no two clusters share, so that two conversations can be compared.
 """
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,14 +13,21 @@ from odradek.client.channel import Channel
 from odradek.protocol.message import Message
 
 ANSWER_TIMEOUT_MS = 30_000
+SETTLE_TIMEOUT_S = 120
 
 NO_ID = bytes(16)
 UNKNOWN_ID = b"unknown topic id"
 
 
+#: Epochs and ports differ from run to run. Codes are for programs, and compared; words are for people, and not.
+OF_ONE_CLUSTER = {"broker_epoch": "epoch", "port": "port", "error_message": "words"}
+
+
 @dataclass
 class Learned:
     cluster_id: str
+    #: Fields that no two clusters share, and the word in place of each.
+    hidden: Mapping[str, str] = field(default_factory=lambda: OF_ONE_CLUSTER)
     topic_ids: dict[str, bytes] = field(default_factory=dict)
     epochs: dict[int, int] = field(default_factory=dict)
 
@@ -28,17 +36,30 @@ class Line(NamedTuple):
     name: str
     ask: Callable[..., Message]
     version: int | None = None
+    #: Asked again until the answer is so: what was changed takes a moment to be seen everywhere.
+    until: Callable[[Any], bool] = lambda response: True
 
 
-async def hold(channel: Channel, cluster_id: str, conversation: Iterable[Line]) -> dict[str, Any]:
-    learned = Learned(cluster_id)
+async def hold(
+    channel: Channel, cluster_id: str, conversation: Iterable[Line], hidden: Mapping[str, str] = OF_ONE_CLUSTER
+) -> dict[str, Any]:
+    learned = Learned(cluster_id, hidden)
     answers = {}
     for line in conversation:
         assert line.name not in answers, line.name
-        response = await channel.send(line.ask(learned), ANSWER_TIMEOUT_MS, version=line.version)
+        async with asyncio.timeout(SETTLE_TIMEOUT_S):
+            response = await _answer(channel, learned, line)
         learn(learned, response, line)
         answers[line.name] = plain(learned, response)
     return answers
+
+
+async def _answer(channel: Channel, learned: Learned, line: Line) -> Any:
+    while True:
+        response = await channel.send(line.ask(learned), ANSWER_TIMEOUT_MS, version=line.version)
+        if line.until(response):
+            return response
+        await asyncio.sleep(0.02)
 
 
 def learn(learned: Learned, response: Any, line: Line) -> None:
@@ -65,10 +86,6 @@ def plain(learned: Learned, value: Any) -> Any:
 
 
 def _shared(learned: Learned, name: str, value: Any) -> Any:
-    if name in _OF_ONE_CLUSTER:
-        return _OF_ONE_CLUSTER[name]
+    if name in learned.hidden:
+        return learned.hidden[name]
     return plain(learned, value)
-
-
-#: Epochs and ports differ from run to run. Codes are for programs, and compared; words are for people, and not.
-_OF_ONE_CLUSTER = {"broker_epoch": "epoch", "port": "port", "error_message": "words"}

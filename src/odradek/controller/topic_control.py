@@ -289,18 +289,21 @@ class TopicControl:
         responses: list[DeletableTopicResult] = []
         for one, topic in found.items():
             outcome = flaws[one]
-            if topic is not None and topic.id in twice:
+            is_double = topic is not None and topic.id in twice
+            if is_double and one.name is None:
+                continue  # told of by its name
+            if is_double:
                 what = "The provided topic name maps to an ID that was already supplied."
                 outcome = Outcome(ErrorCode.INVALID_REQUEST, what)
-                one = one._replace(topic_id=topic.id)
             elif outcome is DONE and topic is None:
                 code = ErrorCode.UNKNOWN_TOPIC_ID if one.name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 outcome = Outcome(code, ERROR_WORDS[code])
             result = DeletableTopicResult(name=one.name, topic_id=one.topic_id)
             result.error_code, result.error_message = outcome.code, outcome.message
+            if topic is not None:
+                result.name, result.topic_id = topic.name, topic.id
             if outcome is DONE and topic is not None:
                 records.append(MetadataRecord(RemoveTopicRecord(topic_id=topic.id), 0))
-                result.name, result.topic_id = topic.name, topic.id
             responses.append(result)
         return Decision(records, DeleteTopicsResponse(responses=responses), is_atomic=True)
 

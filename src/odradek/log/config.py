@@ -174,7 +174,8 @@ def _read_string(setting: Setting, text: str) -> str | None:
 def _read_list(setting: Setting, text: str) -> tuple[str, ...] | None:
     items = tuple(item.strip() for item in text.split(",")) if text else ()
     if setting.choices:
-        ok = len(set(items)) == len(items) and all(item in setting.choices for item in items)
+        items = tuple(dict.fromkeys(items))  # what is said twice is taken once
+        ok = all(item in setting.choices for item in items)
     else:
         ok = all(re.fullmatch(setting.pattern, item) for item in items) or items == ("*",)
     return items if ok else None

@@ -7,7 +7,8 @@ from odradek.log.config import SETTINGS, InvalidConfig, LogConfig
 #: Name, a value that is allowed, one that is not, and what the refusal must say.
 CASES = [
     ("cleanup.policy", "compact,delete", "compress", "compact and delete"),
-    ("cleanup.policy", "", "delete,delete", "compact and delete"),
+    ("cleanup.policy", "", "delete,,", "compact and delete"),
+    ("cleanup.policy", "delete,delete", "delete,burn", "compact and delete"),
     ("compression.type", "zstd", "brotli", "uncompressed, zstd, lz4, snappy, gzip, producer"),
     ("compression.gzip.level", "-1", "0", "from 1 to 9, or -1"),
     ("compression.lz4.level", "17", "18", "from 1 to 17"),
