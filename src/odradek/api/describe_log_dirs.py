@@ -38,6 +38,7 @@ def _directory(ctx: Context, info: LogDirInfo) -> DescribeLogDirsResult:
         topics=_topics(info.replicas),
         total_bytes=total_bytes,
         usable_bytes=usable_bytes,
+        is_cordoned=info.is_cordoned,
     )
 
 

@@ -70,6 +70,8 @@ class LogManager:
         self.live: dict[str, LogDir] = {directory.path: directory for directory in opened.live}
         #: Why each directory that is not live is not.
         self.offline: dict[str, str] = dict(opened.offline)
+        #: `cordoned.log.dirs`: logs that are there stay, and no new one is made there if it can be helped.
+        self.cordoned: tuple[str, ...] = ()
         self.current: Logs = {}
         self.future: Logs = {}
         self.stray: Logs = {}
@@ -210,7 +212,8 @@ class LogManager:
         counts = dict.fromkeys(self.live, 0)
         for log in self.all_logs():
             counts[log.log_dir] += 1
-        return sorted(counts, key=lambda log_dir: counts[log_dir])
+        allowed = [log_dir for log_dir in counts if log_dir not in self.cordoned]
+        return sorted(allowed, key=lambda log_dir: counts[log_dir]) or list(self.live)[:1]
 
     def get_or_create(
         self,

@@ -115,6 +115,8 @@ class DirMoves:
             raise KafkaStorageError(f"Log directory {path} is offline")
         if path not in logs.live:
             raise ApiError(f"Log directory {path} is not in log.dirs", ErrorCode.LOG_DIR_NOT_FOUND)
+        if path in logs.cordoned:
+            raise ApiError(f"Log directory {path} is cordoned", ErrorCode.INVALID_REPLICA_ASSIGNMENT)
         move = self.moves.get(tp)
         if move is not None and move.future.log_dir != path:
             self.cancel(tp)

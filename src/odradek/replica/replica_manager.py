@@ -241,7 +241,7 @@ class ReplicaManager:
                 for tp, log in self.logs.logs_in(path).items()
                 if chosen is None or tp in chosen
             ]
-            found.append(LogDirInfo(path, 0, tuple(replicas)))
+            found.append(LogDirInfo(path, 0, tuple(replicas), path in self.logs.cordoned))
         return found
 
     def alter_replica_log_dirs(self, wanted: Iterable[tuple[TopicPartition, str]]) -> list[int]:

@@ -173,6 +173,7 @@ class LogDirInfo(NamedTuple):
     path: str
     error_code: int
     replicas: tuple[ReplicaInfo, ...] = ()
+    is_cordoned: bool = False
 
 
 ProduceCallback = Callable[[list[ProduceResult]], None]

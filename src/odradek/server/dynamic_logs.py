@@ -33,6 +33,7 @@ _CLEANER_NAMES = tuple(
         *("io.max.bytes.per.second", "backoff.ms"),
     )
 )
+_CORDONED, _ALL_DIRS = "cordoned.log.dirs", "*"
 _EXPIRATION, _VERIFICATION = "producer.id.expiration.ms", "transaction.partition.verification.enable"
 _LEADER_RATE, _FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 _MOVE_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
@@ -100,7 +101,7 @@ class LogConfigs:
 
 
 def follow_settings(dynamic: DynamicConfig, manager: ReplicaManager) -> None:
-    """Keep the cleaner, the memory of producers and the limits of copying to what is set."""
+    """Keep directories, cleaner, memory of producers and limits of copying to what is set."""
 
     def clean(settings: Settings) -> None:
         manager.logs.cleaner.reconfigure(cleaner_config(settings))
@@ -121,6 +122,11 @@ def follow_settings(dynamic: DynamicConfig, manager: ReplicaManager) -> None:
         manager.follower_throttle.rate_bytes = _rate(settings, _FOLLOWER_RATE)
         manager.dir_moves.throttle.rate_bytes = _rate(settings, _MOVE_RATE)
 
+    def cordon(settings: Settings) -> None:
+        wanted = settings.items(_CORDONED)
+        manager.logs.cordoned = tuple(path for path in manager.logs.live if path in wanted or _ALL_DIRS in wanted)
+
+    dynamic.subscribe((_CORDONED,), cordon)
     dynamic.subscribe(_CLEANER_NAMES, clean)
     dynamic.subscribe((_EXPIRATION, _VERIFICATION), remember)
     dynamic.subscribe((_LEADER_RATE, _FOLLOWER_RATE, _MOVE_RATE), limit)

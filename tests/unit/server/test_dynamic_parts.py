@@ -3,7 +3,9 @@
 import pytest
 
 from helpers.dynamic import ALL, OWN, World
-from helpers.replica import TOPIC, TP, Broker, Cluster
+from helpers.replica import TOPIC, TP, Broker, Cluster, partition_record
+from odradek.common.ids import TopicPartition
+from odradek.metadata.directory_id import UNASSIGNED
 from odradek.network.limits import ConnectionQuotas
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
@@ -62,6 +64,24 @@ def test_the_cleaner_and_the_memory_of_producers(broker: Broker, world: World) -
     producers = logs.current[TP].producers
     assert (producers.expiration_ms, producers.verification_enabled) == (9, False)
     assert logs.settings.producer_id_expiration_ms == 9, "also for logs that are made later"
+
+
+def test_nothing_new_is_made_in_a_cordoned_directory() -> None:
+    cluster, world = Cluster(dirs=2), World()
+    manager = cluster.brokers[0].manager
+    follow_settings(world.dynamic, manager)
+    world.set(OWN, "cordoned.log.dirs", "/data0")
+    cluster.create_topic()
+    cluster.replay(*(partition_record([0], number=number, directories=[UNASSIGNED]) for number in range(1, 4)))
+    assert {log.log_dir for tp, log in manager.logs.current.items() if tp.partition} == {"/data1"}
+    moved = TopicPartition(TOPIC, 1)
+    assert manager.alter_replica_log_dirs([(moved, "/data0")]) == [ErrorCode.INVALID_REPLICA_ASSIGNMENT]
+    assert {info.path: info.is_cordoned for info in manager.describe_log_dirs()} == {"/data0": True, "/data1": False}
+    world.set(OWN, "cordoned.log.dirs", "*")
+    cluster.replay(partition_record([0], number=4, directories=[UNASSIGNED]))
+    assert TopicPartition(TOPIC, 4) in manager.logs.current, "where there is no choice, there is none"
+    world.set(OWN, "cordoned.log.dirs", None)
+    assert manager.alter_replica_log_dirs([(moved, "/data0")]) == [0]
 
 
 def test_rates(broker: Broker, world: World) -> None:
