@@ -18,16 +18,15 @@ SETTLE_TIMEOUT_S = 120
 NO_ID = bytes(16)
 UNKNOWN_ID = b"unknown topic id"
 
-
-#: Epochs and ports differ from run to run. Codes are for programs, and compared; words are for people, and not.
-OF_ONE_CLUSTER = {"broker_epoch": "epoch", "port": "port", "error_message": "words"}
+#: Epochs and ports differ from run to run.
+OF_ONE_CLUSTER = {"broker_epoch": "epoch", "port": "port"}
 
 
 @dataclass
 class Learned:
     cluster_id: str
     #: Fields that no two clusters share, and the word in place of each.
-    hidden: Mapping[str, str] = field(default_factory=lambda: OF_ONE_CLUSTER)
+    hidden: Mapping[str, str]
     topic_ids: dict[str, bytes] = field(default_factory=dict)
     epochs: dict[int, int] = field(default_factory=dict)
 
@@ -41,7 +40,7 @@ class Line(NamedTuple):
 
 
 async def hold(
-    channel: Channel, cluster_id: str, conversation: Iterable[Line], hidden: Mapping[str, str] = OF_ONE_CLUSTER
+    channel: Channel, cluster_id: str, conversation: Iterable[Line], hidden: Mapping[str, str]
 ) -> dict[str, Any]:
     learned = Learned(cluster_id, hidden)
     answers = {}

@@ -267,7 +267,7 @@ def validate(resource: ConfigResource, settings: Mapping[str, str], static: Mapp
         validate_group(settings, static)
     else:
         name = ConfigResourceType(resource.type).name
-        raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {name}")
+        raise Refused(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {name}.")
 
 
 def check_broker_name(name: str) -> None:
