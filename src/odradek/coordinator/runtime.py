@@ -141,6 +141,10 @@ class CoordinatorRuntime(Generic[AnyShard]):
         """Those on this node, of a state or of all."""
         return [number for number, hosted in self._hosted.items() if state in (None, hosted.state)]
 
+    def shard(self, partition: int) -> AnyShard:
+        """As it is, with what is not committed yet: for those who look on. Raises ApiError."""
+        return self._active(partition).shard
+
     # -- for the driver: leadership
 
     def load(self, partition: int, leader_epoch: int) -> bool:
@@ -157,6 +161,10 @@ class CoordinatorRuntime(Generic[AnyShard]):
         self._hosted[partition] = hosted = self._new_hosted(partition, leader_epoch)
         hosted.loader = Loader(hosted.shard, self._module, self._log, partition)
         return True
+
+    def is_active(self, partition: int) -> bool:
+        hosted = self._hosted.get(partition)
+        return hosted is not None and hosted.state == ShardState.ACTIVE
 
     def is_loading(self, partition: int) -> bool:
         hosted = self._hosted.get(partition)

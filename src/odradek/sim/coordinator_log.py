@@ -2,15 +2,17 @@
 
 A partition is one list of batches. Its replicas are not simulated one by one; what they amount to is: the high
 watermark trails the end (`hold` keeps it where it is), a change of leadership keeps all that is committed and may lose
-any of the rest, and a node that does not lead is refused.
+any of the rest, and a node that does not lead is refused. One that has not heard of that yet has a view of its own, in
+which nothing is ever committed.
 """
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from odradek.common.failures import ApiError
 from odradek.coordinator.shard import Writer
-from odradek.records.batch import read_batch
+from odradek.records.batch import Batch, read_batch
 from odradek.records.patch import assign
 from odradek.replica.errors import NotLeaderOrFollower
 
@@ -28,7 +30,18 @@ class SimulatedPartition:
 
     @property
     def end_offset(self) -> int:
-        return read_batch(self.batches[-1], 0).next_offset if self.batches else 0
+        return _end(self.batches[-1]) if self.batches else 0
+
+    def ends_above(self, offset: int) -> list[int]:
+        """Of the batches that go on beyond it."""
+        return [_end(batch) for batch in self.batches[bisect_right(self.batches, offset, key=_end) :]]
+
+    def batches_between(self, offset: int, end_offset: int) -> Iterator[Batch]:
+        for data in self.batches[bisect_right(self.batches, offset, key=_end) :]:
+            batch = read_batch(data, 0)
+            if batch.next_offset > end_offset:
+                break
+            yield batch
 
     def commit(self, offset: int | None = None) -> None:
         """Up to `offset`, or all."""
@@ -39,9 +52,13 @@ class SimulatedPartition:
         """In a new epoch. Whole batches from `kept_offset` on are lost, though none below the high watermark."""
         if kept_offset is not None:
             kept = max(kept_offset, self.high_watermark)
-            self.batches = [batch for batch in self.batches if read_batch(batch, 0).next_offset <= kept]
+            del self.batches[bisect_right(self.batches, kept, key=_end) :]
         self.leader = leader
         self.leader_epoch += 1
+
+
+def _end(batch: bytes) -> int:
+    return read_batch(batch, 0).next_offset
 
 
 class SimulatedTopic:
@@ -55,6 +72,8 @@ class SimulatedLog:
     def __init__(self, topic: SimulatedTopic, node_id: int) -> None:
         self._topic = topic
         self._node_id = node_id
+        #: Partitions that others lead by now, as this node knows them.
+        self.views: dict[int, SimulatedPartition] = {}
         #: Raised by the next appends, while it is there.
         self.refusal: ApiError | None = None
         #: Told of each append; the simulation commits it later.
@@ -67,6 +86,8 @@ class SimulatedLog:
         written = bytearray(batch)
         assign(written, 0, led.end_offset, led.leader_epoch)
         led.batches.append(bytes(written))
+        if partition in self.views:
+            return led.end_offset
         if not led.is_held:
             led.commit()
         self.on_append(partition)
@@ -86,13 +107,17 @@ class SimulatedLog:
         return self._led(partition).end_offset
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        found: list[bytes] = []
-        for batch in self._led(partition).batches:
-            if read_batch(batch, 0).next_offset > offset and (not found or sum(map(len, found)) < max_bytes):
-                found.append(batch)
-        return b"".join(found)
+        batches = self._led(partition).batches
+        found = bytearray()
+        for batch in batches[bisect_right(batches, offset, key=_end) :]:
+            found += batch
+            if len(found) >= max_bytes:
+                break
+        return bytes(found)
 
     def _led(self, partition: int) -> SimulatedPartition:
+        if partition in self.views:
+            return self.views[partition]
         found = self._topic.partitions[partition]
         if found.leader != self._node_id:
             raise NotLeaderOrFollower(f"node {self._node_id} does not lead partition {partition}, {found.leader} does")

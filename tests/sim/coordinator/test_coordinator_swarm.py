@@ -1,0 +1,139 @@
+"""Coordinators under faults: 300 seeds, the same trace for the same seed in any process, planted mistakes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import figures
+from odradek.coordinator import hosted, loading, runtime
+from odradek.coordinator.deadlines import Deadlines
+from odradek.coordinator.hosted import HostedShard, ShardState
+from odradek.coordinator.runtime import CoordinatorRuntime
+from odradek.coordinator.shard import Decision
+from odradek.sim.coordinator_registers import RegisterShard
+from odradek.sim.coordinator_swarm import SimulationFailed, run_or_explain
+
+SOURCE = Path(__file__).parents[3] / "src"
+FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
+SEEDS = 300 * FACTOR
+SHARE = 100
+REPLAYED = 5
+PLANTED_SEEDS = 100
+
+SCRIPT = """
+import sys
+from odradek.sim.coordinator_swarm import run
+for seed in range(int(sys.argv[1])):
+    print(seed, run(seed).digest)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, SEEDS, SHARE))
+def test_what_was_acknowledged_is_there(first: int) -> None:
+    outcomes = [run_or_explain(seed) for seed in range(first, first + SHARE)]
+    figures.report(
+        "coordinator swarm",
+        seeds=SHARE,
+        events=sum(outcome.events for outcome in outcomes),
+        elections=sum(outcome.elections for outcome in outcomes),
+        crashes=sum(outcome.crashes for outcome in outcomes),
+        acked=sum(outcome.acked for outcome in outcomes),
+        lost=0,
+    )
+
+
+def digests(hash_seed: str) -> list[str]:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-c", SCRIPT, str(REPLAYED)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_same_seed_same_trace_in_another_process() -> None:
+    first, second = digests("1"), digests("2")
+    assert len({line.split()[1] for line in first}) == REPLAYED, "the digest tells runs apart"
+    assert first == second
+
+
+def answer_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without waiting for the high watermark."""
+    monkeypatch.setattr(HostedShard, "end_offset", property(lambda self: 0, lambda self, value: None), raising=False)
+
+
+def answer_what_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    finish = hosted.finish
+    monkeypatch.setattr(runtime, "finish", lambda decision, reply, error: finish(decision, reply, None))
+
+
+def answer_what_moved_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    finish = hosted.finish
+    monkeypatch.setattr(hosted, "finish", lambda decision, reply, error: finish(decision, reply, None))
+
+
+def keep_the_shard_whoever_led_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = CoordinatorRuntime.load
+
+    def keep(self: CoordinatorRuntime[Any], partition: int, leader_epoch: int) -> bool:
+        before = self._hosted.get(partition)
+        if before is not None and before.state == ShardState.ACTIVE:
+            before.epoch = leader_epoch
+            return False
+        return load(self, partition, leader_epoch)
+
+    monkeypatch.setattr(CoordinatorRuntime, "load", keep)
+    monkeypatch.setattr(CoordinatorRuntime, "unload", lambda *_: None)
+
+
+def load_half_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "SLICE_BYTES", 512)
+    monkeypatch.setattr(loading.Loader, "step", lambda self, step=loading.Loader.step: step(self) or True)
+
+
+def forget_markers_when_loading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "read_end_transaction", lambda batch: None)
+
+
+def replay_what_others_have_in_transactions_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = RegisterShard.replay
+    monkeypatch.setattr(
+        RegisterShard, "replay", lambda self, offset, _, epoch, record: replay(self, offset, -1, epoch, record)
+    )
+
+
+def never_run_timers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Deadlines, "run", lambda self, now_ms: setattr(self, "_heap", []))
+
+
+def answer_reads_with_the_wrong_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    put = RegisterShard.put
+    monkeypatch.setattr(
+        RegisterShard, "put", lambda self, key, value: Decision(value - 1, put(self, key, value).records)
+    )
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        answer_at_once,
+        answer_what_was_refused,
+        answer_what_moved_away,
+        keep_the_shard_whoever_led_meanwhile,
+        load_half_of_the_log,
+        forget_markers_when_loading,
+        replay_what_others_have_in_transactions_at_once,
+        never_run_timers,
+        answer_reads_with_the_wrong_value,
+    ],
+)
+def test_a_planted_mistake_is_noticed(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    with pytest.raises(SimulationFailed):
+        for seed in range(PLANTED_SEEDS):
+            run_or_explain(seed)
