@@ -172,7 +172,7 @@ class EpochCache:
     def truncate_from_start(self, start_offset: int) -> None:
         """Forget the epochs that end before `start_offset`; the one that spans it now begins there."""
         spanning = bisect_right(self._starts, start_offset) - 1
-        if spanning < 0:
+        if spanning < 0 or (spanning == 0 and self._starts[0] == start_offset):
             return
         del self._epochs[:spanning], self._starts[:spanning]
         self._starts[0] = start_offset

@@ -37,6 +37,7 @@ class FlushPlan:
     directory: str
     names: int
     is_first: bool
+    syncs_log_dir: bool
 
     def run(self) -> None:
         """Sync; in any thread. Raises `StorageFault`, after which the log is offline."""
@@ -47,7 +48,7 @@ class FlushPlan:
                 file.sync()
             if self.directory:
                 _sync_dir(self.log, self.directory)
-            if self.is_first:
+            if self.syncs_log_dir:
                 self.log.files.sync_dir(self.log.log_dir)
         except OSError as error:
             raise self.log.fail(error) from error
@@ -75,7 +76,8 @@ def _sync_dir(log: UnifiedLog, directory: str) -> None:
 def plan(log: UnifiedLog, up_to: int | None, include_active: bool) -> FlushPlan | None:
     """Everything below `up_to` (the log end); None if all of it is durable already.
 
-    A segment that is empty has nothing to sync but its name; `include_active` takes it along, for a clean stop."""
+    A segment that is empty has nothing to sync but its name; `include_active` takes it along, for a clean stop, at the
+    end of which the log directory is synced for all logs together."""
     offset = log.log_end_offset if up_to is None else min(up_to, log.log_end_offset)
     bound = offset + 1 if include_active and offset else offset
     if bound <= log.recovery_point and not log.unsynced_snapshots:
@@ -89,7 +91,11 @@ def plan(log: UnifiedLog, up_to: int | None, include_active: bool) -> FlushPlan 
         paths.append(log.epochs.path)
     names = log.names_on_disk
     directory = log.directory if log.names_synced < names or paths else ""
-    return FlushPlan(log, offset, tuple(segments), tuple(open_files), tuple(paths), directory, names, is_first)
+    return FlushPlan(
+        *(log, offset, tuple(segments), tuple(open_files), tuple(paths), directory, names),
+        is_first=is_first,
+        syncs_log_dir=is_first and not include_active,
+    )
 
 
 def finish(log: UnifiedLog, plan: FlushPlan) -> None:

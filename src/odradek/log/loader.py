@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from odradek.common.failures import InputError, check
 from odradek.common.ports import Clock, FileSystem
 from odradek.log.checkpoints import (
+    PartitionMetadata,
     is_partition_metadata_torn,
     read_partition_metadata,
     write_new_partition_metadata,
@@ -36,9 +37,9 @@ from odradek.log.checkpoints import (
 )
 from odradek.log.config import LogConfig
 from odradek.log.epoch_cache import EpochCache
-from odradek.log.errors import InconsistentTopicId, SegmentOverflow, storage_guard
+from odradek.log.errors import CorruptCheckpoint, InconsistentTopicId, SegmentOverflow, storage_guard
 from odradek.log.loader_epochs import load_epochs
-from odradek.log.loader_files import finish_swaps, remove_orphans, sweep
+from odradek.log.loader_files import finish_swaps, is_tidy, remove_orphans, sweep
 from odradek.log.loader_producers import rebuild_producers
 from odradek.log.loader_recovery import recover_log
 from odradek.log.loader_segments import Loading, load_segments, new_producers, open_segment, split_segment
@@ -165,9 +166,14 @@ def _load(loading: Loading, options: LogOptions, topic_id: bytes | None) -> Unif
     producers = new_producers(loading)
     producers.remove_stray_snapshots(segments.base_offsets)
     now_ms = loading.clock.wall_ms()
-    rebuild_producers(producers, segments, start_offset, end_offset, now_ms, clean_shutdown=loading.clean_shutdown)
+    rebuild_producers(
+        *(producers, segments, start_offset, end_offset, now_ms),
+        clean_shutdown=loading.clean_shutdown,
+        unsynced=loading.unsynced_snapshots,
+    )
     log = _make(loading, options, topic_id, segments, epochs, producers, end_offset)
     log.repairs = tuple(loading.repairs)
+    log.unsynced_snapshots = loading.unsynced_snapshots
     segments.active.close_handlers()  # it comes back when somebody writes or reads
     if loading.clean_shutdown and not log.repairs:
         log.assume_synced()
@@ -205,9 +211,10 @@ def _make(
 def _load_segments(loading: Loading) -> tuple[Segments, EpochCache, int]:
     """Passes 1 to 4, from the top whenever a segment had to be split."""
     for _ in range(_MAX_ROUNDS):
-        loading.repairs += [f"removed {path}" for path in sweep(loading.files, loading.directory)]
-        loading.repairs += [f"replaced {path}" for path in finish_swaps(loading.files, loading.directory)]
-        loading.repairs += [f"removed {path}: no log" for path in remove_orphans(loading.files, loading.directory)]
+        if not is_tidy(loading.files, loading.directory):
+            loading.repairs += [f"removed {path}" for path in sweep(loading.files, loading.directory)]
+            loading.repairs += [f"replaced {path}" for path in finish_swaps(loading.files, loading.directory)]
+            loading.repairs += [f"removed {path}: no log" for path in remove_orphans(loading.files, loading.directory)]
         epochs = load_epochs(loading)
         try:
             segments = load_segments(loading, epochs)
@@ -227,12 +234,20 @@ def _as_it_is(loading: Loading, segments: Segments) -> Segments:
     return segments
 
 
+def _partition_metadata(loading: Loading) -> PartitionMetadata | None:
+    try:
+        return read_partition_metadata(loading.files, loading.directory)
+    except CorruptCheckpoint:
+        if not is_partition_metadata_torn(loading.files, loading.directory):
+            raise
+    path = f"{loading.directory}/{PARTITION_METADATA}"
+    loading.files.remove(path)
+    loading.repairs.append(f"removed {path}: the log was made just before the crash, and nothing of it was synced")
+    return None
+
+
 def _topic_id(loading: Loading, expected: bytes | None) -> bytes | None:
-    if is_partition_metadata_torn(loading.files, loading.directory):
-        path = f"{loading.directory}/{PARTITION_METADATA}"
-        loading.files.remove(path)
-        loading.repairs.append(f"removed {path}: the log was made just before the crash, and nothing of it was synced")
-    metadata = read_partition_metadata(loading.files, loading.directory)
+    metadata = _partition_metadata(loading)
     if metadata is None:
         if expected is not None:
             write_partition_metadata(loading.files, loading.directory, expected)

@@ -27,6 +27,7 @@ from odradek.log.views import CorruptLog
 #: Snapshots of the metadata log are looked after by the metadata log.
 _METADATA_SNAPSHOT_DELETED = ".checkpoint" + DELETED_SUFFIX
 
+_MARKS = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
 _INDEX_KINDS = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 
@@ -34,6 +35,15 @@ def segment_files(files: FileSystem, directory: str) -> list[tuple[str, SegmentF
     """Path and parsed name of every file that belongs to a segment, in the order of names."""
     found = ((f"{directory}/{name}", parse_segment_file(name)) for name in files.list_dir(directory))
     return [(path, parsed) for path, parsed in found if parsed is not None and not files.is_dir(path)]
+
+
+def is_tidy(files: FileSystem, directory: str) -> bool:
+    """Whether the passes below have nothing to do, as for nearly all logs of a node that starts."""
+    names = files.list_dir(directory)
+    if any(name.endswith(_MARKS) for name in names):
+        return False
+    logs = [name.removesuffix(LOG_SUFFIX) for name in names if name.endswith(LOG_SUFFIX)]
+    return all(name.partition(".")[0] in logs for name in names if name.endswith(_INDEX_KINDS))
 
 
 def sweep(files: FileSystem, directory: str) -> list[str]:

@@ -24,8 +24,10 @@ def rebuild_producers(
     now_ms: int,
     *,
     clean_shutdown: bool = False,
+    unsynced: list[str] | None = None,
 ) -> None:
-    """Bring `producers` to what the log up to `end_offset` says.
+    """Bring `producers` to what the log up to `end_offset` says. With `unsynced`, snapshots are written but not synced,
+    and their paths are added to it.
 
     A log that stopped cleanly and has no snapshot at all has no producers (an old version wrote it): empty snapshots
     are written instead of reading all of it."""
@@ -45,10 +47,17 @@ def rebuild_producers(
             start = max(segment.base_offset, producers.map_end_offset, log_start_offset)
             producers.update_map_end_offset(start)
             if segment.base_offset in snapshot_at:
-                producers.take_snapshot()
+                take_snapshot(producers, unsynced)
             replay_segment(producers, segment, start, end_offset)
     producers.update_map_end_offset(end_offset)
-    producers.take_snapshot()
+    take_snapshot(producers, unsynced)
+
+
+def take_snapshot(producers: ProducerState, unsynced: list[str] | None) -> None:
+    """A start after a crash may write thousands, and each of them could be made again: no need to sync them at once."""
+    path = producers.take_snapshot(sync=unsynced is None)
+    if path is not None and unsynced is not None:
+        unsynced.append(path)
 
 
 def _last_two(segments: Segments) -> list[int]:

@@ -12,7 +12,7 @@ from odradek.log.config import LogConfig
 from odradek.log.epoch_cache import EpochCache
 from odradek.log.errors import CorruptIndex
 from odradek.log.loader_files import segment_files
-from odradek.log.loader_producers import rebuild_producers
+from odradek.log.loader_producers import rebuild_producers, take_snapshot
 from odradek.log.names import CLEANED_SUFFIX, LOG_SUFFIX, SWAP_SUFFIX
 from odradek.log.producer_state import ProducerState
 from odradek.log.segment import Segment
@@ -42,6 +42,8 @@ class Loading:
     max_transaction_timeout_ms: int
     verification_enabled: bool
     repairs: list[str] = field(default_factory=list)
+    #: Snapshots of producers that were written and are yet to be synced.
+    unsynced_snapshots: list[str] = field(default_factory=list)
 
     @property
     def log_dir(self) -> str:
@@ -128,10 +130,11 @@ def recover_one(
     is the segment that follows."""
     producers = new_producers(loading)
     now_ms = loading.clock.wall_ms()
-    rebuild_producers(producers, before, loading.log_start_offset, segment.base_offset, now_ms)
+    unsynced = loading.unsynced_snapshots
+    rebuild_producers(producers, before, loading.log_start_offset, segment.base_offset, now_ms, unsynced=unsynced)
     next_header = behind.file.read(0, HEADER_BYTES) if behind is not None else b""
     recovery = recover_segment(segment, producers, epochs, next_header)
-    producers.take_snapshot()
+    take_snapshot(producers, unsynced)
     return recovery
 
 

@@ -205,6 +205,7 @@ def shutdown(manager: LogManager, broker_epoch: int = -1, run: Run = map) -> Non
 
     def close(log: UnifiedLog) -> StorageFault | None:
         try:
+            log.take_producer_snapshot()
             log.flush(include_active=True)
             log.close()
         except StorageFault as fault:

@@ -80,7 +80,6 @@ class ProducerSnapshots:
 
     def remove_stray(self, segment_base_offsets: Iterable[int]) -> None:
         """Delete the ones of no segment, except the last of them if it lies beyond all segments."""
-        self.reload()
         bases = sorted(segment_base_offsets)
         stray = [offset for offset in self.offsets if offset not in bases]
         if stray and (not bases or stray[-1] >= bases[-1]):

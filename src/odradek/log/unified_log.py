@@ -333,9 +333,12 @@ class UnifiedLog:
         self.producers.remove_expired(self.clock.wall_ms())
 
     def take_producer_snapshot(self) -> None:
+        """Durable with the next flush."""
         self.check_online()
         with self.guard():
-            self.producers.take_snapshot()
+            path = self.producers.take_snapshot(sync=False)
+        if path is not None:
+            self.unsynced_snapshots.append(path)
 
     def update_config(self, config: LogConfig) -> None:
         self.config = config

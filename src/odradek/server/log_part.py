@@ -18,6 +18,9 @@ from odradek.server.uuids import random_uuid
 
 logger = logging.getLogger("odradek.log")
 
+#: They wait for the disk nearly all the time, and a disk has less to do for many who wait together.
+_CLOSING_THREADS = 16
+
 
 def build_logs(base: Foundation) -> LogManager:
     """Nothing is loaded yet; see `load_logs`."""
@@ -54,6 +57,12 @@ def load_logs(logs: LogManager, threads_per_dir: int) -> None:
     """In a worker thread; it has others of its own."""
     with ThreadPoolExecutor(threads_per_dir * max(1, len(logs.live)), "log-loading") as pool:
         logs.load_all(pool.map)
+
+
+def close_logs(logs: LogManager, broker_epoch: int) -> None:
+    """In a worker thread; it has others of its own."""
+    with ThreadPoolExecutor(_CLOSING_THREADS, "log-closing") as pool:
+        logs.shutdown(broker_epoch, pool.map)
 
 
 def _manager_settings(settings: Settings) -> ManagerSettings:

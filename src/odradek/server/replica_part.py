@@ -26,7 +26,7 @@ from odradek.server.directory_assignments import DirectoryAssignments
 from odradek.server.dynamic_logs import LogConfigs, follow_settings
 from odradek.server.foundation import Foundation
 from odradek.server.log_jobs import LogJobs
-from odradek.server.log_part import build_logs, load_logs
+from odradek.server.log_part import build_logs, close_logs, load_logs
 from odradek.server.producer_ids import ProducerIds
 from odradek.server.quorum_part import QuorumPart
 from odradek.server.replica_driver import ReplicaDriver
@@ -134,7 +134,7 @@ class ReplicaPart:
         await self.producer_ids.close()
         await self._assignments.close()
         await self._channel.close()
-        await asyncio.to_thread(self.logs.shutdown, self._broker_epoch())
+        await asyncio.to_thread(close_logs, self.logs, self._broker_epoch())
 
 
 def _replica_settings(config: ServerConfig) -> ReplicaSettings:
