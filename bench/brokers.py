@@ -6,9 +6,9 @@ import socket
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 
 from beside import (
-    FULL,
     Clusters,
     Effort,
     Figure,
@@ -41,6 +41,8 @@ CONNECTIONS = 1_000
 MANY_TOPICS, MANY_PARTITIONS = 10, 1_000
 
 _PAUSE_S = 0.005
+
+_numbers = count()
 
 
 # Start
@@ -126,9 +128,9 @@ def steady(effort: Effort, clusters: Clusters, where: str, replicas: int = 1) ->
     seconds = STEADY_SECONDS * max(effort.share, 0.3)
 
     def measure(cluster: Cluster) -> Figures:
-        servers = servers_of(cluster)
-        create_topic(servers, "steady", replicas=replicas)
-        cuts = statistics.quantiles(end_to_end_ms(servers, "steady", STEADY_PER_SECOND, seconds), n=1000)
+        servers, topic = servers_of(cluster), f"steady-{next(_numbers)}"
+        create_topic(servers, topic, replicas=replicas)
+        cuts = statistics.quantiles(end_to_end_ms(servers, topic, STEADY_PER_SECOND, seconds), n=1000)
         return {
             f"{name}, p50": Figure(cuts[499], "ms", chart=chart),
             f"{name}, p99": Figure(cuts[989], "ms", chart=chart),
@@ -233,9 +235,3 @@ def timed(work: Callable[[], object]) -> float:
     started_s = time.perf_counter()
     work()
     return time.perf_counter() - started_s
-
-
-if __name__ == "__main__":
-    for suite in (starts, one_record, latency, connections):
-        for row in suite(FULL):
-            print(row, flush=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +27,8 @@ PARTITIONS = (1, 12)
 CODECS = ("none", "lz4")
 #: Records before anything is measured.
 WARM_UP_RECORDS = 500_000
+
+_numbers = count()
 
 _CLIENT_FLAGS = ("-Xmx1g", "-Xms1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
 
@@ -108,25 +110,30 @@ def one_node(effort: Effort, clusters: Clusters, loads: Loads) -> Iterator[Row]:
 
 
 def warm_up(effort: Effort, cluster: Cluster, loads: Loads, replicas: int = 1) -> None:
-    servers, nodes, topic = servers_of(cluster), list(cluster.nodes.values()), "warm"
-    flow, count = Flow(100, 6, "none", replicas), effort.of(WARM_UP_RECORDS)
+    servers, nodes, topic = servers_of(cluster), list(cluster.nodes.values()), new_topic_name()
+    flow, records = Flow(100, 6, "none", replicas), effort.of(WARM_UP_RECORDS)
     create_topic(servers, topic, flow.partitions, replicas)
-    loads.produce(servers, topic, count, flow, "all", nodes)
-    loads.consume(servers, topic, count, flow, nodes)
+    loads.produce(servers, topic, records, flow, "all", nodes)
+    loads.consume(servers, topic, records, flow, nodes)
     delete_topic(servers, topic)
 
 
+def new_topic_name() -> str:
+    """One that was never used: a topic that is still being deleted would stand in the way of its successor."""
+    return f"load-{next(_numbers)}"
+
+
 def _there_and_back(effort: Effort, loads: Loads, flow: Flow, cluster: Cluster) -> Figures:
-    servers, nodes, count = servers_of(cluster), list(cluster.nodes.values()), effort.of(COUNTS[flow.size])
+    servers, nodes, records = servers_of(cluster), list(cluster.nodes.values()), effort.of(COUNTS[flow.size])
     figures = Figures()
     for acks in ("1", "all"):
-        topic = f"load-{acks}"
+        topic = new_topic_name()
         create_topic(servers, topic, flow.partitions, flow.replicas)
-        made = loads.produce(servers, topic, count, flow, acks, nodes)
+        made = loads.produce(servers, topic, records, flow, acks, nodes)
         figures |= produced(made, flow, f"acks={acks}", loads.name, is_charted=acks == "all")
         if acks == "1":
             delete_topic(servers, topic)
-    taken = loads.consume(servers, topic, count, flow, nodes)
+    taken = loads.consume(servers, topic, records, flow, nodes)
     delete_topic(servers, topic)
     return figures | _consumed(taken, flow, loads.name)
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
 from helpers.nodes import HOST, Node
@@ -53,7 +54,11 @@ def cpu_seconds(nodes: Sequence[Node]) -> float:
 
 
 def create_topic(servers: str, name: str, partitions: int = 1, replicas: int = 1, **settings: str) -> None:
-    """Made, and led by somebody."""
+    """Made, and led by somebody who knows it.
+
+    Apache Kafka names a leader a moment before that has the partition: of the batches that an idempotent producer sends
+    at once, the first may be refused and the second taken, which cannot be mended.
+    """
     admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
     config = {key.replace("_", "."): value for key, value in settings.items()}
     topic = NewTopic(name, num_partitions=partitions, replication_factor=replicas, config=config)
@@ -69,9 +74,23 @@ def create_topic(servers: str, name: str, partitions: int = 1, replicas: int = 1
             if time.monotonic() > deadline_s:
                 raise
             time.sleep(0.05)
-    while -1 in (found := leaders(servers, name)) or len(found) < partitions:
+    while not _is_led(admin, name, partitions):
         assert time.monotonic() < deadline_s, f"{name} has no leaders after {_CREATE_TIMEOUT_S} s"
         time.sleep(0.05)
+
+
+def _is_led(admin: AdminClient, name: str, partitions: int) -> bool:
+    found = admin.list_topics(name, timeout=_TIMEOUT_S).topics[name].partitions.values()
+    if len(found) < partitions or any(partition.leader == -1 for partition in found):
+        return False
+    latest: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    asked = {TopicPartition(name, number): latest for number in range(partitions)}
+    try:
+        for future in admin.list_offsets(asked, request_timeout=_TIMEOUT_S).values():
+            future.result()
+    except KafkaException:
+        return False
+    return True
 
 
 def delete_topic(servers: str, name: str) -> None:

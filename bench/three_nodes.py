@@ -5,7 +5,7 @@ from functools import partial
 
 from beside import Effort, Figure, Figures, both_kinds, in_turn, kinds_in_turn, running, servers_of
 from brokers import pipelined, steady
-from flows import COUNTS, Flow, Librdkafka, Loads, java_loads, produced, warm_up
+from flows import COUNTS, Flow, Librdkafka, Loads, java_loads, new_topic_name, produced, warm_up
 from helpers.nodes import Cluster, Kind, Node
 from loads import create_topic, delete_topic, leaders, longest_gap_s
 from odradek.network.loop import run as run_loop
@@ -41,7 +41,7 @@ def flows(effort: Effort) -> Iterator[Row]:
 
 
 def _produced(effort: Effort, loads: Loads, flow: Flow, cluster: Cluster) -> Figures:
-    servers, topic = servers_of(cluster), "load"
+    servers, topic = servers_of(cluster), new_topic_name()
     create_topic(servers, topic, flow.partitions, flow.replicas)
     count = effort.of(COUNTS[flow.size] * COUNT_SHARE)
     made = loads.produce(servers, topic, count, flow, "all", list(cluster.nodes.values()))
