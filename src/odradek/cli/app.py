@@ -24,6 +24,7 @@ SUBCOMMANDS = (
     Subcommand("cluster", "odradek.cli.cluster", "Show brokers, features and log directories; unregister a broker."),
     Subcommand("configs", "odradek.cli.configs", "Show and change the settings of topics, brokers and groups."),
     Subcommand("elect-leaders", "odradek.cli.elect_leaders", "Let preferred replicas lead again."),
+    Subcommand("groups", "odradek.cli.groups", "Show groups of consumers and their lag; reset offsets; delete groups."),
     Subcommand("log", "odradek.cli.log", "Show and check the files of a data directory."),
     Subcommand("metadata", "odradek.cli.metadata", "Look into a cluster's metadata as a tree."),
     Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, all their names, decode, encode."),
@@ -32,6 +33,7 @@ SUBCOMMANDS = (
     Subcommand("server", "odradek.cli.server", "Run a node."),
     Subcommand("storage", "odradek.cli.storage", "Format the directories of a node, and look at them."),
     Subcommand("topics", "odradek.cli.topics", "List, create, describe, alter and delete topics; their offsets."),
+    Subcommand("transactions", "odradek.cli.transactions", "List, describe and abort transactions."),
     Subcommand("up", "odradek.cli.up", "Run a local cluster in the foreground, without configuration."),
 )
 

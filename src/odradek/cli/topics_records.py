@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from odradek.cli.options import Settings, network_options
 from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.output import UNKNOWN, format_timestamp, plural, print_json, print_table
 from odradek.cli.partitions import find_partitions
+from odradek.cli.times import parse_moment
 from odradek.client.admin import Outcomes, TopicPartition
 from odradek.client.admin_partitions import HIGH_WATERMARK, OffsetAndTimestamp, delete_records, list_offsets
 from odradek.client.admin_topics import list_topics
@@ -153,13 +153,11 @@ def _parse_time(text: str) -> int:
     """A special one, milliseconds since 1970, or a time of the calendar: local, unless it says its zone."""
     if text in _TIMES:
         return _TIMES[text]
-    if text.removeprefix("@").isdecimal():
-        return int(text.removeprefix("@"))
-    try:
-        return int(datetime.fromisoformat(text).astimezone().timestamp() * 1000)
-    except (ValueError, OverflowError):
+    moment_ms = parse_moment(text)
+    if moment_ms is None:
         right = f"Right would be {', '.join(_TIMES)}, milliseconds since 1970, or a time such as 2026-01-31T12:00."
-        raise InputError(f'--at: "{text}" is no time. {right}') from None
+        raise InputError(f'--at: "{text}" is no time. {right}')
+    return moment_ms
 
 
 def _parse_before(text: str) -> int:

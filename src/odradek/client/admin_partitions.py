@@ -75,7 +75,7 @@ async def list_offsets(
             for each in topic.partitions
         }
 
-    return await _ask_leaders(cluster, timestamps, ask)
+    return await ask_leaders(cluster, timestamps, ask)
 
 
 async def delete_records(cluster: Cluster, before: Mapping[TopicPartition, int]) -> Outcomes[TopicPartition, int]:
@@ -100,10 +100,10 @@ async def delete_records(cluster: Cluster, before: Mapping[TopicPartition, int])
             for each in topic.partitions
         }
 
-    return await _ask_leaders(cluster, before, ask)
+    return await ask_leaders(cluster, before, ask)
 
 
-async def _ask_leaders(
+async def ask_leaders(
     cluster: Cluster,
     asked: Mapping[TopicPartition, _Asked],
     ask: Callable[[HostPort, Mapping[TopicPartition, _Asked]], Awaitable[Mapping[TopicPartition, _Value | Refused]]],

@@ -115,13 +115,14 @@ class Cluster:
         """The response of a node that answers, whatever it says."""
         return await self._send(await self.any_node(), request)
 
-    async def send_to(self, address: HostPort, request: Message) -> Any:
-        """The response of this one, whatever it says. Raises Unreachable."""
+    async def send_to(self, address: HostPort, request: Message, *, last_version: int | None = None) -> Any:
+        """The response of this one, whatever it says, in no later version than is said. Raises Unreachable."""
         reasons: list[str] = []
         channel = await self._connect(address, reasons)
         if channel is None:
             raise Unreachable(reasons[0])
-        return await self._send(channel, request)
+        version = None if last_version is None else min(last_version, channel.version_for(request))
+        return await self._send(channel, request, version)
 
     async def send_to_leader(self, request: Message, error_of: Callable[[Any], int], *, repeatable: bool) -> Any:
         """The response of the active controller, whatever it says; `error_of` finds the error code in it.
@@ -196,9 +197,9 @@ class Cluster:
             return None
         return channel
 
-    async def _send(self, channel: Channel, request: Message) -> Any:
+    async def _send(self, channel: Channel, request: Message, version: int | None = None) -> Any:
         try:
-            return await channel.send(request, self.config.request_timeout_ms)
+            return await channel.send(request, self.config.request_timeout_ms, version=version)
         except (Disconnected, RequestTimedOut) as error:
             raise Unreachable(f"{channel.host}:{channel.port}: {error.message}", error.code) from None
 
