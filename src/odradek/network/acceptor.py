@@ -16,11 +16,22 @@ logger = logging.getLogger("odradek.network")
 _PAUSE_S = 0.1
 
 
+def _at_once() -> float:
+    return 0.0
+
+
 class Acceptor:
-    def __init__(self, bound: Sequence[socket.socket], welcome: Callable[[socket.socket, str], None]) -> None:
-        """`welcome` gets each newcomer's socket, which does not block, and its address."""
+    def __init__(
+        self,
+        bound: Sequence[socket.socket],
+        welcome: Callable[[socket.socket, str], None],
+        pace: Callable[[], float] = _at_once,
+    ) -> None:
+        """`welcome` gets each newcomer's socket, which does not block, and its address. `pace` is asked after each for
+        how many seconds the next one has to wait."""
         self._bound = bound
         self._welcome = welcome
+        self._pace = pace
         self._pauses: dict[socket.socket, asyncio.TimerHandle] = {}
 
     def listen(self, backlog: int) -> None:
@@ -50,19 +61,22 @@ class Acceptor:
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError as error:
-            self._pause(bound, error)
+            logger.warning("no more connections can be accepted for now: %s", error)
+            self._pause(bound, _PAUSE_S)
             return
         opened.setblocking(False)
         if _has_left(opened):
             opened.close()
         else:
             self._welcome(opened, address[0])
+            pause_s = self._pace()
+            if pause_s:
+                self._pause(bound, pause_s)
 
-    def _pause(self, bound: socket.socket, error: OSError) -> None:
-        logger.warning("no more connections can be accepted for now: %s", error)
+    def _pause(self, bound: socket.socket, pause_s: float) -> None:
         loop = asyncio.get_running_loop()
         loop.remove_reader(bound)
-        self._pauses[bound] = loop.call_later(_PAUSE_S, self._accept_from, bound)
+        self._pauses[bound] = loop.call_later(pause_s, self._accept_from, bound)
 
 
 def _has_left(opened: socket.socket) -> bool:

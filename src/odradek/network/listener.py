@@ -20,6 +20,7 @@ from odradek.network import poller
 from odradek.network.acceptor import Acceptor
 from odradek.network.binding import bound_sockets
 from odradek.network.connection import Connection
+from odradek.network.creation_rate import CreationRate
 from odradek.network.endpoint import Endpoint, logger
 from odradek.network.poller import Poller
 from odradek.network.transport import SocketTransport
@@ -44,6 +45,7 @@ class Listener:
         *,
         backlog: int = BACKLOG,
         ssl_context: ssl.SSLContext | None = None,
+        creation_rate: CreationRate | None = None,
     ) -> None:
         """An empty `host` is every address; port 0 is any free port."""
         self.endpoint = endpoint
@@ -51,6 +53,7 @@ class Listener:
         self.port = port
         self._backlog = backlog
         self._ssl_context = ssl_context
+        self._creation_rate = creation_rate or CreationRate()
         self._acceptor: Acceptor | None = None
         self._poller: Poller | None = None
         #: Newcomers that the loop has not made connections of yet.
@@ -71,7 +74,8 @@ class Listener:
             bound = await bound_sockets(self.host, self.port, limits.receive_buffer_bytes, limits.send_buffer_bytes)
         except OSError as error:
             raise InputError(self._explained(error)) from None
-        self._acceptor = Acceptor(bound, self._welcome)
+        loop = asyncio.get_running_loop()
+        self._acceptor = Acceptor(bound, self._welcome, lambda: self._creation_rate.taken(loop.time()))
         self.port = int(bound[0].getsockname()[1])
 
     def listen(self) -> None:

@@ -94,6 +94,9 @@ class LogJobs:
                 error = caught
             manager_jobs.finish_round(self._logs, cleaning, error)
         manager_jobs.run_retention_of_compacted(self._logs)
+        # Another `log.cleaner.backoff.ms` may have been set meanwhile.
+        due_ms = self._clock.monotonic_ms() + max(1, self._logs.cleaner.config.backoff_ms)
+        self._schedule.reschedule("kafka-log-cleaner", due_ms)
 
     async def _clean_one(self, cleaning: Cleaning) -> None:
         steps = cleaning.steps()

@@ -151,7 +151,7 @@ class Node:
         self.quorum = build_quorum(self._foundation(), self.listeners.ports)
         stack.callback(self.quorum.log.close)
         self.quorum.loader.add_publisher(self.dynamic)
-        follow_connection_limits(self.dynamic, self.listeners.quotas)
+        follow_connection_limits(self.dynamic, self.listeners.quotas, self.listeners.creation_rate)
         self._connect_services()
         if config.is_controller:
             self._add_controller()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from odradek.api.context import Services
 from odradek.api.registry import Registry
 from odradek.common.failures import Fault, InputError
+from odradek.network.creation_rate import CreationRate
 from odradek.network.endpoint import Endpoint
 from odradek.network.limits import ConnectionQuotas, Limits, RequestBudget
 from odradek.network.listener import Listener
@@ -21,6 +22,8 @@ _SERVED_PROTOCOLS = ("PLAINTEXT",)
 class NodeListeners:
     #: Over all of them.
     quotas: ConnectionQuotas
+    #: Of those for clients.
+    creation_rate: CreationRate
     for_controllers: tuple[Listener, ...]
     for_clients: tuple[Listener, ...]
 
@@ -37,6 +40,8 @@ class NodeListeners:
 def build_listeners(config: ServerConfig, services: Services, on_fault: Callable[[Fault], None]) -> NodeListeners:
     """Each role has a registry and a budget of requests of its own; connections are counted over all of them."""
     quotas = _quotas(config)
+    creation_rate = CreationRate(config.settings.whole("max.connection.creation.rate"))
+    paced = _paced(config)
 
     def build(listeners: Iterable[addresses.Listener], kind: api_keys.Listener) -> tuple[Listener, ...]:
         registry, budget = Registry(kind), _budget(config)
@@ -55,15 +60,24 @@ def build_listeners(config: ServerConfig, services: Services, on_fault: Callable
                 listener.host,
                 listener.port,
                 backlog=config.settings.whole("socket.listen.backlog.size"),
+                creation_rate=creation_rate if listener.name in paced else None,
             )
             for listener in listeners
         )
 
     return NodeListeners(
         quotas,
+        creation_rate,
         build(config.listeners.for_controllers, api_keys.Listener.CONTROLLER),
         build(config.listeners.for_clients, api_keys.Listener.BROKER) if config.is_broker else (),
     )
+
+
+def _paced(config: ServerConfig) -> list[str]:
+    """As in Kafka the brokers' own listener, where it is another one than the clients', is not held up by them."""
+    names = [listener.name for listener in config.listeners.for_clients]
+    own = config.listeners.inter_broker_name
+    return [name for name in names if name != own or len(names) == 1]
 
 
 def _served_protocol(listener: addresses.Listener) -> str:

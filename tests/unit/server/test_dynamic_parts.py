@@ -6,6 +6,7 @@ from helpers.dynamic import ALL, OWN, World
 from helpers.replica import TOPIC, TP, Broker, Cluster, partition_record
 from odradek.common.ids import TopicPartition
 from odradek.metadata.directory_id import UNASSIGNED
+from odradek.network.creation_rate import CreationRate
 from odradek.network.limits import ConnectionQuotas
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
@@ -97,8 +98,8 @@ def test_rates(broker: Broker, world: World) -> None:
 
 
 def test_limits_of_connections() -> None:
-    world, quotas = World(max_connections="5"), ConnectionQuotas()
-    follow_connection_limits(world.dynamic, quotas)
+    world, quotas, rate = World(max_connections="5"), ConnectionQuotas(), CreationRate()
+    follow_connection_limits(world.dynamic, quotas, rate)
     assert quotas.connections_max == 5
     world.set(ALL, "max.connections", "1")
     quotas.opened("10.0.0.1")
@@ -109,3 +110,6 @@ def test_limits_of_connections() -> None:
     assert not quotas.refusal("10.0.0.1")
     quotas.opened("10.0.0.1")
     assert "max.connections.per.ip allows" in quotas.refusal("10.0.0.1")
+    world.set(ALL, "max.connection.creation.rate", "2")
+    assert [rate.taken(100.0) for _ in range(4)] == [0.0, 0.0, 0.5, 1.0]
+    assert rate.taken(101.0) == 0.5 and rate.taken(110.0) == 0.0
