@@ -83,7 +83,7 @@ class ClusterControl:
         for broker in self.brokers.values():
             if not broker.fenced:
                 ago_ms = self._limits.session_timeout_ms if self._neighbour.has_replaced(broker) else 0
-                self.heartbeats.heard(broker.id, broker.epoch, now_ms - ago_ms)
+                self.heartbeats.assume(broker.id, broker.epoch, now_ms - ago_ms)
 
     # Questions
 
@@ -209,7 +209,7 @@ class ClusterControl:
         if (
             existing is not None
             and existing.incarnation_id != request.incarnation_id
-            and self.heartbeats.has_valid_session(existing.id, existing.epoch, now_ms)
+            and not self.heartbeats.may_be_replaced(existing.id, existing.epoch, now_ms)
         ):
             raise Refused(
                 ErrorCode.DUPLICATE_BROKER_REGISTRATION,

@@ -5,6 +5,10 @@ every unfenced broker was heard just now. A broker is stale when it was silent f
 grace after its heartbeat connection broke: a live broker connects again well within that, and fencing one too early
 costs it only the time to be unfenced again.
 
+A second process of a broker is refused while the first has a session. What a new active controller only believes does
+not count for that after the grace: had the first process been alive, it would have been heard. (Who starts two nodes
+with one id may so see the second take the place of the first; epochs keep them apart, as ever.)
+
 Timeline of a broker that stops cleanly: it asks to shut down; the controller moves its leaderships away and remembers
 the offset of those records; it may go once it leads nothing and every active broker has read up to that offset.
 """
@@ -35,6 +39,8 @@ class _Session:
     disconnected_ms: int | None = None
     metadata_offset: int = -1
     controlled_shutdown_offset: int = -1
+    #: Nothing was heard of it since this controller became active.
+    is_assumed: bool = False
 
 
 class Heartbeats:
@@ -46,9 +52,13 @@ class Heartbeats:
         session = self._sessions.get(broker_id)
         if session is None or session.epoch != epoch:
             session = self._sessions[broker_id] = _Session(epoch, now_ms)
-        session.heard_ms, session.disconnected_ms = now_ms, None
+        session.heard_ms, session.disconnected_ms, session.is_assumed = now_ms, None, False
         if metadata_offset is not None:
             session.metadata_offset = metadata_offset
+
+    def assume(self, broker_id: int, epoch: int, now_ms: int) -> None:
+        """A new active controller takes it for heard."""
+        self._sessions[broker_id] = _Session(epoch, now_ms, is_assumed=True)
 
     def connection_lost(self, broker_id: int, epoch: int, now_ms: int) -> None:
         session = self._sessions.get(broker_id)
@@ -58,9 +68,15 @@ class Heartbeats:
     def forget(self, broker_id: int) -> None:
         self._sessions.pop(broker_id, None)
 
-    def has_valid_session(self, broker_id: int, epoch: int, now_ms: int) -> bool:
+    def may_be_replaced(self, broker_id: int, epoch: int, now_ms: int) -> bool:
+        """Whether another process of this broker may be registered: this one has no session, or only one that was
+        assumed and not confirmed."""
         session = self._sessions.get(broker_id)
-        return session is not None and session.epoch == epoch and self._expires_ms(session) > now_ms
+        if session is None or session.epoch != epoch:
+            return True
+        grace_ms = self._limits.disconnect_grace_ms
+        is_unconfirmed = session.is_assumed and grace_ms is not None and session.heard_ms + grace_ms <= now_ms
+        return is_unconfirmed or self._expires_ms(session) <= now_ms
 
     def is_shutting_down(self, broker_id: int) -> bool:
         session = self._sessions.get(broker_id)

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from odradek.common.failures import Fault, fail
-from odradek.common.ids import TopicPartition, uuid_to_text
+from odradek.common.ids import TopicPartition
 from odradek.common.ports import Buffer, Clock, FileSystem
 from odradek.log import append as appending
 from odradek.log import flush, reading, reading_by_time, retention, truncation, unified_log_roll
@@ -110,11 +110,6 @@ class UnifiedLog:
         self.log_start_offset = max(log_start_offset, segments.first.base_offset)
         self.high_watermark = self.log_start_offset
         self._high_watermark_place = OffsetMetadata(self.high_watermark)
-
-    @property
-    def topic_text(self) -> str:
-        """The topic's id, for messages."""
-        return "none" if self.topic_id is None else uuid_to_text(self.topic_id)
 
     def __repr__(self) -> str:
         return (

@@ -7,15 +7,12 @@ on. Settings of topics are the log manager's: it has them before the replicas he
 A change may concern thousands of partitions, and each of them touches the disk: `steps` takes one at a time, and its
 caller may do other things in between. Whoever asks for a partition that has not had its turn is told that it is not
 here (`ReplicaManager.missing`), and asks again. The next change must wait until all steps of this one are taken.
-
-The first image also tells which of the logs that were found at the start are no longer this broker's: those are stray,
-and set aside before anything else, since another topic may have their name by now.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.common.ids import TopicPartition, uuid_to_text
@@ -24,7 +21,7 @@ from odradek.log.manager_changes import delete_logs, settle_deletions
 from odradek.log.unified_log import UnifiedLog
 from odradek.metadata.configs_image import ConfigsDelta
 from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataImage
+from odradek.metadata.image import MetadataImage
 from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
 from odradek.metadata.topics_image import TopicDelta, TopicsDelta
 from odradek.protocol.config_kinds import ConfigResourceType
@@ -73,18 +70,9 @@ class LocalChanges:
                 (self.leaders if registration.leader == broker_id else self.followers).append(change)
 
 
-def apply(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -> None:
-    """All steps at once."""
-    for _ in steps(manager, delta, image):
-        pass
-
-
 def steps(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -> Iterator[None]:
     """A step is one partition, or a few things that take no time."""
-    is_first = manager.context.image is EMPTY
     manager.context.image = image
-    if is_first:
-        yield from _set_strays_aside(manager, image)
     if delta.topics is not None:
         changes = LocalChanges(manager.broker_id, delta.topics)
         yield from _delete(manager, changes)
@@ -93,17 +81,6 @@ def steps(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -
     _restart_fetchers(manager, delta)
     if delta.configs is not None:
         _wake_configured(manager, delta.configs)
-
-
-def _set_strays_aside(manager: ReplicaManager, image: MetadataImage) -> Iterator[None]:
-    logs = manager.logs
-    strays = [tp for tp, log in logs.current.items() if is_stray(manager.broker_id, image, log)]
-    for tp in strays:
-        log = logs.current[tp]
-        logger.warning("%s of topic %s is no longer a replica of this broker: set aside", log.directory, log.topic_text)
-        _log_failures(delete_logs(logs, (tp,), is_stray=True))
-        yield
-    settle_deletions(logs)
 
 
 def _wake_configured(manager: ReplicaManager, delta: ConfigsDelta) -> None:
@@ -129,15 +106,11 @@ def _delete(manager: ReplicaManager, changes: LocalChanges) -> Iterator[None]:
         if partition is not None:
             partition.mark_offline()
         manager.wake(tp)
-        _log_failures(delete_logs(manager.logs, (tp,)))
+        for error in delete_logs(manager.logs, (tp,)).values():
+            logger.error("%s could not be deleted: %s", tp, error)
         yield
     settle_deletions(manager.logs)
     logger.info("%d replicas are deleted: %s", len(gone), ", ".join(map(str, gone[:10])))
-
-
-def _log_failures(failed: Mapping[TopicPartition, KafkaStorageError]) -> None:
-    for tp, error in failed.items():
-        logger.error("%s could not be deleted: %s", tp, error)
 
 
 def _is_held(manager: ReplicaManager, tp: TopicPartition, topic_id: bytes) -> bool:

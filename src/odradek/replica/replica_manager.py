@@ -263,14 +263,15 @@ class ReplicaManager:
 
     def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Make of this broker's replicas what the image says. `delta` is what changed since the last call."""
-        if not self._is_settled:
-            first_image.settle(self, image)
-            self._is_settled = True
-        metadata_changes.apply(self, delta, image)
+        for _ in self.apply_in_steps(delta, image):
+            pass
 
     def apply_in_steps(self, delta: MetadataDelta, image: MetadataImage) -> Iterator[None]:
         """As `apply`, a partition at a time; other calls may come between the steps, but for those of another image."""
-        return metadata_changes.steps(self, delta, image)
+        if not self._is_settled:
+            first_image.settle(self, image)
+            self._is_settled = True
+        yield from metadata_changes.steps(self, delta, image)
 
     @property
     def deadline_ms(self) -> int:

@@ -189,6 +189,38 @@ def test_an_earlier_process_of_the_same_node_is_known_to_be_gone() -> None:
     assert controller.controls.cluster.brokers[1].epoch == epoch
 
 
+def newly_active(*brokers: int) -> tuple[Bench, dict[int, int]]:
+    """A controller that became active just now, and the epochs of brokers that it knows from the log alone."""
+    before = Bench()
+    epochs = {broker_id: before.add_broker(broker_id, incarnation=1) for broker_id in brokers}
+    clock = ManualClock()
+    bench = Bench(clock=clock)
+    bench.controller = make_controller(1, clock)
+    bench.controller.committed(before.log)
+    bench.take(bench.controller.leader_changed(LeaderAndEpoch(1, 2), before.controller.next_write_offset))
+    return bench, epochs
+
+
+def test_a_new_active_controller_soon_lets_a_new_process_take_the_place_of_one_it_has_never_heard() -> None:
+    """All nodes were killed and are back: none of them must wait for a session that nobody has."""
+    bench, epochs = newly_active(1, 2)
+    assert bench.refusal(registration(2, incarnation=2)).code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    bench.tick(300)
+    assert state(bench, 2) is BrokerState.ONLINE
+    assert bench.ask(registration(2, incarnation=2)).broker_epoch > epochs[2]
+    assert state(bench, 2) is BrokerState.FENCED
+    late = BrokerHeartbeatRequest(broker_id=2, broker_epoch=epochs[2])
+    assert bench.refusal(late).code == ErrorCode.STALE_BROKER_EPOCH
+    assert state(bench, 1) is BrokerState.ONLINE
+
+
+def test_a_process_that_the_new_active_controller_has_heard_is_not_pushed_out() -> None:
+    bench, epochs = newly_active(1, 2)
+    bench.ask(BrokerHeartbeatRequest(broker_id=2, broker_epoch=epochs[2], current_metadata_offset=100))
+    bench.tick(8_000)
+    assert bench.refusal(registration(2, incarnation=2)).code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+
+
 def test_a_broker_in_the_same_process_is_as_alive_as_the_others_when_its_controller_becomes_active() -> None:
     image = Bench()
     image.add_broker(1, incarnation=1)
