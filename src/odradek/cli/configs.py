@@ -1,9 +1,10 @@
-"""`odradek configs`: the settings of topics, brokers and groups.
+"""`odradek configs`: the settings of topics, brokers and groups, and the levels of brokers' loggers.
 
 odradek configs describe --topic orders
 odradek configs describe --broker 1 --all
 odradek configs alter --topic orders --set retention.ms=86400000 --delete cleanup.policy
 odradek configs alter --broker-defaults --set log.cleaner.threads=2
+odradek configs alter --broker-logger 1 --set odradek.replica=DEBUG
 """
 
 from collections.abc import Callable, Sequence
@@ -41,6 +42,14 @@ def _resource_options(command: _Command) -> _Command:
     command = click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group; may be repeated.")(
         command
     )
+    command = click.option(
+        "--broker-logger",
+        "loggers",
+        multiple=True,
+        type=click.IntRange(min=0),
+        metavar="ID",
+        help="The levels of a broker's loggers, until it restarts; may be repeated.",
+    )(command)
     defaults = "What holds for all brokers that say nothing else."
     command = click.option("--broker-defaults", is_flag=True, help=defaults)(command)
     command = click.option(
@@ -112,7 +121,7 @@ def alter_command(
         *_changes(subtract, "--subtract", ConfigOp.SUBTRACT),
     ]
     if not resources:
-        raise click.UsageError("Whose? Name a --topic, a --broker, --broker-defaults or a --group.")
+        raise click.UsageError("Whose? Name a --topic, a --broker, --broker-defaults, a --broker-logger or a --group.")
     if not changes:
         raise click.UsageError("What? Name at least one --set, --delete, --append or --subtract.")
     outcomes = on_cluster(
@@ -133,11 +142,16 @@ def label(resource: ConfigResource) -> str:
 
 
 def _resources(
-    topics: Sequence[str], brokers: Sequence[int], broker_defaults: bool, groups: Sequence[str]
+    topics: Sequence[str] = (),
+    brokers: Sequence[int] = (),
+    broker_defaults: bool = False,
+    loggers: Sequence[int] = (),
+    groups: Sequence[str] = (),
 ) -> list[ConfigResource]:
     named = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topics]
     named += [ConfigResource(ConfigResourceType.BROKER, str(broker_id)) for broker_id in brokers]
     named += [_BROKER_DEFAULTS] * broker_defaults
+    named += [ConfigResource(ConfigResourceType.BROKER_LOGGER, str(broker_id)) for broker_id in loggers]
     named += [ConfigResource(ConfigResourceType.GROUP, name) for name in groups]
     return list(dict.fromkeys(named))
 
@@ -145,7 +159,7 @@ def _resources(
 async def _all_resources(cluster: Cluster) -> list[ConfigResource]:
     names = [topic.name for topic in await list_topics(cluster)]
     ids = sorted((await cluster.describe()).nodes)
-    return _resources(names, ids, True, ())
+    return _resources(names, ids, broker_defaults=True)
 
 
 def _changes(texts: Sequence[str], option: str, operation: ConfigOp) -> list[ConfigChange]:
