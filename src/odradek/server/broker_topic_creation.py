@@ -13,6 +13,7 @@ from odradek.api.facades import Forwarder
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.facts import Versions
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -66,7 +67,9 @@ class TopicCreation:
         try:
             response = await ask(CreateTopicsRequest(topics=topics, timeout_ms=self._timeout_ms))
             for topic in response.topics:
-                if topic.error_code:
+                if topic.error_code == ErrorCode.TOPIC_ALREADY_EXISTS:
+                    logger.debug("topic %s was made for somebody else meanwhile", topic.name)
+                elif topic.error_code:
                     error = error_name(topic.error_code)
                     logger.warning("topic %s was not made for %s: %s %s", topic.name, whose, error, topic.error_message)
                 else:

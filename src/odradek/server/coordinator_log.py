@@ -18,13 +18,16 @@ from odradek.log.producer_entry import VerificationGuard
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.views import Isolation
 from odradek.protocol.error_names import error_name
-from odradek.records.batch import read_batch
+from odradek.records.batch import header_at
 from odradek.replica.errors import NotEnoughReplicas
 from odradek.replica.purgatory import DelayedOperation
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.replica.values import NO_EPOCH, ProduceEntry, ProduceResult
 
 _ACKS_LEADER = 1
+
+#: In `header_at`.
+_LAST_OFFSET_DELTA = 6
 
 #: Whoever waits for a high watermark has a time-out of its own.
 _NEVER_MS = 1 << 62
@@ -61,7 +64,7 @@ class ReplicaLog:
         if result.error_code:
             said = result.error_message or f"{tp}: {error_name(result.error_code)}"
             raise ApiError(said, result.error_code)
-        return result.base_offset + read_batch(batch, 0).last_offset_delta + 1
+        return result.base_offset + int(header_at(batch, 0)[_LAST_OFFSET_DELTA]) + 1
 
     def high_watermark(self, partition: int) -> int:
         return self._log(partition).high_watermark
