@@ -124,6 +124,10 @@ configs alter --broker 1 --set log.cleaner.threads=2
 configs alter --broker 1 --set node.id=3
 configs alter --broker 1 --set log.cleaner.threads=9
 configs alter --broker-defaults --set listeners=PLAINTEXT://:1
+configs alter --broker-logger 1 --set root=WARN
+configs alter --broker-logger 1 --set root=LOUD
+configs alter --broker-logger 1 --delete root
+configs alter --broker-logger 7 --set root=WARN
 configs alter --broker-defaults --set num.io.threads=9
 configs describe --broker 1 --broker-defaults
 configs describe
