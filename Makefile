@@ -41,19 +41,21 @@ test: lint types ## Everything but the soak: also Apache Kafka, simulation, fuzz
 
 SOAK_FACTOR ?= 50
 SOAK_FUZZ_SECONDS ?= 1800
-soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million frames, guided fuzzing; hours
+SOAK_STEADY_SECONDS ?= 1800
+soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million frames, guided fuzzing, a node under load; hours
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/soak.lock
 	@for target in frames records; do \
 		$(BIN)/python tests/fuzz/guided.py $$target -max_total_time=$(SOAK_FUZZ_SECONDS) -print_final_stats=1 || exit 1; done
 	@mkdir -p $(dir $(FIGURES)) && rm -f $(FIGURES)
 	@ODRADEK_FIGURES=$(FIGURES) ODRADEK_SOAK_FACTOR=$(SOAK_FACTOR) ODRADEK_FUZZ_FRAMES=$$((1000000 * $(SOAK_FACTOR))) \
-	ODRADEK_ORACLE_EXAMPLES=$$((4 * $(SOAK_FACTOR))) \
+	ODRADEK_ORACLE_EXAMPLES=$$((4 * $(SOAK_FACTOR))) ODRADEK_STEADY_SECONDS=$(SOAK_STEADY_SECONDS) \
 	$(PYTEST) --timeout 0 tests/sim tests/fuzz tests/unit/protocol/test_oracles.py tests/system/test_disk_full.py \
-	tests/system/test_data_kill.py; \
+	tests/system/test_data_kill.py tests/system/test_steady_load.py; \
 	status=$$?; $(BIN)/python tools/report.py $(FIGURES); exit $$status
 
-bench: setup ## Cost of each operation beside the physical floor
-	@$(BIN)/python bench/run.py
+BENCH ?=
+bench: setup ## Operations beside their floor, nodes beside Apache Kafka's; BENCH="brokers --quick" runs some
+	@$(BIN)/python bench/run.py $(BENCH)
 
 demo: setup ## A short tour of what works
 	@$(BIN)/python tools/demo.py

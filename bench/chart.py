@@ -10,7 +10,7 @@ from html import escape
 from results import Row
 from rows import times_better
 
-_WIDTH, _LABELS, _VALUES = 1_000, 520, 70
+_WIDTH, _LABELS, _VALUES = 1_060, 560, 60
 _LINE, _BAR, _HEADING = 18, 11, 30
 _TOP = 46
 #: What is further out ends at the edge; its figure stands beside it.

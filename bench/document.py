@@ -4,12 +4,13 @@
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import chart
-from results import Results, Row, Suite, publish
-from tables import markdown
+from results import Suite, publish
+from suites import SUITES
+from tables import table
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLE = DOCS / "benchmarks.md"
@@ -20,17 +21,20 @@ _START, _END = "<!-- bench:start -->", "<!-- bench:end -->"
 
 def write() -> None:
     published = publish()
-    rows = [row for suite in published.suites.values() for row in suite["rows"]]
-    CHART.write_text(chart.draw(rows))
+    suites = {name: published.suites[name] for name in SUITES if name in published.suites}
+    CHART.write_text(chart.draw([row for suite in suites.values() for row in suite["rows"]]))
     text = TABLE.read_text() if TABLE.exists() else f"# Benchmarks\n\n{_START}\n{_END}\n"
     before, _, rest = text.partition(_START)
     after = rest.partition(_END)[2]
-    TABLE.write_text(f"{before}{_START}\n{_section(published, rows)}\n{_END}{after or os.linesep}")
+    TABLE.write_text(f"{before}{_START}\n{_sections(suites)}\n{_END}{after or os.linesep}")
 
 
-def _section(published: Results, rows: Sequence[Row]) -> str:
-    where = dict.fromkeys(_origin(suite) for suite in published.suites.values())
-    return "\n\n".join(("\n".join(where), f"![Times better than Apache Kafka]({CHART.name})", markdown(rows)))
+def _sections(suites: Mapping[str, Suite]) -> str:
+    picture = f"![How many times better than Apache Kafka]({CHART.name})"
+    tables = [
+        f"## {SUITES[name].title}\n\n{_origin(suite)}\n\n{table(suite['rows'])}" for name, suite in suites.items()
+    ]
+    return "\n\n".join((picture, *tables))
 
 
 def _origin(suite: Suite) -> str:

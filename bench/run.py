@@ -9,7 +9,7 @@ A whole run does so in any case.
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import document
 from beside import FULL, QUICK, Effort
 from results import MEASURED, Results, Row
+from suites import SUITES
 from tables import text_line
-
-#: Module and function of each, in the order of the table.
-SUITES: Mapping[str, str] = {
-    **{name: f"{name}.run" for name in ("codec", "batches", "log_ops", "cleaning", "replicas", "network")},
-    "controllers": "controllers.run",
-    "brokers.starts": "brokers.starts",
-    "brokers.one_record": "brokers.one_record",
-    "brokers.librdkafka": "flows.librdkafka",
-    "brokers.java": "flows.java",
-    "brokers.latency": "brokers.latency",
-    "brokers.connections": "brokers.connections",
-    "brokers.three_nodes": "three_nodes.requests",
-    "brokers.three_flows": "three_nodes.flows",
-    "brokers.kills": "three_nodes.kills",
-    "brokers.many_partitions": "brokers.many_partitions",
-}
-_WITH_EFFORT = "brokers."
 
 
 def run(name: str, effort: Effort, results: Results) -> None:
@@ -47,9 +31,10 @@ def run(name: str, effort: Effort, results: Results) -> None:
 
 
 def _rows(name: str, effort: Effort) -> Iterator[Row]:
-    module, _, function = SUITES[name].rpartition(".")
+    benchmark = SUITES[name]
+    module, _, function = benchmark.function.rpartition(".")
     suite: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return iter(suite(effort) if name.startswith(_WITH_EFFORT) else suite())
+    return iter(suite(effort) if benchmark.takes_effort else suite())
 
 
 def chosen(wanted: Sequence[str]) -> list[str]:

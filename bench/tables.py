@@ -47,15 +47,8 @@ def text_line(row: Row) -> str:
     return "  ".join((operation.ljust(_WIDTHS[0]), *padded, note)).rstrip()
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """One table for each kind of row that there is."""
-    both = (
-        (_FLOOR_HEADERS, [cells(row) for row in rows if "peer" not in row]),
-        (_PEER_HEADERS, [cells(row) for row in rows if "peer" in row]),
-    )
-    return "\n\n".join(_table(headers, lines) for headers, lines in both if lines)
-
-
-def _table(headers: Line, lines: Sequence[Line]) -> str:
-    ruled = (headers, ("---", "---:", "---:", "---:", "---"), *lines)
+def table(rows: Sequence[Row]) -> str:
+    """Of one suite, in Markdown."""
+    headers = _PEER_HEADERS if "peer" in rows[0] else _FLOOR_HEADERS
+    ruled = (headers, ("---", "---:", "---:", "---:", "---"), *map(cells, rows))
     return "\n".join(f"| {' | '.join(line)} |" for line in ruled)

@@ -219,15 +219,17 @@ public class JavaClients {
     // Loads
 
     private static ObjectNode produceLoad(JsonNode question) throws Exception {
-        byte[] value = question.get("value").binaryValue();
-        ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(question.get("topic").asText(), value);
-        long count = question.get("count").asLong();
+        List<ProducerRecord<byte[], byte[]>> records = new ArrayList<>();
+        for (JsonNode value : question.get("values")) {
+            records.add(new ProducerRecord<>(question.get("topic").asText(), value.binaryValue()));
+        }
+        int count = question.get("count").asInt();
         AtomicReference<Exception> failure = new AtomicReference<>();
         try (KafkaProducer<byte[], byte[]> producer = producer(question)) {
-            producer.partitionsFor(record.topic());
+            producer.partitionsFor(question.get("topic").asText());
             long startedNs = System.nanoTime();
-            for (long number = 0; number < count; number++) {
-                producer.send(record, (metadata, error) -> failure.compareAndSet(null, error));
+            for (int number = 0; number < count; number++) {
+                producer.send(records.get(number % records.size()), (metadata, error) -> failure.compareAndSet(null, error));
             }
             producer.flush();
             long spentNs = System.nanoTime() - startedNs;

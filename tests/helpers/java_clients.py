@@ -109,6 +109,16 @@ class JavaClients:
         answer = self.ask("offsets", topic=topic, partitions=partitions, timestamp=timestamp, config=dict(config))
         return {int(partition): tuple(found) for partition, found in answer.items()}
 
+    def produce_load(self, topic: str, count: int, values: Iterable[bytes], config: Mapping[str, str]) -> float:
+        """Seconds until so many records were acknowledged, of these values in turn."""
+        given = {"topic": topic, "count": count, "values": [_text(value) for value in values]}
+        return float(self.ask("produce_load", config=dict(config), **given)["seconds"])
+
+    def consume_load(self, topic: str, partitions: int, count: int, config: Mapping[str, str]) -> float:
+        """Seconds for so many records from the beginning of all partitions, less the time to the first."""
+        answer = self.ask("consume_load", topic=topic, partitions=partitions, count=count, config=dict(config))
+        return float(answer["seconds"])
+
     def tool(self, main_class: str, *arguments: str, given: str = "") -> Said:
         """One of Kafka's tools, run to its end with this as its input."""
         answer = self.ask("tool", arguments=list(arguments), input=given, **{"class": main_class})
