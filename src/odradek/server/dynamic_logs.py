@@ -66,30 +66,35 @@ class LogConfigs:
     def __init__(self, logs: LogManager, dynamic: DynamicConfig) -> None:
         self._logs = logs
         self._dynamic = dynamic
-        #: What the logs have been told; nothing yet, since a node may have started long after something was set.
-        self._settings: Settings | None = None
+        #: What was looked at; nothing yet, since a node may start long after something was set.
+        self._seen: Settings | None = None
 
     def on_metadata_update(self, delta: MetadataDelta, image: MetadataImage, manifest: LoaderManifest) -> None:
         if delta.configs is None:
             return
-        topics: Iterable[ConfigResource] = list(delta.configs.changed)
-        settings = self._dynamic.settings
-        if settings is not self._settings:
-            self._settings = settings
-            self._update_default()
-            topics = list(image.configs.resources)
-        for resource in topics:
+        is_for_all = self._update_default()
+        topics: Iterable[ConfigResource] = image.configs.resources if is_for_all else delta.configs.changed
+        for resource in list(topics):
             if resource.type == ConfigResourceType.TOPIC:
                 self._update_topic(resource.name, image.configs.settings(resource))
 
     def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:
         """Nothing of it is ours."""
 
-    def _update_default(self) -> None:
+    def _update_default(self) -> bool:
+        """Whether topics without settings of their own have others now, and so those that have only some."""
+        if self._dynamic.settings is self._seen:
+            return False
+        self._seen = self._dynamic.settings
         try:
-            update_default_config(self._logs, log_config(self._dynamic.settings, {}))
+            default = log_config(self._seen, {})
         except ApiError as error:
             logger.error("the brokers' settings for logs cannot be applied: %s", error)
+            return False
+        if default == self._logs.default_config:
+            return False
+        update_default_config(self._logs, default)
+        return True
 
     def _update_topic(self, topic: str, settings: Mapping[str, str]) -> None:
         try:

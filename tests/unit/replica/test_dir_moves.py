@@ -5,6 +5,7 @@ import pytest
 from helpers.logs import stored_values
 from helpers.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of, partition_record
 from odradek.common.ids import TopicPartition
+from odradek.metadata.directory_id import UNASSIGNED
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.dir_moves import STEP_REPLICAS
 
@@ -95,6 +96,24 @@ def test_sizes_and_lags_are_described(broker: Broker) -> None:
 def test_what_is_refused(broker: Broker, tp: TopicPartition, path: str, code: int) -> None:
     assert broker.manager.alter_replica_log_dirs([(tp, path)]) == [code]
     assert not broker.manager.dir_moves.moves
+
+
+def test_a_replica_that_comes_later_is_made_where_it_was_asked_for() -> None:
+    cluster = Cluster(size=2, dirs=2)
+    cluster.create_topic(replicas=[1])
+    manager = cluster.brokers[0].manager
+    assert manager.alter_replica_log_dirs([(TP, TARGET)]) == [ErrorCode.REPLICA_NOT_AVAILABLE]
+    cluster.replay(change_record(replicas=[1, 0], adding_replicas=[0], directories=[directory_of(1), UNASSIGNED]))
+    assert cluster.brokers[0].log.log_dir == TARGET
+    assert cluster.brokers[0].assigned == [(TOPIC_ID, 0, TARGET_ID)]
+    assert manager.alter_replica_log_dirs([(TP, TARGET)]) == [ErrorCode.NONE] and not manager.dir_moves.moves
+
+
+def test_a_move_back_is_no_move(broker: Broker) -> None:
+    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.manager.dir_moves.step()
+    assert broker.manager.alter_replica_log_dirs([(TP, "/data0")]) == [ErrorCode.NONE]
+    assert not broker.manager.dir_moves.moves and not broker.manager.logs.future and broker.log.log_dir == "/data0"
 
 
 def test_a_move_that_is_called_back_is_told_to_the_controller(broker: Broker) -> None:
