@@ -5,7 +5,7 @@ replicas. The rest is subscribed to.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from odradek.common.failures import ApiError
@@ -14,7 +14,6 @@ from odradek.log.config import SETTINGS, LogConfig
 from odradek.log.manager import LogManager
 from odradek.log.manager_changes import update_default_config, update_topic_config
 from odradek.metadata.config_schema import ConfigLayers, effective_topic_config
-from odradek.metadata.configs_image import ConfigResource
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
@@ -72,9 +71,9 @@ class LogConfigs:
     def on_metadata_update(self, delta: MetadataDelta, image: MetadataImage, manifest: LoaderManifest) -> None:
         if delta.configs is None:
             return
-        is_for_all = self._update_default()
-        topics: Iterable[ConfigResource] = image.configs.resources if is_for_all else delta.configs.changed
-        for resource in list(topics):
+        # A topic that has just lost its last setting is among the changed ones only.
+        changed = dict.fromkeys(delta.configs.changed)
+        for resource in {**dict.fromkeys(image.configs.resources), **changed} if self._update_default() else changed:
             if resource.type == ConfigResourceType.TOPIC:
                 self._update_topic(resource.name, image.configs.settings(resource))
 
