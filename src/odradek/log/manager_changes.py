@@ -52,6 +52,11 @@ def delete_logs(
     """Current and future logs of many partitions; what could not be deleted, and why. `settle_deletions` comes next."""
     failed: dict[TopicPartition, KafkaStorageError] = {}
     for tp in tps:
+        if tp in manager.damaged:
+            try:
+                set_damaged_aside(manager, tp)
+            except KafkaStorageError as error:
+                failed[tp] = error
         for is_future in (False, True):
             if manager.log(tp, is_future=is_future) is not None:
                 try:
@@ -59,6 +64,29 @@ def delete_logs(
                 except KafkaStorageError as error:
                     failed[tp] = error
     return failed
+
+
+def set_damaged_aside(manager: LogManager, tp: TopicPartition) -> str:
+    """A log that was found damaged, when it was loaded or later, is renamed to `-stray`; its new path."""
+    log = manager.current.get(tp)
+    directory, log_dir = (
+        (log.directory, log.log_dir)
+        if log is not None
+        else (manager.damaged[tp].job.directory, manager.damaged[tp].job.log_dir)
+    )
+    target = f"{log_dir}/{marked_partition_dir(tp, manager.new_uuid().hex(), STRAY_DIR_SUFFIX)}"
+    with manager.watched():
+        if log is not None:
+            manager.cleaner.abort(tp)
+            manager.cleaner.forget(log_dir, (tp,))
+            log.close_handlers()
+        with storage_guard(log_dir, directory):
+            manager.files.rename(directory, target)
+            manager.files.sync_dir(log_dir)
+        manager.current.pop(tp, None)
+        manager.damaged.pop(tp, None)
+        checkpoint_dir(manager, log_dir)
+    return target
 
 
 def settle_deletions(manager: LogManager) -> None:

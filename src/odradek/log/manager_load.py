@@ -189,16 +189,6 @@ def create_log(
     return log
 
 
-def set_aside_damaged(manager: LogManager, tp: TopicPartition) -> None:
-    """Rename a damaged partition to `-stray`, so that it can be made anew and fetched from the others."""
-    damaged = manager.damaged.pop(tp)
-    job = damaged.job
-    name = marked_partition_dir(tp, manager.new_uuid().hex(), STRAY_DIR_SUFFIX)
-    with manager.watched(), storage_guard(job.log_dir, job.directory):
-        manager.files.rename(job.directory, f"{job.log_dir}/{name}")
-        manager.files.sync_dir(job.log_dir)
-
-
 def shutdown(manager: LogManager, broker_epoch: int = -1, run: Run = map) -> None:
     """A clean stop. `run` may close logs in worker threads. Rounds of cleaning must have ended, or been aborted."""
     manager.cleaner.abort_all()

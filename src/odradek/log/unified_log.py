@@ -34,7 +34,7 @@ from odradek.log import flush, reading, reading_by_time, retention, truncation, 
 from odradek.log.checkpoints import write_partition_metadata
 from odradek.log.config import LogConfig
 from odradek.log.epoch_cache import EpochCache
-from odradek.log.errors import InconsistentTopicId, KafkaStorageError, OffsetOutOfRange, StorageFault
+from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, OffsetOutOfRange, StorageFault
 from odradek.log.flush import FlushPlan
 from odradek.log.names import FUTURE_DIR_SUFFIX, PARTITION_METADATA
 from odradek.log.offsets import AppendOrigin, FoundTimestamp, OffsetMetadata
@@ -379,7 +379,7 @@ class UnifiedLog:
     def rename_dir(self, name: str, *, keep_state: bool = True, sync: bool = True) -> None:
         """To `-delete`, from `-future`, …; a log that is being deleted needs no epochs any more. With `sync` the new
         name is durable."""
-        self.check_online()
+        self.check_disk()
         target = f"{self.log_dir}/{name}"
         if target == self.directory:
             return
@@ -417,7 +417,7 @@ class UnifiedLog:
 
     def delete(self) -> None:
         """Remove the log and its directory. Not synced: what a crash brings back has a name that says what it is."""
-        self.check_online()
+        self.check_disk()
         self.is_closed = True
         with self.guard():
             self.epochs.clear()
@@ -432,6 +432,11 @@ class UnifiedLog:
             raise KafkaStorageError(f"The log of {self.topic_partition} was closed")
         if self.fault is not None:
             raise KafkaStorageError(f"The log of {self.topic_partition} is offline: {self.fault}")
+
+    def check_disk(self) -> None:
+        """As `check_online`, for what does not look at the records: those may be damaged."""
+        if not isinstance(self.fault, DamagedFile):
+            self.check_online()
 
     def fail(self, error: OSError) -> StorageFault:
         """Go offline; the fault to raise."""

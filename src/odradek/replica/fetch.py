@@ -75,7 +75,7 @@ def read_records(manager: ReplicaManager, result: FetchResult) -> Buffer:
         manager.storage_failed(fault)
         raise KafkaStorageError(str(fault)) from fault
     except DamagedFile as damage:
-        logger.error("%s: what was to be served is damaged: %s", log.topic_partition, damage)
+        manager.log_failed(log.topic_partition, damage)
         raise KafkaStorageError(str(damage)) from damage
 
 
@@ -182,8 +182,7 @@ def _missing(manager: ReplicaManager, entry: FetchEntry) -> ApiError:
 
 def _failed(manager: ReplicaManager, entry: FetchEntry, fault: StorageFault | DamagedFile) -> FetchResult:
     logger.error("%s: a read failed: %s", entry.topic_partition, fault)
-    if isinstance(fault, StorageFault):
-        manager.storage_failed(fault)
+    manager.log_failed(entry.topic_partition, fault)
     return FetchResult(KafkaStorageError.code)
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.common.failures import ApiError, Fault, check
 from odradek.common.ids import TopicPartition
 from odradek.common.special_timestamps import EARLIEST, LATEST
-from odradek.log.errors import KafkaStorageError, StorageFault
+from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
 from odradek.log.views import EpochEndOffset
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
@@ -284,8 +284,8 @@ class Fetcher:
         except (CorruptRecord, InvalidRecord) as error:
             logger.error("%s: broker %d sent what cannot be appended: %s", tp, self.source_id, error)
             self._pause(tp, now_ms)
-        except StorageFault as fault:
-            self._manager.storage_failed(fault)
+        except (StorageFault, DamagedFile) as fault:
+            self._manager.log_failed(tp, fault)
         except (ApiError, Fault) as error:
             self._drop(tp, str(error))
 

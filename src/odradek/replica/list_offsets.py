@@ -24,10 +24,8 @@ def list_offsets(
             results.append(list_offset(manager.find(entry.topic_partition), entry, replica_id, isolation))
         except ApiError as error:
             results.append(ListOffsetsResult(error.code))
-        except StorageFault as fault:
-            manager.storage_failed(fault)
-            results.append(ListOffsetsResult(KafkaStorageError.code))
-        except DamagedFile:
+        except (StorageFault, DamagedFile) as fault:
+            manager.log_failed(entry.topic_partition, fault)
             results.append(ListOffsetsResult(KafkaStorageError.code))
     return results
 

@@ -25,6 +25,7 @@ from odradek.metadata.image import MetadataImage
 from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
 from odradek.metadata.topics_image import TopicDelta, TopicsDelta
 from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.replica import damage
 from odradek.replica.fetcher import FetchFrom
 from odradek.replica.partition import Partition
 
@@ -103,6 +104,7 @@ def _delete(manager: ReplicaManager, changes: LocalChanges) -> Iterator[None]:
         partition = manager.partitions.pop(tp, None)
         manager.dir_moves.cancel(tp, delete=False)
         manager.offline.pop(tp, None)
+        manager.damaged.pop(tp, None)
         if partition is not None:
             partition.mark_offline()
         manager.wake(tp)
@@ -180,17 +182,21 @@ def _restart_fetchers(manager: ReplicaManager, delta: MetadataDelta) -> None:
 
 
 def _get_or_create(manager: ReplicaManager, change: _Change) -> Partition | None:
-    tp, topic_id, _ = change
+    tp, topic_id, registration = change
     partition = manager.partitions.get(tp)
     if partition is not None and partition.topic_id == topic_id:
         return partition
+    may_begin_anew = damage.may_begin_anew(manager, tp, registration)
     if tp in manager.offline:
-        if manager.offline[tp] == topic_id:
-            logger.warning("%s: stays offline, its log directory has failed", tp)
+        if manager.offline[tp] == topic_id and not may_begin_anew:
+            why = "log is damaged" if tp in manager.damaged else "log directory has failed"
+            logger.warning("%s: stays offline, its %s", tp, why)
             return None
         del manager.offline[tp]
     if partition is not None:
         logger.error("%s has topic id %s, not %s", tp, uuid_to_text(partition.topic_id), uuid_to_text(topic_id))
+        return None
+    if may_begin_anew and not damage.begin_anew(manager, tp):
         return None
     partition = manager.partitions[tp] = Partition(manager.context, tp, topic_id)
     partition.hw_moved = manager.wake
@@ -211,6 +217,8 @@ def _make(
     except (KafkaStorageError, InconsistentTopicId, DamagedFile) as error:
         logger.error("%s cannot be opened: %s", change.topic_partition, error)
     manager.mark_offline(change.topic_partition)
+    if change.topic_partition in manager.logs.damaged:
+        damage.tell(manager, change.topic_partition, change.topic_id)
     return None
 
 

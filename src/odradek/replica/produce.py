@@ -153,8 +153,7 @@ def _failed(
     manager: ReplicaManager, topic_partition: TopicPartition, fault: StorageFault | DamagedFile
 ) -> ProduceResult:
     logger.error("%s: an append failed: %s", topic_partition, fault)
-    if isinstance(fault, StorageFault):
-        manager.storage_failed(fault)
+    manager.log_failed(topic_partition, fault)
     return ProduceResult(KafkaStorageError.code)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID, TopicPartition, uuid_to_text
 from odradek.common.ports import Buffer, Clock
-from odradek.log.errors import InconsistentTopicId, KafkaStorageError, StorageFault
+from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
 from odradek.log.manager import LogManager
 from odradek.log.offsets import AppendOrigin
 from odradek.log.producer_append import TV_UNKNOWN
@@ -29,7 +29,7 @@ from odradek.log.producer_entry import VerificationGuard
 from odradek.log.views import Isolation
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
-from odradek.replica import delete_records, fetch, first_image, list_offsets, metadata_changes, produce
+from odradek.replica import damage, delete_records, fetch, first_image, list_offsets, metadata_changes, produce
 from odradek.replica.alter_partition import AlterPartitionOutbox
 from odradek.replica.context import ReplicaContext
 from odradek.replica.dir_moves import DirMoves
@@ -93,6 +93,8 @@ class ReplicaManager:
         self.partitions: dict[TopicPartition, Partition] = {}
         #: Partitions whose directory has failed, with their topic id.
         self.offline: dict[TopicPartition, bytes] = {}
+        #: Those of them whose log is damaged while its directory is sound; see `damage`.
+        self.damaged: dict[TopicPartition, None] = {}
         self.produce_purgatory: Purgatory[DelayedOperation] = Purgatory(is_ordered=True)
         self.fetch_purgatory: Purgatory[fetch.DelayedFetch] = Purgatory()
         self.delete_purgatory: Purgatory[delete_records.DelayedDelete] = Purgatory()
@@ -150,7 +152,8 @@ class ReplicaManager:
     def missing(self, tp: TopicPartition) -> ApiError:
         """Why a partition is not to be found here."""
         if tp in self.offline:
-            return KafkaStorageError(f"{tp} is in an offline log directory")
+            where = "has a damaged log" if tp in self.damaged else "is in an offline log directory"
+            return KafkaStorageError(f"{tp} {where}")
         topic = self.image.topics.by_name.get(tp.topic)
         if topic is not None and tp.partition in topic.partitions:
             return NotLeaderOrFollower(f"{tp} has no replica on this broker, or it has not been made yet")
@@ -290,7 +293,9 @@ class ReplicaManager:
         self.delete_purgatory.expire(now_ms)
         if now_ms >= self._next_isr_check_ms:
             self._next_isr_check_ms = now_ms + self.settings.isr_check_interval_ms
-            for partition in self.partitions.values():
+            for partition in list(self.partitions.values()):
+                if partition.log is not None and isinstance(partition.log.fault, DamagedFile):
+                    self.log_failed(partition.topic_partition, partition.log.fault)
                 partition.maybe_shrink_isr(now_ms)
 
     def begin_controlled_shutdown(self) -> None:
@@ -308,6 +313,13 @@ class ReplicaManager:
     def storage_failed(self, fault: StorageFault) -> None:
         """A disk failed under one of the partitions."""
         self.logs.fail_dir(fault)
+
+    def log_failed(self, tp: TopicPartition, fault: StorageFault | DamagedFile) -> None:
+        """The log of a partition could not be used: its disk has failed, or holds something else than was written."""
+        if isinstance(fault, StorageFault):
+            self.storage_failed(fault)
+        else:
+            damage.give_up(self, tp, fault)
 
     def _dir_failed(self, path: str, _: tuple[TopicPartition, ...]) -> None:
         gone = [tp for tp, partition in self.partitions.items() if _is_in(partition, path)]

@@ -21,7 +21,7 @@ from odradek.log.config import LogConfig
 from odradek.log.errors import InconsistentTopicId, KafkaStorageError
 from odradek.log.log_dirs import OpenedDirs, open_log_dirs
 from odradek.log.manager import LogManager
-from odradek.log.manager_load import broker_epoch_of_last_stop, load_jobs, set_aside_damaged
+from odradek.log.manager_load import broker_epoch_of_last_stop, load_jobs
 from odradek.log.manager_settings import ManagerSettings
 from odradek.log.unified_log import UnifiedLog
 from odradek.sim.disk import SimulatedDisk
@@ -565,6 +565,6 @@ def test_damage_is_left_as_it_is_and_never_taken_for_a_torn_end(node: Node) -> N
         assert read_clean_shutdown(node.files, "/d1") is None
         assert node.files.read_file("/d1/topic-0/00000000000000000000.log") == damaged
     manager = node.start()
-    set_aside_damaged(manager, tp("topic"))
+    changes.set_damaged_aside(manager, tp("topic"))
     assert node.create("topic").log_end_offset == 0
     assert [name for name in node.files.list_dir("/d1") if name.endswith("-stray")]

@@ -6,8 +6,11 @@ import pytest
 
 from helpers.logs import stored_values
 from helpers.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, directory_of, partition_record
+from odradek.common.ids import TopicPartition
 from odradek.log.config import LogConfig
+from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
+from odradek.metadata.image import MetadataProvenance
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.remove_topic_record import RemoveTopicRecord
@@ -148,3 +151,31 @@ def test_a_partition_without_a_leader_is_not_fetched() -> None:
     assert cluster.brokers[0].produce("a")[0][0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     cluster.replay(change_record(leader=0))
     assert list(cluster.brokers[1].manager.fetchers.by_source) == [0]
+
+
+def test_partitions_have_their_turn_one_by_one() -> None:
+    """Whoever asks for one that is not made yet is told to come back."""
+    cluster = Cluster(size=1)
+    manager = cluster.brokers[0].manager
+    delta = MetadataDelta(cluster.image)
+    delta.replay(TopicRecord(name=TOPIC, topic_id=TOPIC_ID))
+    for number in range(3):
+        delta.replay(partition_record([0], number=number))
+    image = delta.apply(MetadataProvenance(cluster.image.offset + 1, 1))
+    made = []
+    for _ in manager.apply_in_steps(delta, image):
+        made.append(len(manager.partitions))
+        missing = [tp for number in range(3) if (tp := TopicPartition(TOPIC, number)) not in manager.partitions]
+        assert [manager.missing(tp).code for tp in missing] == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * len(missing)
+    assert made == [1, 2, 3]
+
+
+def test_new_logs_are_made_without_a_sync() -> None:
+    cluster = Cluster(size=1)
+    disk = cluster.brokers[0].disk
+    syncs: list[str] = []
+    disk.sync_dir = syncs.append  # type: ignore[method-assign]
+    cluster.create_topic()
+    assert disk.list_dir("/data0/topic-0") == ["partition.metadata"]
+    cluster.brokers[0].produce("a")
+    assert syncs == []
