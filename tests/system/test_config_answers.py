@@ -1,4 +1,4 @@
-"""Requests about settings: the same to a node of ours and to Apache Kafka, and the same answers in the same words."""
+"""Requests about settings and directories: the same to a node of ours and to Apache Kafka, and the same answers."""
 
 import asyncio
 from collections.abc import Iterator
@@ -17,6 +17,11 @@ from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
 from odradek.protocol.message import Message
 from odradek.protocol.messages import alter_configs_request as legacy
 from odradek.protocol.messages import incremental_alter_configs_request as incremental
+from odradek.protocol.messages.alter_replica_log_dirs_request import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 
@@ -257,11 +262,30 @@ def test_both_answer_the_same_in_the_same_words(tmp_path: Path) -> None:
         ]
         assert not differing, "\n\n".join(differing)
         wait_until(lambda: not differences(nodes), "both show the same", 60, lambda: "\n".join(differences(nodes)))
+        assert directory_codes(nodes[0]) == directory_codes(nodes[1])
         with JavaClients(tmp_path) as java:
             for line in LINES.strip().splitlines():
                 if SHOWING in line:
                     wait_until(lambda line=line: not differing_words(java, nodes, line), line, 60)  # type: ignore[misc]
                 assert not (words := differing_words(java, nodes, line)), words
+
+
+def directory_codes(node: Node) -> list[list[tuple[str, int, int]]]:
+    """What becomes of moves to other log directories that cannot be made."""
+    here, wanted = str(node.data), [("t", 0), ("t", 7), ("nowhere", 0), ("x" * 240, 0)]
+    topics = [AlterReplicaLogDirTopic(name=name, partitions=[index]) for name, index in wanted]
+    requests = tuple(
+        AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
+        for path in (here, f"{here}/elsewhere", "")
+    )
+    return [
+        sorted(
+            (topic.topic_name, each.partition_index, each.error_code)
+            for topic in answer.results
+            for each in topic.partitions
+        )
+        for answer in asked(node, requests)
+    ]
 
 
 def differing_words(java: JavaClients, nodes: tuple[Node, Node], line: str) -> str:
