@@ -52,6 +52,10 @@ class Probe:
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def seen(self, answers: int = 1) -> dict[str, Any]:
         """Since the last time, so many at least. Fails if an answer was wrong or did not come."""
         assert self._process.stdin is not None and self._process.stdout is not None

@@ -1,11 +1,13 @@
 """Slow and many: peers that dribble, peers that never read, peers that come and go, and a good client among them.
 
 Deadlines are shorter than a node's, so that the test can wait for them; what they bound is the same. How long the good
-client waited is reported, not judged: the machine may be busy.
+client waited is reported, not judged: the machine may be busy. Those who flood take cores too, so the listener and the
+good client go first where that is allowed: the figure is of the listener, and not of who else wants its core.
 """
 
 import asyncio
 import contextlib
+import os
 import re
 import socket
 from pathlib import Path
@@ -105,6 +107,7 @@ async def one_round(server: Watched, quiet: int) -> None:
 @pytest.mark.slow
 def test_a_good_client_among_many_bad_ones(tmp_path: Path) -> None:
     with serving(tmp_path, limits=LIMITS) as server, probing(server.port) as probe:
+        go_first(server.process.pid, probe.pid)
         probe.seen(ANSWERS_ALONE)
         alone = probe.seen(ANSWERS_ALONE)
         quiet = server.descriptors()
@@ -129,6 +132,12 @@ def test_a_good_client_among_many_bad_ones(tmp_path: Path) -> None:
     assert logged_as_closed(log, f"no request in {FIRST_REQUEST_MS_MAX} ms") >= len(sizes) * SLOW
     assert logged_as_closed(log, f"idle for {IDLE_MS_MAX} ms") >= len(sizes) * UNREAD
     assert sizes[-1] - sizes[-2] < GROWTH_BYTES_MAX
+
+
+def go_first(*pids: int) -> None:
+    with contextlib.suppress(PermissionError):
+        for pid in pids:
+            os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(1))
 
 
 def logged_as_closed(log: str, reason: str) -> int:
