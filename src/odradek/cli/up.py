@@ -29,6 +29,7 @@ from odradek.cli.up_processes import NodeProcess, NodeProcesses
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.locks import DirLocked, lock_dir
+from odradek.common.remedies import explained
 from odradek.common.system import SystemClock
 from odradek.server.local_cluster import LocalNode, prepare_cluster
 
@@ -76,11 +77,13 @@ def _directory(data: str | None, *, ephemeral: bool) -> Iterator[str]:
             shutil.rmtree(temporary, ignore_errors=True)
         return
     directory = os.path.abspath(data or DEFAULT_DATA)
-    os.makedirs(directory, exist_ok=True)
     try:
+        os.makedirs(directory, exist_ok=True)
         lock = lock_dir(directory)
     except DirLocked:
         raise InputError(f"a cluster is running in {directory} already; --data names another directory.") from None
+    except OSError as error:
+        raise InputError(f"{explained(directory, error)} --data names another directory.") from None
     if data is None:
         Path(directory, ".gitignore").write_text("*\n")  # it lies among somebody's sources
     try:

@@ -15,6 +15,7 @@ from typing import Any
 
 from odradek import __version__
 from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
+from odradek.client.strangers import MAY_BE_NO_NODE
 from odradek.client.wire import Wire
 from odradek.common.failures import ApiError
 from odradek.protocol.api_keys import APIS, ApiKey
@@ -82,8 +83,10 @@ class Channel:
 
     async def connect(self, timeout_ms: float | None = None) -> None:
         """For those who want to know before they send."""
-        allowed_ms = self.config.connect_timeout_ms if timeout_ms is None else timeout_ms
-        async with _deadline(asyncio.get_running_loop().time() + allowed_ms / 1000, self):
+        if timeout_ms is None:
+            await self._connected()
+            return
+        async with _deadline(asyncio.get_running_loop().time() + timeout_ms / 1000, self):
             await self._connected()
 
     async def send(self, request: Message, timeout_ms: float, *, version: int | None = None) -> Any:
@@ -172,16 +175,18 @@ class Channel:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(max(0.0, self._retry_at_s - loop.time()))
         wire = Wire(self.config.client_id, self.config.response_bytes_max, self._lost)
+        is_open = False
         try:
             async with asyncio.timeout(self.config.connect_timeout_ms / 1000):
                 await self._open(loop, wire)
+                is_open = True
                 versions = await self._learn_versions(wire)
                 if wire.lost:  # between its answer and our turn
                     raise Disconnected(wire.lost)
         except (OSError, ApiError, ValueError, OverflowError) as error:  # the last two: what is no host, no port
             self._back_off(loop.time())
             wire.close("no versions")
-            text = str(error) or f"no connection in {self.config.connect_timeout_ms} ms"
+            text = self._explained(error, is_open=is_open)
             raise Disconnected(f"{self.host}:{self.port}: {text}", refused=isinstance(error, _Refused)) from None
         except asyncio.CancelledError:
             wire.close("the channel was closed")
@@ -190,6 +195,13 @@ class Channel:
         self.api_versions = versions
         self._wire = wire
         return wire
+
+    def _explained(self, error: Exception, *, is_open: bool) -> str:
+        """`is_open`: there was a connection, and no answer on it."""
+        if isinstance(error, TimeoutError | RequestTimedOut):
+            waited = f"in {self.config.connect_timeout_ms} ms"
+            return f"no answer {waited}; {MAY_BE_NO_NODE}" if is_open else f"no connection {waited}"
+        return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
     async def _open(self, loop: asyncio.AbstractEventLoop, wire: Wire) -> None:
         """The addresses of the host, one after the other: only if each of them refuses, nobody listens."""

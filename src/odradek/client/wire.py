@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import cast
 
 from odradek.client.errors import Disconnected, RequestTimedOut
+from odradek.client.strangers import MAY_BE_NO_NODE, other_protocol
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
@@ -120,10 +121,17 @@ class Wire(asyncio.Protocol):
             for received in self._reader.feed(data):
                 self._receive(received)
         except ProtocolError as flaw:
-            self._lose(Disconnected(f"the peer broke the protocol: {flaw}"))
+            other = other_protocol(data)
+            reason = (
+                f"the peer speaks {other}, not Kafka's protocol" if other else f"the peer broke the protocol: {flaw}"
+            )
+            self._lose(Disconnected(reason))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._lose(Disconnected(f"the connection broke: {exc}" if exc else "the peer closed the connection"))
+        broke = f"the connection broke: {getattr(exc, 'strerror', None) or exc}"
+        reason = broke if exc else "the peer closed the connection"
+        was_ever_answered = self._correlation_id != 0 or not self._expected
+        self._lose(Disconnected(reason if was_ever_answered else f"{reason}; {MAY_BE_NO_NODE}"))
 
     def _receive(self, received: bytearray) -> None:
         if not self._expected:

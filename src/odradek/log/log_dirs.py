@@ -12,7 +12,6 @@ goes on with the others, if there are any.
 
 from __future__ import annotations
 
-import errno
 import posixpath
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,20 +21,9 @@ from typing import Protocol
 from odradek.common.failures import InputError
 from odradek.common.locks import DirLocked
 from odradek.common.ports import FileSystem
+from odradek.common.remedies import explained, remedy
 from odradek.log.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 from odradek.log.names import META_PROPERTIES
-
-#: What the owner of the machine can put right, and what it takes.
-_REMEDIES = {
-    errno.EACCES: "no permission. The user that runs the node must be able to read and write it.",
-    errno.EPERM: "no permission. The user that runs the node must be able to read and write it.",
-    errno.EROFS: "the file system is mounted read-only. A log directory must be writable.",
-    errno.ENOSPC: "the disk is full. Free some space, or choose a directory on another disk.",
-    errno.EDQUOT: "the disk quota is used up. Free some space, or choose a directory on another disk.",
-    errno.ENOTDIR: "a part of this path is a file. It must be a directory, or not exist yet.",
-    errno.EEXIST: "a part of this path is a file. It must be a directory, or not exist yet.",
-    errno.ENAMETOOLONG: "the path is longer than the file system allows. Choose a shorter one.",
-}
 
 
 class Lock(Protocol):
@@ -140,8 +128,8 @@ def _look(files: FileSystem, path: str, offline: dict[str, str]) -> _Found | Non
 
 def _reason(path: str, error: OSError) -> str:
     """Raises `InputError` for what a person can put right."""
-    if error.errno in _REMEDIES:
-        raise InputError(f"log.dirs: {path}: {_REMEDIES[error.errno]}") from error
+    if remedy(error) is not None:
+        raise InputError(f"log.dirs: {explained(path, error)}") from error
     return str(error.strerror or error)
 
 

@@ -63,11 +63,13 @@ class BrokerDriver:
         incarnation_id: bytes | None = None,
         clock: Clock | None = None,
         on_over: Callable[[str], None] = lambda reason: None,
+        controller_troubles: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         """`listeners` as they are advertised (see `advertised.advertised_endpoints`), `directories` the ids of the log
         directories by path, `previous_broker_epoch` from the file that a clean stop left behind.
 
-        `on_over` is told when the broker gives up by itself: the node must stop.
+        `on_over` is told when the broker gives up by itself: the node must stop. `controller_troubles` knows why
+        controllers cannot be talked with.
         """
         settings = config.settings
         self._config = config
@@ -75,6 +77,7 @@ class BrokerDriver:
         self._image = image
         self._clock = clock or SystemClock()
         self._on_over = on_over
+        self._controller_troubles = controller_troubles
         identity = BrokerIdentity(
             node_id=config.node_id,
             cluster_id=cluster_id,
@@ -272,7 +275,15 @@ class BrokerDriver:
         while not condition() and not self._core.is_over:
             await self._next_change()
         if self._core.is_over:
-            raise InputError(f"broker {self._config.node_id} did not start: {self._core.over_reason}")
+            raise InputError(f"broker {self._config.node_id} did not start: {self._core.over_reason}{self._advice()}")
+
+    def _advice(self) -> str:
+        troubles = self._controller_troubles()
+        if not troubles:
+            return ""
+        key = "controller.quorum.voters" if self._config.voters else "controller.quorum.bootstrap.servers"
+        where = self._config.settings.where(key)
+        return f". {'; '.join(troubles)}. Start the controllers of this cluster, or correct {where}."
 
     async def _next_change(self) -> None:
         self._changed.clear()

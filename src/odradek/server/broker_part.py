@@ -78,6 +78,7 @@ def build_broker(
         incarnation_id=incarnation_id,
         clock=base.clock,
         on_over=on_over,
+        controller_troubles=quorum.driver.peer_troubles,
     )
     forwarder = ControllerChannel(quorum.driver, "forwarding", ChannelConfig(client_id=str(config.node_id)))
     replicas = ReplicaPart(base, quorum, lambda: driver.epoch, driver.directory_failed, on_over)

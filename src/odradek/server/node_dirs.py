@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from odradek.common.failures import InputError
 from odradek.common.locks import DirLock, DirLocked, lock_dir
 from odradek.common.ports import FileSystem
+from odradek.common.remedies import explained
 from odradek.server.config import ServerConfig
 from odradek.server.storage_info import read_storage
 
@@ -44,10 +45,19 @@ def _lock_all(paths: tuple[str, ...]) -> tuple[DirLock, ...]:
     locks: list[DirLock] = []
     try:
         for path in paths:
-            locks.append(lock_dir(path))
-    except (DirLocked, OSError) as error:
+            locks.append(_lock(path))
+    except InputError:
         for lock in locks:
             lock.release()
-        advice = "Stop the other process, or set log.dirs to another directory."
-        raise InputError(f"{error}. {advice}" if isinstance(error, DirLocked) else str(error)) from None
+        raise
     return tuple(locks)
+
+
+def _lock(path: str) -> DirLock:
+    try:
+        return lock_dir(path)
+    except DirLocked as error:
+        advice = "Stop the other process, or set log.dirs to another directory."
+        raise InputError(f"{error}. {advice}") from None
+    except OSError as error:
+        raise InputError(explained(path, error)) from None

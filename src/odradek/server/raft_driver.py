@@ -119,6 +119,10 @@ class RaftDriver:
         found = [self.raft.voters.destination(voter_id, listener) for voter_id in self.raft.voters.ids]
         return [Node(voter.id, voter.host, voter.port) for voter in found if voter is not None]
 
+    def peer_troubles(self) -> list[str]:
+        """Why other nodes of the quorum cannot be talked with, for those who can do something about it."""
+        return self._peers.troubles()
+
     async def between_steps(self, call: Callable[[], None]) -> None:
         """Run `call` while nothing else touches the replica or its log."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

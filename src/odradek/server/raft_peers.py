@@ -14,26 +14,31 @@ logger = logging.getLogger("odradek.raft")
 
 class Peers:
     def __init__(self) -> None:
-        self._silent: set[tuple[str, int]] = set()
+        #: By address: why.
+        self._silent: dict[tuple[str, int], str] = {}
         self._strangers: set[tuple[str, int]] = set()
 
     def failed(self, peer: Destination, why: Exception) -> None:
         address = (peer.host, peer.port)
         if address not in self._silent:
-            self._silent.add(address)
-            reason = str(why).removeprefix(f"{peer.host}:{peer.port}: ")
+            reason = self._silent[address] = str(why).removeprefix(f"{peer.host}:{peer.port}: ")
             logger.info("%s does not answer: %s; trying on", _name(peer), reason)
 
     def answered(self, peer: Destination, answer: Message) -> None:
         address = (peer.host, peer.port)
         if address in self._silent:
-            self._silent.discard(address)
+            del self._silent[address]
             logger.info("%s answers again", _name(peer))
         if getattr(answer, "error_code", 0) != ErrorCode.INCONSISTENT_CLUSTER_ID:
             self._strangers.discard(address)
         elif address not in self._strangers:
             self._strangers.add(address)
             logger.warning("%s belongs to another cluster: INCONSISTENT_CLUSTER_ID; trying on", _name(peer))
+
+    def troubles(self) -> list[str]:
+        """What is wrong with those that cannot be talked with, now."""
+        silent = [f"{host}:{port} does not answer: {why}" for (host, port), why in self._silent.items()]
+        return silent + [f"{host}:{port} belongs to another cluster" for host, port in sorted(self._strangers)]
 
 
 def _name(peer: Destination) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from odradek.common.failures import InputError
 from odradek.common.ids import uuid_to_text
 from odradek.common.ports import FileSystem
+from odradek.common.remedies import explained
 from odradek.log.meta_properties import MetaProperties, read_meta_properties
 from odradek.server.addresses import repeated
 from odradek.server.bootstrap_file import feature_levels, read_bootstrap
@@ -53,6 +54,10 @@ def read_storage(files: FileSystem, config: ServerConfig) -> StorageInfo:
 def _read_directory(files: FileSystem, path: str) -> DirectoryInfo:
     if not files.is_dir(path):
         raise InputError(f"{path} is not a directory.")
+    try:
+        files.list_dir(path)  # without permission nothing in it can be seen, and that it is not formatted neither
+    except OSError as error:
+        raise InputError(explained(path, error)) from None
     meta = read_meta_properties(files, path)
     records = read_bootstrap(files, path) or []
     return DirectoryInfo(path, meta, feature_levels(records))
