@@ -1,12 +1,11 @@
 """The command as a test calls it: in this process, on one cluster, with what it said; and ports for `odradek up`."""
 
 import json
-import random
-import socket
 from typing import Any, NamedTuple
 
 import pytest
 
+from helpers.ports import free_rows
 from odradek.cli.app import run
 
 
@@ -41,11 +40,4 @@ class Command:
 
 def free_port(count: int) -> str:
     """The first of `count` in a row."""
-    for port in random.sample(range(15_000, 32_000, 10), 1_000):
-        try:
-            for each in range(port, port + count):
-                socket.create_server(("localhost", each)).close()
-        except OSError:
-            continue
-        return str(port)
-    raise AssertionError("no ports in a row are free")
+    return str(free_rows(1, count)[0])

@@ -6,7 +6,8 @@ turn, so that in every partition the numbers of one producer grow. What was ackn
 offset. A consumer reads along meanwhile: what it was shown must never change either.
 
 On leaving the block every record that was begun is finished. `check` then reads all partitions from the start and
-counts what RELIABILITY asks for; a producer that sent less than `minimum_rate` would show nothing, and fails too.
+counts what was lost, repeated or changed; with fewer records than `minimum` that would show nothing, and fails too. It
+is a number, and not so many a second: a slow machine is no failure.
 """
 
 import itertools
@@ -17,19 +18,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from types import TracebackType
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.error import ProduceError
 
+from helpers.client_diary import ClientDiary
 from helpers.nodes import Cluster
 from helpers.waiting import wait_until
 
 #: Longer than any fault of a test lasts: a record is acknowledged or the test fails.
-_DELIVERY_TIMEOUT_MS = 180_000
-_FINISH_TIMEOUT_S = 120
+_DELIVERY_TIMEOUT_MS = 300_000
+_FINISH_TIMEOUT_S = 180
 #: Without any record.
-_READ_TIMEOUT_S = 60
+_READ_TIMEOUT_S = 120
 #: A node that comes back is found soon, and a broker that does not answer is given up soon.
 CLIENT = {
     "reconnect.backoff.ms": 20,
@@ -80,6 +83,7 @@ class DataLoad:
         self._unstable = 0
         self._is_stopping = threading.Event()
         self._begun_at_s = self._ended_at_s = 0.0
+        self._diaries = [ClientDiary(f"producer {number}") for number in range(producers)]
         self._threads = [threading.Thread(target=self._produce, args=(number,)) for number in range(producers)]
         self._watcher = threading.Thread(target=self._watch)
 
@@ -99,15 +103,18 @@ class DataLoad:
         if kind is None:
             assert not self.failures, f"{len(self.failures)} records failed: {Counter(self.failures).most_common(3)}"
 
-    def more(self, count: int = 200, timeout_s: float = 120) -> None:
+    def more(self, count: int = 200, timeout_s: float = 180) -> None:
         """Waits until so many further records were acknowledged."""
         target = len(self.acknowledged_at_s) + count
 
         def has_come() -> bool:
             return len(self.acknowledged_at_s) >= target or bool(self.failures)
 
-        wait_until(has_come, f"{count} more records are acknowledged", timeout_s)
+        wait_until(has_come, f"{count} more records are acknowledged", timeout_s, self._explained)
         assert not self.failures, self.failures[:3]
+
+    def _explained(self) -> str:
+        return "\n".join(diary.text() for diary in self._diaries)
 
     def longest_gap_ms(self, since_s: float = 0.0) -> int:
         """Between two acknowledgements, of which the later came after this moment of the monotonic clock."""
@@ -117,11 +124,11 @@ class DataLoad:
     def rate(self) -> float:
         return len(self.acknowledged_at_s) / (self._ended_at_s - self._begun_at_s)
 
-    def check(self, *, minimum_rate: float = 0.0) -> Verdict:
+    def check(self, *, minimum: int = 0) -> Verdict:
         """When the load is over and the partitions have leaders. Raises AssertionError where anything is wrong."""
         verdict = self.verdict(read_all(self.bootstrap, self.topic, self.partitions))
         verdict.check()
-        assert self.rate() >= minimum_rate, f"{self.rate():.0f} records a second are too few to show anything"
+        assert verdict.acknowledged >= minimum, f"{verdict.acknowledged} records are too few to show anything"
         return verdict
 
     def verdict(self, log: Mapping[Place, bytes]) -> Verdict:
@@ -138,9 +145,14 @@ class DataLoad:
         )
 
     def _produce(self, producer_number: int) -> None:
-        options = {"acks": "all", "enable.idempotence": True, "delivery.timeout.ms": _DELIVERY_TIMEOUT_MS}
+        options: dict[str, Any] = {
+            "acks": "all",
+            "enable.idempotence": True,
+            "delivery.timeout.ms": _DELIVERY_TIMEOUT_MS,
+        }
         # An answer that a paused broker owes must not be waited for longer than the next leader takes.
         options |= {"socket.timeout.ms": 10_000, "request.timeout.ms": 5_000}
+        options |= self._diaries[producer_number].options()
         producer = Producer({"bootstrap.servers": self.bootstrap, **CLIENT, **options})
         for number in itertools.count():
             if self._is_stopping.is_set():
@@ -155,7 +167,8 @@ class DataLoad:
             producer.poll(_PAUSE_S if is_full or number % _RECORDS_A_PAUSE == 0 else 0)
         left = producer.flush(_FINISH_TIMEOUT_S)
         if left:
-            self.failures.append(f"{left} records were neither acknowledged nor refused")
+            diary = self._diaries[producer_number].text()
+            self.failures.append(f"{left} records were neither acknowledged nor refused\n{diary}")
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -205,7 +218,7 @@ def create_topic(
     """When all brokers are there. `config` adds to `min.insync.replicas`, which is one less than the replicas."""
     admin = admin_of(cluster)
     brokers = sum(node.spec.is_broker for node in cluster.nodes.values())
-    wait_until(lambda: len(admin.list_topics(timeout=5).brokers) == brokers, "all brokers are there", 90)
+    wait_until(lambda: len(admin.list_topics(timeout=5).brokers) == brokers, "all brokers are there")
     settings = {"min.insync.replicas": str(max(1, replication_factor - 1)), **(config or {})}
     admin.create_topics([NewTopic(name, partitions, replication_factor, config=settings)])[name].result(60)
     wait_until(lambda: len(leaders_of(admin, name)) == partitions, f"all partitions of {name} have leaders")

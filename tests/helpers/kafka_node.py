@@ -7,18 +7,18 @@ goes to a file beside it. Whatever happens, the process is gone at the end of th
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import peers
 from helpers.ports import free_ports
+from helpers.waiting import Hopeless, wait_until
 
 #: A node answers after 3 s on an idle machine; ten times that and more on a busy one.
 _START_TIMEOUT_S = 120
-_STOP_TIMEOUT_S = 60
+_STOP_TIMEOUT_S = 120
 
 _LOG4J = """\
 rootLogger.level = info
@@ -82,16 +82,6 @@ def kafka_node(
         process.wait()
 
 
-def wait_until(
-    condition: Callable[[], bool], what: str, timeout_s: float, explain: Callable[[], str] = lambda: ""
-) -> None:
-    deadline_s = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline_s:
-            raise AssertionError(f"waited {timeout_s} s in vain until {what}\n{explain()}")
-        time.sleep(0.05)
-
-
 def _properties(data: Path, node_id: int, broker_port: int, controller_port: int, settings: Mapping[str, str]) -> str:
     values = {
         "process.roles": "broker,controller",
@@ -114,7 +104,7 @@ def _properties(data: Path, node_id: int, broker_port: int, controller_port: int
 
 def _answers(node: KafkaNode, port: int) -> bool:
     if node.process.poll() is not None:
-        raise AssertionError(f"Apache Kafka ended with status {node.process.returncode}\n{_tail(node.log.parent)}")
+        raise Hopeless(f"Apache Kafka ended with status {node.process.returncode}\n{_tail(node.log.parent)}")
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:

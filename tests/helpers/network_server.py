@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from helpers.kafka_node import wait_until
 from helpers.network import PATIENCE_S, api_versions_bytes, exchange, unknown_api_versions_bytes
+from helpers.waiting import wait_until
 from odradek.api.registry import SERVED, Api, Registry
 from odradek.network.endpoint import Endpoint
 from odradek.network.limits import ConnectionQuotas, Limits

@@ -9,31 +9,27 @@ What a quorum thinks of itself is asked over the wire, in `helpers.nodes_quorum`
 """
 
 import os
-import random
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from types import TracebackType
 
 from helpers import peers
+from helpers.ports import free_ports
+from helpers.waiting import Hopeless
 from odradek.common.ids import uuid_to_text
 from odradek.server.uuids import random_uuid
 
 HOST = "127.0.0.1"
 CONTROLLER_LISTENER = "CONTROLLER"
 
-#: Below the range from which the system takes ports for outgoing connections, or a killed node's port could be gone
-#: when it comes back.
-_PORTS = range(15_000, 32_000)
-
 #: Formatting takes a second, stopping less; a busy machine gets many times that.
 _FORMAT_TIMEOUT_S = 120
-_STOP_TIMEOUT_S = 60
+_STOP_TIMEOUT_S = 120
 
 #: How much of a log a failed test shows, for each node.
 _TAIL_CHARACTERS = 6_000
@@ -135,7 +131,7 @@ class Node:
     def check_alive(self) -> None:
         if self.process is not None and self.process.poll() is not None:
             status = self.process.returncode
-            raise AssertionError(f"node {self.id} ended by itself with status {status}\n{self.log_tail()}")
+            raise Hopeless(f"node {self.id} ended by itself with status {status}\n{self.log_tail()}")
 
     def kill(self) -> None:
         """kill -9; nothing that was not on disk survives it."""
@@ -215,7 +211,7 @@ class Cluster:
         self.nodes: dict[int, Node] = {}
         for spec in specs:
             self.nodes[spec.node_id] = Node(spec, root / f"node-{spec.node_id}")
-        ports = iter(_free_ports(2 * len(self.nodes)))
+        ports = iter(free_ports(2 * len(self.nodes)))
         for node in self.nodes.values():
             node.controller_port, node.broker_port = next(ports), next(ports)
 
@@ -325,17 +321,3 @@ _SMALL_BROKER = {
     "transaction.state.log.num.partitions": "3",
     "group.initial.rebalance.delay.ms": "0",
 }
-
-
-def _free_ports(count: int) -> Iterator[int]:
-    """Ports that were free a moment ago, all different."""
-    found = 0
-    for port in random.sample(_PORTS, len(_PORTS)):
-        if found == count:
-            return
-        try:
-            socket.create_server((HOST, port)).close()
-        except OSError:
-            continue
-        found += 1
-        yield port

@@ -19,7 +19,7 @@ from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequ
 from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse, ReplicaState
 
 #: A JVM starts in 3 s and an election takes 2; a machine that is busy gets many times that.
-WAIT_TIMEOUT_S = 90
+WAIT_TIMEOUT_S = 180
 
 _ANSWER_TIMEOUT_MS = 2_000
 _PAUSE_S = 0.02

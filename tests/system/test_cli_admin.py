@@ -14,13 +14,13 @@ from confluent_kafka import KafkaException, Producer
 
 from helpers import peers
 from helpers.cli import Command, Said
-from helpers.kafka_node import wait_until
 from helpers.nodes import Cluster, Kind, NodeSpec
+from helpers.waiting import wait_until
 
 WAIT_S = 120
 
 #: How long two nodes may take to hear of the same change.
-SAME_S = 20
+SAME_S = 60
 FIRST_MS = 1_700_000_000_000
 
 #: Topic ids, cluster ids.

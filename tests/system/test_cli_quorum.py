@@ -12,9 +12,10 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from helpers import peers, vectors
-from helpers.kafka_node import kafka_node, wait_until
+from helpers.kafka_node import kafka_node
 from helpers.nodes import ODRADEK, Cluster, Kind, NodeSpec
 from helpers.ports import free_ports
+from helpers.waiting import wait_until
 from odradek.common.ids import uuid_to_text
 
 WAIT_S = 90

@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from helpers.cli import free_port
-from helpers.kafka_node import wait_until
 from helpers.nodes import ODRADEK
+from helpers.waiting import wait_until
 
 WAIT_S = 90
 
@@ -90,7 +90,8 @@ def consume(bootstrap: str, count: int) -> list[str]:
     values: list[str] = []
 
     def all_there() -> bool:
-        values.extend(message.value().decode() for message in consumer.consume(count - len(values), 1.0))
+        messages = consumer.consume(count - len(values), 1.0)
+        values.extend(message.value().decode() for message in messages if message.error() is None)
         return len(values) == count
 
     wait_until(all_there, f"{count} records", WAIT_S)

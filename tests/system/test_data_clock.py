@@ -31,8 +31,8 @@ JUMPS = ("+3600", "-3600", "+0")
 TREMBLES = ("+0.2", "-0.2") * 10
 #: The clock alone must not be what makes the quorum change its leader. A busy machine may do it now and then.
 EPOCHS_LIMIT = 3
-#: Expiry of sessions is by the monotonic clock too, and long enough for a machine that is busy.
-SETTINGS = {"broker.session.timeout.ms": "18000", "controller.quorum.fetch.timeout.ms": "8000"}
+#: Far less than an hour, and long enough for a machine that is busy: it is the clock alone that might end them.
+SETTINGS = {"broker.session.timeout.ms": "60000", "controller.quorum.fetch.timeout.ms": "30000"}
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_clock_that_jumps_changes_nothing(cluster: Cluster) -> None:
     epochs = view_of(cluster).leader_epoch - before.leader_epoch
     assert epochs < EPOCHS_LIMIT
     assert fenced(cluster) == fenced_before or epochs > 0
-    verdict = load.check(minimum_rate=20)
+    verdict = load.check(minimum=500 * len(JUMPS))
     cluster.check_alive()
     for node in cluster.nodes.values():
         node.kill()

@@ -40,7 +40,8 @@ KILLS = 500 if IS_SOAK else 20
 KILLS_OF_ALL = 10 if IS_SOAK else 2
 KILLS_ALONE = 50 if IS_SOAK else 6
 PAUSES = 10 if IS_SOAK else 2
-ACKNOWLEDGED_A_KILL = 500
+#: A fault shows nothing without records on their way.
+ACKNOWLEDGED_A_FAULT = 500
 
 
 BROKERS = (4, 5, 6)
@@ -74,16 +75,17 @@ def active_controller(cluster: Cluster) -> int:
     return asyncio.run(ask())
 
 
-def finish(cluster: Cluster, load: DataLoad, name: str, *, minimum_rate: float, **figures: object) -> None:
+def finish(cluster: Cluster, load: DataLoad, name: str, *, faults: int, **figures: object) -> None:
     """Everything is there, for clients and on the disks."""
     wait_for_isr(admin_of(cluster), TOPIC, *(node.id for node in brokers(cluster)))
-    verdict = load.check(minimum_rate=minimum_rate)
+    verdict = load.check(minimum=ACKNOWLEDGED_A_FAULT * faults)
     cluster.check_alive()
     for node in cluster.nodes.values():
         node.kill()
     identical = check_identical_logs(brokers(cluster), TOPIC, PARTITIONS)
     report(
         name,
+        faults=faults,
         **figures,
         **asdict(verdict),
         records_a_second=round(load.rate()),
@@ -106,7 +108,7 @@ def test_kill_9_again_and_again(cluster: Cluster) -> None:
             victim = draw.choice((leaders, list(cluster.nodes), [active], list(cluster.nodes))[kill % 4])
             killed_at_s = time.monotonic()
             cluster[victim].kill()
-            load.more(ACKNOWLEDGED_A_KILL)
+            load.more(ACKNOWLEDGED_A_FAULT)
             gaps_ms.append(load.longest_gap_ms(killed_at_s))
             victims.append(victim)
             cluster.start(victim)
@@ -114,8 +116,7 @@ def test_kill_9_again_and_again(cluster: Cluster) -> None:
         cluster,
         load,
         "brokers: kill -9 under load",
-        minimum_rate=50,
-        kills=KILLS,
+        faults=KILLS,
         kills_of_brokers=sum(victim in BROKERS for victim in victims),
         median_gap_ms=statistics.median(gaps_ms),
     )
@@ -130,7 +131,7 @@ def test_all_at_once(tmp_path: Path) -> None:
         gaps_ms = []
         with DataLoad(bootstrap_of(cluster), TOPIC, PARTITIONS) as load:
             for _ in range(KILLS_OF_ALL):
-                load.more(ACKNOWLEDGED_A_KILL)
+                load.more(ACKNOWLEDGED_A_FAULT)
                 killed_at_s = time.monotonic()
                 for node in cluster.nodes.values():
                     node.kill()
@@ -141,8 +142,7 @@ def test_all_at_once(tmp_path: Path) -> None:
             cluster,
             load,
             "brokers: kill -9 of all at once under load",
-            minimum_rate=20,
-            rounds=KILLS_OF_ALL,
+            faults=KILLS_OF_ALL,
             gaps_ms=gaps_ms,
         )
 
@@ -155,7 +155,7 @@ def test_a_node_alone(tmp_path: Path) -> None:
         gaps_ms = []
         with DataLoad(bootstrap_of(cluster), TOPIC, PARTITIONS) as load:
             for kill in range(KILLS_ALONE):
-                load.more(ACKNOWLEDGED_A_KILL)
+                load.more(ACKNOWLEDGED_A_FAULT)
                 killed_at_s = time.monotonic()
                 if kill % 2:
                     cluster[1].kill()
@@ -164,7 +164,7 @@ def test_a_node_alone(tmp_path: Path) -> None:
                 cluster.start(1)
                 load.more()
                 gaps_ms.append(load.longest_gap_ms(killed_at_s))
-        finish(cluster, load, "a node alone: kill -9 and stop in turn under load", minimum_rate=20, gaps_ms=gaps_ms)
+        finish(cluster, load, "a node alone: kill -9 and stop in turn under load", faults=KILLS_ALONE, gaps_ms=gaps_ms)
 
 
 def test_a_paused_leader_acknowledges_and_shows_nothing_stale(cluster: Cluster) -> None:
@@ -182,7 +182,7 @@ def test_a_paused_leader_acknowledges_and_shows_nothing_stale(cluster: Cluster) 
                 cluster[leader].pause()
                 stale.go.set()
                 wait_for_another(admin, partition, leader)
-                load.more()
+                load.more(ACKNOWLEDGED_A_FAULT)
                 gaps_ms.append(load.longest_gap_ms(paused_at_s))
                 cluster[leader].resume()
             assert stale.error_code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT, None)
@@ -191,15 +191,14 @@ def test_a_paused_leader_acknowledges_and_shows_nothing_stale(cluster: Cluster) 
             paused_at_s = time.monotonic()
             controller.pause()
             other_controller(cluster)
-            load.more()
+            load.more(ACKNOWLEDGED_A_FAULT)
             gaps_ms.append(load.longest_gap_ms(paused_at_s))
             controller.resume()
     finish(
         cluster,
         load,
         "brokers: SIGSTOP of a leader and of the active controller under load",
-        minimum_rate=20,
-        pauses=2 * PAUSES,
+        faults=2 * PAUSES,
         stale_acknowledgements=0,
         gaps_ms=gaps_ms,
     )
@@ -223,7 +222,7 @@ def test_the_last_in_sync_replica_takes_nothing_alone_and_an_emptied_one_gets_ev
         cluster.start(*others)
         wait_until(lambda: last not in admin.list_topics(timeout=5).brokers, "the leader is known to be gone")
         cluster.start(last)
-        load.more()
+        load.more(ACKNOWLEDGED_A_FAULT)
 
         wait_for_isr(admin, TOPIC, *BROKERS)
         cluster[last].kill()
@@ -232,8 +231,8 @@ def test_the_last_in_sync_replica_takes_nothing_alone_and_an_emptied_one_gets_ev
         load.more()
         cluster.start(last)
         wait_for_isr(admin, TOPIC, *BROKERS)
-        load.more()
-    finish(cluster, load, "brokers: the last in sync alone, and an empty disk", minimum_rate=20)
+        load.more(ACKNOWLEDGED_A_FAULT)
+    finish(cluster, load, "brokers: the last in sync alone, and an empty disk", faults=2)
 
 
 def wait_for_another(admin: AdminClient, partition: int, leader: int) -> None:

@@ -103,7 +103,7 @@ def break_in_every_shape(cluster: Cluster, network: Network) -> None:
             healed_s = time.monotonic()
             wait_for_isr(admin, TOPIC, *NODES)
             healed_ms[name] = round((time.monotonic() - healed_s) * 1000)
-    verdict = load.check(minimum_rate=10)
+    verdict = load.check(minimum=DURING_A_FAULT * len(faults))
     cluster.check_alive()
     for node in cluster.nodes.values():
         node.kill()

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 #: Far longer than the test has patience: nothing but the connection can tell the controller.
 SETTINGS = {"broker.session.timeout.ms": "3600000", "default.replication.factor": "1"}
 
-TIMEOUT_MS = 30_000
+TIMEOUT_MS = 60_000
 
 
 def channel_to(cluster: Cluster) -> Channel:

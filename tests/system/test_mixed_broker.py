@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
 BROKER_ID = 10
 RECORDS = 300
-_TIMEOUT_S = 60
+_TIMEOUT_S = 120
 
 
 def test_a_kafka_broker_serves_clients_while_our_leader_is_killed(tmp_path: Path) -> None:

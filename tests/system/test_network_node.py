@@ -13,12 +13,12 @@ from crc32c import crc32c
 
 from helpers.data_load import create_topic
 from helpers.figures import report
-from helpers.kafka_node import wait_until
 from helpers.network import exchange, request_bytes
 from helpers.network_probe import Probe, probing
 from helpers.network_server import PATIENCE_S, Watched, answer_to
 from helpers.nodes import Cluster, Node, NodeSpec
 from helpers.protocol_fuzz import streams
+from helpers.waiting import wait_until
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.framing import FRAME_BYTES_MAX, LENGTH_BYTES

@@ -5,10 +5,8 @@ what a reader does: it waits until the nodes say that they are ready.
 """
 
 import os
-import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -16,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.kafka_node import wait_until
+from helpers.ports import free_rows
+from helpers.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "quickstart.md").read_text()
@@ -95,21 +94,12 @@ def quickstart(tmp_path: Path) -> Iterator[Quickstart]:
 
 
 def _ports() -> dict[str, str]:
-    """Free ones for those of the text, where 910$i and 920$i are ports, too."""
-    starts = iter(random.sample(range(1500, 3200), 1700))
-    return {f"localhost:{written}": f"localhost:{_free_start(starts)}{last}" for written, last in _WRITTEN.items()}
-
-
-def _free_start(starts: Iterator[int]) -> int:
-    """Four digits with which three free ports begin; they end in 1, 2 and 3."""
-    for start in starts:
-        try:
-            for last in (1, 2, 3):
-                socket.create_server(("127.0.0.1", 10 * start + last)).close()
-            return start
-        except OSError:
-            continue
-    raise AssertionError("no three ports are free")
+    """Free ones for those of the text, where 910$i and 920$i are ports, too; they end in 1, 2 and 3."""
+    starts = [first // 10 for first in free_rows(len(_WRITTEN), 4)]
+    return {
+        f"localhost:{written}": f"localhost:{start}{last}"
+        for (written, last), start in zip(_WRITTEN.items(), starts, strict=True)
+    }
 
 
 @pytest.mark.slow

@@ -15,8 +15,9 @@ import pytest
 
 from helpers import figures
 from helpers.cleaning import SEED, CompactedLog
-from helpers.kafka_node import kafka_node, wait_until
+from helpers.kafka_node import kafka_node
 from helpers.logs import HandClock
+from helpers.waiting import wait_until
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
 from odradek.log import checkpoints, names
