@@ -174,7 +174,7 @@ def test_new_logs_are_made_without_a_sync() -> None:
     cluster = Cluster(size=1)
     disk = cluster.brokers[0].disk
     syncs: list[str] = []
-    disk.sync_dir = syncs.append  # type: ignore[method-assign]
+    disk.sync_dir = syncs.append  # type: ignore[assignment, method-assign]
     cluster.create_topic()
     assert disk.list_dir("/data0/topic-0") == ["partition.metadata"]
     cluster.brokers[0].produce("a")
