@@ -16,7 +16,8 @@ from network import ask, connected
 from quorums import KINDS, bytecode, cluster_of, spec
 from rows import Row
 
-_START_TIMEOUT_S = 120
+#: A node starts in seconds; on a machine that is busy with something else, in minutes.
+_START_TIMEOUT_S = 600
 _PAUSE_S = 0.005
 
 

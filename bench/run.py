@@ -9,6 +9,7 @@ A whole run does so in any case.
 import argparse
 import importlib
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -55,15 +56,21 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--resume", action="store_true", help="leave out suites that are complete")
     parser.add_argument("--document", action="store_true", help="write docs/benchmarks.md and its chart at the end")
     given = parser.parse_args(arguments)
-    effort, results = QUICK if given.quick else FULL, Results(MEASURED)
+    effort, results, failed = QUICK if given.quick else FULL, Results(MEASURED), list[str]()
     for name in chosen(given.suites):
         if given.resume and results.is_complete(name, effort.name):
             continue
         print(f"{name} ...", file=sys.stderr, flush=True)
-        run(name, effort, results)
+        try:
+            run(name, effort, results)
+        except Exception:  # noqa: BLE001 - whatever befell this one, the others are worth having
+            traceback.print_exc()
+            failed.append(name)
     if given.document or not (given.suites or given.quick):
         document.write()
-    return 0
+    if failed:
+        print(f"not complete: {', '.join(failed)}; --resume measures them", file=sys.stderr)
+    return len(failed)
 
 
 if __name__ == "__main__":
