@@ -127,6 +127,17 @@ class Broker:
     ) -> ListOffsetsResult:
         return self.manager.list_offsets([ListOffsetsEntry(TP, timestamp)], replica_id, isolation)[0]
 
+    def move(self) -> None:
+        """Copy and sync what is on its way to another log directory, until there is nothing to do for now."""
+        moves = self.manager.dir_moves
+        while True:
+            plan = moves.next_flush()
+            if plan is not None:
+                plan.run()
+                plan.log.finish_flush(plan)
+            elif not moves.step().has_more:
+                return
+
     @property
     def log(self) -> Any:
         return self.manager.partitions[TP].log

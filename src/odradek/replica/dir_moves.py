@@ -12,6 +12,9 @@ directory fails, or when another destination is asked for; if the controller may
 then, it is told where the replica really is.
 
 A cluster whose metadata has no word for directories is not asked: the two change places once they are alike.
+
+What was copied is on the disk before the log that it was copied from goes: `next_flush` says what is to be synced, for
+a driver that has a worker for it. What was written meanwhile is as safe as it was.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.common.failures import ApiError, Fault
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import InvalidTopic, KafkaStorageError, OffsetOutOfRange, StorageFault
+from odradek.log.flush import FlushPlan
 from odradek.log.manager_changes import (
     delete_log,
     replace_current_with_future,
@@ -71,11 +75,20 @@ _NOTHING = Step(0, False)
 
 
 class _Move:
-    __slots__ = ("future", "state")
+    __slots__ = ("future", "safe_offset", "state")
 
     def __init__(self, future: UnifiedLog, state: MoveState) -> None:
         self.future = future
         self.state = state
+        #: Below it everything must be durable before the current log goes; None while it is being copied.
+        self.safe_offset = None if state is MoveState.COPYING else future.log_end_offset
+
+    def is_durable(self, current: UnifiedLog) -> bool:
+        if self.safe_offset is None:
+            return False
+        # What has been cut off meanwhile need not be.
+        needed = min(max(self.safe_offset, current.recovery_point), self.future.log_end_offset)
+        return self.future.recovery_point >= needed
 
 
 def _ignore() -> None:
@@ -196,6 +209,20 @@ class DirMoves:
             self.throttle.record(copied_bytes, now_ms)
         return Step(copied_bytes, replicas > 0)
 
+    def next_flush(self) -> FlushPlan | None:
+        """To be run in a worker, and then finished by its log, before the next step."""
+        for tp, move in list(self.moves.items()):
+            current = self._manager.logs.current.get(tp)
+            if current is None or move.safe_offset is None or move.is_durable(current):
+                continue
+            try:
+                return move.future.plan_flush()
+            except StorageFault as fault:
+                self._manager.storage_failed(fault)
+            except (ApiError, Fault) as error:
+                self._give_up(tp, move, error)
+        return None
+
     def _step(self, tp: TopicPartition, move: _Move) -> Step:
         partition = self._manager.partitions.get(tp)
         if partition is None or partition.log is None:
@@ -213,9 +240,12 @@ class DirMoves:
         except StorageFault as fault:
             self._manager.storage_failed(fault)
         except (ApiError, Fault) as error:
-            logger.error("%s: the move to %s is given up: %s", tp, move.future.log_dir, error)
-            self.cancel(tp)
+            self._give_up(tp, move, error)
         return done
+
+    def _give_up(self, tp: TopicPartition, move: _Move, error: Exception) -> None:
+        logger.error("%s: the move to %s is given up: %s", tp, move.future.log_dir, error)
+        self.cancel(tp)
 
     def _cut(self, tp: TopicPartition, current: UnifiedLog, future: UnifiedLog) -> bool:
         """Where the current log has been cut, or has lost its beginning, the future one follows; whether it had to."""
@@ -241,8 +271,13 @@ class DirMoves:
 
     def _caught_up(self, tp: TopicPartition, partition: Partition, move: _Move) -> bool:
         """Whether that was news."""
-        logs = self._manager.logs
+        logs, current = self._manager.logs, partition.log
+        assert current is not None
+        if move.safe_offset is None:
+            move.safe_offset = move.future.log_end_offset
         if move.state is MoveState.ASSIGNED or not self._are_directories_assigned():
+            if not move.is_durable(current):
+                return False
             del self.moves[tp]
             replace_current_with_future(logs, tp)
             logs.cleaner.resume(tp)

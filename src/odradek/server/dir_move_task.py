@@ -1,13 +1,17 @@
 """Copies replicas from one log directory to another while the broker serves.
 
 The core (`replica.dir_moves`) copies a bounded piece in each step; between two steps everybody else who is ready has
-the loop. While a replica waits for the controller's word, or the limit is exceeded, it is looked at again after a
-moment: what is written to the current log meanwhile must get into the future one too.
+the loop, and what must be synced is synced in a worker. While a replica waits for the controller's word, or the limit
+is exceeded, it is looked at again after a moment: what is written to the current log meanwhile must get into the future
+one too.
 """
 
 import asyncio
 from collections.abc import Callable
 
+from odradek.log.errors import StorageFault
+from odradek.log.flush import FlushPlan
+from odradek.log.manager import LogManager
 from odradek.replica.dir_moves import DirMoves
 
 #: How far behind the future log may fall while there is nothing else to do.
@@ -15,8 +19,9 @@ _LOOK_AGAIN_MS = 50
 
 
 class DirMoveTask:
-    def __init__(self, moves: DirMoves, on_broken: Callable[[BaseException], None]) -> None:
+    def __init__(self, moves: DirMoves, logs: LogManager, on_broken: Callable[[BaseException], None]) -> None:
         self._moves = moves
+        self._logs = logs
         self._on_broken = on_broken
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -38,14 +43,29 @@ class DirMoveTask:
     async def _run(self) -> None:
         while self._moves.moves:
             self._wake.clear()
-            if self._moves.step().has_more:
+            plan = self._moves.next_flush()
+            if plan is not None:
+                await self._flush(plan)
+            elif self._moves.step().has_more:
                 await asyncio.sleep(0)
-                continue
-            try:
-                async with asyncio.timeout(_LOOK_AGAIN_MS / 1000):
-                    await self._wake.wait()
-            except TimeoutError:
-                pass
+            else:
+                await self._until_woken()
+
+    async def _until_woken(self) -> None:
+        try:
+            async with asyncio.timeout(_LOOK_AGAIN_MS / 1000):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    async def _flush(self, plan: FlushPlan) -> None:
+        """A disk that fails takes its directory offline, and the move with it."""
+        try:
+            await asyncio.to_thread(plan.run)
+        except StorageFault as fault:
+            self._logs.fail_dir(fault)
+        else:
+            self._logs.for_each((plan.log,), lambda log: log.finish_flush(plan))
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._task = None

@@ -84,7 +84,7 @@ class ReplicaPart:
         self.manager.on_dir_failed = self._on_dir_failed
         self.manager.on_assignment = self._assignments.tell
         self._assignments.on_accepted = self._directory_accepted
-        self._dir_moves = DirMoveTask(self.manager.dir_moves, self._broke)
+        self._dir_moves = DirMoveTask(self.manager.dir_moves, self.logs, self._broke)
         self.driver = ReplicaDriver(self.manager, self._config, self._channel, self._broker_epoch, self._clock)
         self.driver.on_broken = self._broke
         self.logs.on_offline(self._dir_went_offline)

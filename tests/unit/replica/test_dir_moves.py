@@ -29,19 +29,14 @@ def broker(cluster: Cluster) -> Broker:
     return cluster.brokers[0]
 
 
-def finish(broker: Broker) -> None:
-    while broker.manager.dir_moves.step().has_more:
-        pass
-
-
 def test_a_leader_moves_while_it_is_written_to(cluster: Cluster, broker: Broker) -> None:
     manager = broker.manager
     assert manager.alter_replica_log_dirs([(TP, TARGET)]) == [0]
-    finish(broker)
+    broker.move()
     assert broker.assigned == [(TOPIC_ID, 0, TARGET_ID)] and broker.log.log_dir == "/data0"
     broker.produce("meanwhile", acks=1)
     manager.dir_moves.assignment_accepted(TP, TARGET_ID)
-    finish(broker)
+    broker.move()
     assert broker.log.log_dir == TARGET and not manager.dir_moves.moves
     assert manager.logs.log(TP, is_future=True) is None
     broker.produce("after", acks=1)
@@ -57,9 +52,9 @@ def test_who_waits_while_a_replica_moves_is_answered(cluster: Cluster, broker: B
     cluster.replicate()
     produced, fetched = broker.produce("x"), broker.fetch(3, max_wait_ms=500)
     broker.manager.alter_replica_log_dirs([(TP, TARGET)])
-    finish(broker)
+    broker.move()
     broker.manager.dir_moves.assignment_accepted(TP, TARGET_ID)
-    finish(broker)
+    broker.move()
     assert broker.log.log_dir == TARGET and produced == [] and fetched == []
     cluster.replicate()
     assert produced[0][0].error_code == 0 and fetched[0][0].size_bytes > 0
@@ -67,13 +62,12 @@ def test_who_waits_while_a_replica_moves_is_answered(cluster: Cluster, broker: B
 
 def test_a_follower_that_cuts_its_log_cuts_the_copy(cluster: Cluster, broker: Broker) -> None:
     broker.manager.alter_replica_log_dirs([(TP, TARGET)])
-    finish(broker)
+    broker.move()
     cluster.replay(change_record(leader=1, isr=[1]))
     cluster.brokers[1].produce("other", acks=1)
     cluster.replicate()
     broker.manager.dir_moves.assignment_accepted(TP, TARGET_ID)
-    for _ in range(5):
-        broker.manager.dir_moves.step()
+    broker.move()
     assert broker.log.log_dir == TARGET and stored_values(broker.log) == [b"other"]
 
 
@@ -118,7 +112,7 @@ def test_a_move_back_is_no_move(broker: Broker) -> None:
 
 def test_a_move_that_is_called_back_is_told_to_the_controller(broker: Broker) -> None:
     broker.manager.alter_replica_log_dirs([(TP, TARGET)])
-    finish(broker)
+    broker.move()
     broker.manager.dir_moves.cancel(TP)
     assert broker.assigned == [(TOPIC_ID, 0, TARGET_ID), (TOPIC_ID, 0, directory_of(0))]
     assert broker.manager.logs.log(TP, is_future=True) is None
@@ -135,7 +129,7 @@ def test_the_target_fails(broker: Broker) -> None:
 
 def test_a_topic_that_is_deleted_takes_its_move_along(cluster: Cluster, broker: Broker) -> None:
     broker.manager.alter_replica_log_dirs([(TP, TARGET)])
-    finish(broker)
+    broker.move()
     broker.assigned.clear()
     cluster.delete_topic()
     assert not broker.manager.dir_moves.moves and not broker.assigned
@@ -148,14 +142,14 @@ def test_a_move_goes_on_after_a_restart(cluster: Cluster, broker: Broker) -> Non
     cluster.replay(change_record(directories=[TARGET_ID, directory_of(1)]))
     cluster.restart(0)
     assert broker.log.log_dir == "/data0"
-    finish(broker)
+    broker.move()
     assert broker.log.log_dir == TARGET and len(stored_values(broker.log)) == 3
 
 
 def test_a_future_log_that_is_alone_is_the_replica(cluster: Cluster, broker: Broker) -> None:
     """The crash was between the two renames, or the other disk is gone."""
     broker.manager.alter_replica_log_dirs([(TP, TARGET)])
-    finish(broker)
+    broker.move()
     cluster.replay(change_record(directories=[TARGET_ID, directory_of(1)]))
     broker.disk.remove_tree("/data0/topic-0")
     cluster.restart(0)
@@ -165,7 +159,7 @@ def test_a_future_log_that_is_alone_is_the_replica(cluster: Cluster, broker: Bro
 
 def test_logs_of_others_are_set_aside_at_the_start(broker: Broker) -> None:
     broker.manager.alter_replica_log_dirs([(TP, TARGET)])
-    finish(broker)
+    broker.move()
     elsewhere = Cluster(size=2, dirs=2)
     elsewhere.brokers[0].disk = broker.disk
     elsewhere.create_topic(replicas=[1])
@@ -201,10 +195,10 @@ def test_a_step_is_short_however_much_there_is_to_move() -> None:
     assert broker.manager.alter_replica_log_dirs(other.items()) == [0] * count
     moves.step()
     assert sum(move.future.log_end_offset for move in moves.moves.values()) == STEP_REPLICAS
-    finish(broker)
+    broker.move()
     for tp in tps:
         moves.assignment_accepted(tp, directory_of(0, int(other[tp][-1])))
     moves.step()
     assert len(moves.moves) == count - 1
-    finish(broker)
+    broker.move()
     assert {tp: broker.manager.logs.current[tp].log_dir for tp in tps} == other
