@@ -1,0 +1,199 @@
+"""Transactions by librdkafka on three nodes that are killed and stopped: every record is copied exactly once.
+
+Nothing of an aborted transaction is ever seen, nothing of a committed one is missing, and nobody sees half of one.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+
+from helpers import copier
+from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
+from helpers.figures import report
+from helpers.nodes import OURS, Cluster, NodeSpec
+from helpers.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+NODES = (1, 2, 3)
+PARTITIONS = 4
+COPIERS = 2
+IS_SOAK = "ODRADEK_SOAK_FACTOR" in os.environ
+RECORDS = 20_000
+#: Of brokers and of copiers, in turn.
+BOUNCES = 60 if IS_SOAK else 8
+SETTINGS = {
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
+    "transaction.state.log.min.isr": "2",
+    "min.insync.replicas": "2",
+}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in NODES]
+    with Cluster(tmp_path, specs, settings=SETTINGS) as made:
+        made.start()
+        for topic in ("in", "out"):
+            create_topic(made, topic, PARTITIONS, 3)
+        yield made
+
+
+def test_copies_exactly_once_whoever_is_bounced(cluster: Cluster) -> None:
+    fill(bootstrap_of(cluster))
+    watcher = Watcher(bootstrap_of(cluster))
+    draw = random.Random(20)
+    copiers = Copiers(bootstrap_of(cluster))
+    kills: Counter[str] = Counter()
+    try:
+        for bounce in range(BOUNCES):
+            seen = watcher.wait_for_more(RECORDS // (BOUNCES + 2), copiers)
+            if seen >= RECORDS:
+                break
+            if bounce % 2:
+                copiers.kill(draw.randrange(COPIERS))
+                kills["copiers_killed"] += 1
+            else:
+                wait_for_isr(admin_of(cluster), "out", *NODES)
+                victim = cluster[draw.choice(NODES)]
+                is_hard = bounce % 4 == 0
+                victim.kill() if is_hard else victim.stop()
+                kills["brokers_killed" if is_hard else "brokers_stopped"] += 1
+                watcher.read_for(draw.uniform(0.2, 1.0))
+                cluster.start(victim.id)
+        wait_until(lambda: copiers.are_done() or watcher.read_for(0.2), "all is copied", 120, copiers.explain)
+    finally:
+        copiers.kill_all()
+    watcher.read_to_the_end()
+    figures = {**kills, "copiers_given_up": len(copiers.failures)}
+    report("transactions: copied under bounces", **figures, **watcher.verdict())
+
+
+def fill(bootstrap: str) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, **CLIENT})
+    for number in range(RECORDS):
+        producer.produce("in", b"%d" % number, partition=number % PARTITIONS)
+        if number % 1_000 == 0:
+            producer.poll(0)
+    assert producer.flush(60) == 0
+
+
+class Copiers:
+    """As processes, so that they can be killed. They are started again until they end by themselves."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
+        self._running = [self._start(number) for number in range(COPIERS)]
+        self._done = [False] * COPIERS
+        #: The last lines of those that nobody killed: a client may give up, and is then started again.
+        self.failures: list[str] = []
+
+    def _start(self, number: int) -> "subprocess.Popen[bytes]":
+        partitions = [str(each) for each in range(PARTITIONS) if each % COPIERS == number]
+        command = [sys.executable, copier.__file__, self._bootstrap, f"copier-{number}", "in", "out", *partitions]
+        return subprocess.Popen(command, stderr=subprocess.PIPE)
+
+    def kill(self, number: int) -> None:
+        self._running[number].kill()
+        self._running[number].communicate()
+        self._running[number] = self._start(number)
+
+    def keep_running(self) -> None:
+        for number, process in enumerate(self._running):
+            if process.poll() is None or self._done[number]:
+                continue
+            _, said = process.communicate()
+            if process.returncode == 0:
+                self._done[number] = True
+                continue
+            self.failures.append(said.decode().strip().rpartition("\n")[2])
+            self._running[number] = self._start(number)
+
+    def explain(self) -> str:
+        return "\n".join(["copiers that ended of themselves:", *self.failures])
+
+    def are_done(self) -> bool:
+        self.keep_running()
+        return all(self._done)
+
+    def kill_all(self) -> None:
+        for number, process in enumerate(self._running):
+            if not self._done[number]:
+                process.kill()
+                process.communicate()
+
+
+class Watcher:
+    """Reads what is committed, while it happens."""
+
+    def __init__(self, bootstrap: str) -> None:
+        options = {"group.id": "watcher", "enable.auto.commit": False, "isolation.level": "read_committed"}
+        options |= {"enable.partition.eof": True, "auto.offset.reset": "error", "fetch.wait.max.ms": 100}
+        self._consumer = Consumer({"bootstrap.servers": bootstrap, **CLIENT, **options})
+        self._consumer.assign([TopicPartition("out", partition, 0) for partition in range(PARTITIONS)])
+        self._places: dict[tuple[int, int], bytes] = {}
+        self._order: list[list[int]] = [[] for _ in range(PARTITIONS)]
+        self._transactions: Counter[bytes] = Counter()
+        self._ended: set[int] = set()
+
+    def wait_for_more(self, count: int, copiers: Copiers) -> int:
+        target = min(len(self._places) + count, RECORDS)
+
+        def are_there() -> bool:
+            copiers.keep_running()
+            self.read_for(0.2)
+            return len(self._places) >= target
+
+        wait_until(are_there, f"{count} more copies", 120, copiers.explain)
+        return len(self._places)
+
+    def read_for(self, seconds: float) -> bool:
+        """False, so that it can be waited with."""
+        end_s = time.monotonic() + seconds
+        while time.monotonic() < end_s:
+            self._take()
+        return False
+
+    def read_to_the_end(self) -> None:
+        def is_at_the_end() -> bool:
+            self.read_for(0.5)
+            return len(self._ended) == PARTITIONS and len(self._places) >= RECORDS
+
+        wait_until(is_at_the_end, "everything that is committed is read", 90, lambda: f"{len(self._places)} are")
+        self._consumer.close()
+
+    def _take(self) -> None:
+        for message in self._consumer.consume(1_000, 0.05):
+            error, partition = message.error(), message.partition() or 0
+            if error is not None:
+                if error.code() == KafkaError._PARTITION_EOF:
+                    self._ended.add(partition)
+                continue
+            place = (partition, message.offset() or 0)
+            assert place not in self._places, f"{place} was shown twice"
+            self._places[place] = message.value() or b""
+            self._order[partition].append(int(message.value() or b"-1"))
+            self._ended.discard(partition)
+            self._transactions[dict(message.headers() or [])["transaction"]] += 1
+
+    def verdict(self) -> dict[str, int]:
+        copies = Counter(self._places.values())
+        torn = {tag: seen for tag, seen in self._transactions.items() if seen != int(tag.rpartition(b"/")[2])}
+        found = {
+            "copied": len(copies),
+            "lost": RECORDS - len(copies),
+            "doubled": sum(copies.values()) - len(copies),
+            "torn": len(torn),
+            "out_of_order": sum(numbers != sorted(numbers) for numbers in self._order),
+        }
+        assert [found[name] for name in ("lost", "doubled", "torn", "out_of_order")] == [0] * 4, f"{found} {torn}"
+        return {**found, "transactions": len(self._transactions)}
