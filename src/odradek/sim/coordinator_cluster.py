@@ -29,8 +29,8 @@ AnyShard = TypeVar("AnyShard", bound=Shard)
 Answer = TypeVar("Answer")
 
 #: When a client gives up; longer than any write waits for its log.
-CLIENT_TIMEOUT_MS = 6_000
-WRITE_TIMEOUT_MS = 2_000
+CLIENT_TIMEOUT_MS = 2_500
+WRITE_TIMEOUT_MS = 1_000
 
 
 class CoordinatorNode(Generic[AnyShard]):
@@ -212,6 +212,10 @@ class CoordinatorCluster(Generic[AnyShard]):
         epoch = self.topic.partitions[number].leader_epoch
         self.scheduler.after(delay_ms, lambda: self._commit(number, epoch))
 
+    def resume(self, number: int) -> None:
+        self.stalled.pop(number, None)
+        self.appended(number)
+
     def _commit(self, number: int, epoch: int) -> None:
         partition = self.topic.partitions[number]
         if number in self.stalled or partition.leader == NOBODY_LEADS or partition.leader_epoch != epoch:
@@ -242,13 +246,12 @@ class CoordinatorCluster(Generic[AnyShard]):
 
     def heal(self) -> None:
         self.loss, self.max_news_ms = 0.0, 20
-        self.stalled.clear()
         for node in self.nodes.values():
             node.log.refusal = None
             self.restart(node.id)
         for number in self.topic.partitions:
             self._mend(number)
-            self.appended(number)
+            self.resume(number)
 
     def leader_of(self, number: int) -> CoordinatorNode[AnyShard] | None:
         return self.nodes.get(self.topic.partitions[number].leader)

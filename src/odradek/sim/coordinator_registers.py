@@ -5,6 +5,10 @@ A register is an offset of a group without the rules of groups. That it never go
 shards and on loaded ones: an operation that was decided on what another leader has overtaken must not get into the log.
 """
 
+from __future__ import annotations
+
+from random import Random
+
 from odradek.common.failures import ApiError, check
 from odradek.coordinator.reply import Reply
 from odradek.coordinator.runtime import CoordinatorRuntime
@@ -16,6 +20,7 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.offset_commit_value import OffsetCommitValue
 from odradek.sim.coordinator_cluster import WRITE_TIMEOUT_MS, CoordinatorCluster
+from odradek.sim.coordinator_looking import load_anew, shard_of
 
 _SWEEP_MS = 300
 SWEEP = "sweep"
@@ -23,6 +28,49 @@ SWEEP = "sweep"
 
 def _record(key: str, value: int) -> CoordinatorRecord:
     return CoordinatorRecord(OffsetCommitKey(group=key), OffsetCommitValue(offset=value), 4)
+
+
+class RegisterWorkload:
+    def __init__(self, random: Random) -> None:
+        self.cluster = CoordinatorCluster(
+            Random(random.getrandbits(64)),
+            "__consumer_offsets",
+            RegisterShard,
+            node_count=random.randint(2, 4),
+            partition_count=random.randint(1, 3),
+        )
+        self._clients: list[RegisterClient] = []
+        for number in self.cluster.topic.partitions:
+            self._clients += [
+                RegisterClient(self.cluster, number, f"r{number}-{each}", random.choice((50, 150, 400)))
+                for each in range(random.randint(1, 3))
+            ]
+            self._clients.append(TransactionalClient(self.cluster, number, f"t{number}", number))
+
+    @property
+    def acks(self) -> int:
+        return sum(len(client.acked) for client in self._clients)
+
+    def begin(self) -> None:
+        for client in self._clients:
+            client.next()
+
+    def progress(self) -> list[int]:
+        """Of clients, and of timers."""
+        swept = [shard_of(self.cluster, number).get(SWEEP) for number in self.cluster.topic.partitions]
+        return [*swept, *(len(client.acked) for client in self._clients)]
+
+    def stop(self) -> None:
+        for client in self._clients:
+            client.is_over = True
+
+    def check(self) -> None:
+        for number in self.cluster.topic.partitions:
+            live, loaded = shard_of(self.cluster, number), load_anew(self.cluster, number, RegisterShard)
+            check(live.values == loaded.values, f"{number}: {live.values} is served, {loaded.values} is in the log")
+            check(live.pending == loaded.pending, f"{number}: {live.pending} is open, {loaded.pending} in the log")
+        for client in self._clients:
+            client.check_final(shard_of(self.cluster, client.number).get(client.key))
 
 
 class RegisterShard:
@@ -122,7 +170,7 @@ class TransactionalClient(RegisterClient):
     """In transactions of one value each, every other of which is aborted on purpose."""
 
     def __init__(self, cluster: CoordinatorCluster[RegisterShard], number: int, key: str, producer_id: int) -> None:
-        super().__init__(cluster, number, key, 30)
+        super().__init__(cluster, number, key, 100)
         self._writer = Writer(key, producer_id, 0)
         self.aborted: list[int] = []
 

@@ -12,11 +12,16 @@ import pytest
 from helpers import figures
 from odradek.coordinator import hosted, loading, runtime
 from odradek.coordinator.deadlines import Deadlines
+from odradek.coordinator.group.classic_group import ClassicGroup
+from odradek.coordinator.group.classic_member import ClassicMember
+from odradek.coordinator.group.store import GroupStore
 from odradek.coordinator.hosted import HostedShard, ShardState
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.shard import Decision
+from odradek.protocol.messages.group_metadata_value import GroupMetadataValue
+from odradek.protocol.messages.sync_group_response import SyncGroupResponse
 from odradek.sim.coordinator_registers import RegisterShard
-from odradek.sim.coordinator_swarm import SimulationFailed, run_or_explain
+from odradek.sim.coordinator_swarm import WORKLOADS, SimulationFailed, run_or_explain
 
 SOURCE = Path(__file__).parents[3] / "src"
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
@@ -27,18 +32,20 @@ PLANTED_SEEDS = 100
 
 SCRIPT = """
 import sys
-from odradek.sim.coordinator_swarm import run
-for seed in range(int(sys.argv[1])):
-    print(seed, run(seed).digest)
+from odradek.sim.coordinator_swarm import WORKLOADS, run
+for name in WORKLOADS:
+    for seed in range(int(sys.argv[1])):
+        print(name, seed, run(name, seed).digest)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, SEEDS, SHARE))
-def test_what_was_acknowledged_is_there(first: int) -> None:
-    outcomes = [run_or_explain(seed) for seed in range(first, first + SHARE)]
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_what_was_acknowledged_is_there(name: str, first: int) -> None:
+    outcomes = [run_or_explain(name, seed) for seed in range(first, first + SHARE)]
     figures.report(
-        "coordinator swarm",
+        f"coordinator swarm, {name}",
         seeds=SHARE,
         events=sum(outcome.events for outcome in outcomes),
         elections=sum(outcome.elections for outcome in outcomes),
@@ -56,7 +63,7 @@ def digests(hash_seed: str) -> list[str]:
 
 def test_same_seed_same_trace_in_another_process() -> None:
     first, second = digests("1"), digests("2")
-    assert len({line.split()[1] for line in first}) == REPLAYED, "the digest tells runs apart"
+    assert len({line.split()[2] for line in first}) == REPLAYED * len(WORKLOADS), "the digest tells runs apart"
     assert first == second
 
 
@@ -109,31 +116,62 @@ def never_run_timers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Deadlines, "run", lambda self, now_ms: setattr(self, "_heap", []))
 
 
-def answer_reads_with_the_wrong_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def answer_with_another_value(monkeypatch: pytest.MonkeyPatch) -> None:
     put = RegisterShard.put
     monkeypatch.setattr(
         RegisterShard, "put", lambda self, key, value: Decision(value - 1, put(self, key, value).records)
     )
 
 
+def commit_in_any_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClassicGroup, "validate_offset_commit", lambda self, attempt: None)
+
+
+def load_groups_without_their_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = GroupStore.replay_group_metadata
+
+    def forget(self: GroupStore, group_id: str, value: GroupMetadataValue | None) -> None:
+        if value is not None:
+            value.generation = 0
+        replay(self, group_id, value)
+
+    monkeypatch.setattr(GroupStore, "replay_group_metadata", forget)
+
+
+def give_everybody_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    complete = ClassicGroup.complete_sync
+
+    def all_of_it(self: ClassicGroup, member: ClassicMember, response: SyncGroupResponse) -> bool:
+        if not response.error_code:
+            response.assignment = bytes(range(4))
+        return complete(self, member, response)
+
+    monkeypatch.setattr(ClassicGroup, "complete_sync", all_of_it)
+
+
 @pytest.mark.parametrize(
-    "plant",
+    ("name", "plant"),
     [
-        answer_at_once,
-        answer_what_was_refused,
-        answer_what_moved_away,
-        keep_the_shard_whoever_led_meanwhile,
-        load_half_of_the_log,
-        forget_markers_when_loading,
-        replay_what_others_have_in_transactions_at_once,
-        never_run_timers,
-        answer_reads_with_the_wrong_value,
+        ("registers", answer_at_once),
+        ("registers", answer_what_was_refused),
+        ("registers", answer_what_moved_away),
+        ("registers", keep_the_shard_whoever_led_meanwhile),
+        ("registers", load_half_of_the_log),
+        ("registers", forget_markers_when_loading),
+        ("registers", replay_what_others_have_in_transactions_at_once),
+        ("registers", never_run_timers),
+        ("registers", answer_with_another_value),
+        ("groups", answer_at_once),
+        ("groups", load_half_of_the_log),
+        ("groups", commit_in_any_generation),
+        ("groups", load_groups_without_their_generation),
+        ("groups", give_everybody_everything),
     ],
 )
 def test_a_planted_mistake_is_noticed(
-    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+    name: str, plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(monkeypatch)
     with pytest.raises(SimulationFailed):
         for seed in range(PLANTED_SEEDS):
-            run_or_explain(seed)
+            run_or_explain(name, seed)
