@@ -11,10 +11,14 @@ from confluent_kafka import Producer
 
 from helpers import peers
 from helpers.cli import Command
-from helpers.kafka_node import wait_until
 from helpers.nodes import Cluster, NodeSpec
+from helpers.waiting import wait_until
 
-WAIT_S = 90
+WAIT_S = 120
+
+#: Leaders change when the test says so: not because a busy machine keeps a broker from its heartbeats, and not because
+#: the controller looks after them every five minutes.
+SETTINGS = {"broker.session.timeout.ms": "60000", "auto.leader.rebalance.enable": "false"}
 
 VALUE = bytes(100_000)
 #: `replica.fetch.max.bytes` brings no more of a partition.
@@ -24,7 +28,7 @@ RECORDS_A_FETCH = 10
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     specs = [NodeSpec(1, roles="broker,controller"), *(NodeSpec(each, roles="broker") for each in (2, 3))]
-    with Cluster(tmp_path_factory.mktemp("three"), specs) as made:
+    with Cluster(tmp_path_factory.mktemp("three"), specs, settings=SETTINGS) as made:
         made.start()
         yield made
 
@@ -148,12 +152,12 @@ def test_a_move_to_a_broker_that_is_down_goes_on_until_it_is_cancelled(
 @pytest.mark.slow
 def test_preferred_leaders_lead_again_after_a_broker_was_away(command: Command, cluster: Cluster) -> None:
     command.do("topics", "create", "led", "--replica-assignment", "2:1,3:2,1:2")
-    assert leaders(command, "led") == {0: 2, 1: 3, 2: 1}
+    wait_until(lambda: leaders(command, "led") == {0: 2, 1: 3, 2: 1}, "all lead what they should", WAIT_S)
     cluster[2].stop()
-    wait_until(lambda: leaders(command, "led")[0] == 1, "the other one leads", WAIT_S)
+    wait_until(lambda: active(command) == [1, 3], "the broker is known to be gone", WAIT_S)
+    assert leaders(command, "led") == {0: 1, 1: 3, 2: 1}
     short = command.json("topics", "describe", "led", "--under-replicated")
     assert [each["partition"] for each in short[0]["partitions"]] == [0, 1, 2]
-    assert [node["id"] for node in command.json("cluster", "describe")["nodes"] if node["fenced"]] == [2]
     said = command.say("elect-leaders", "led:0")
     assert said.status == 1 and "PREFERRED_LEADER_NOT_AVAILABLE" in said.err
     said = command.say("cluster", "log-dirs", "--broker", "2")
