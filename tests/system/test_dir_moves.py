@@ -77,6 +77,7 @@ def kafkas_reassignment(command: Command, *arguments: str) -> str:
 @pytest.mark.peer
 def test_all_replicas_move_under_load_and_through_a_kill(cluster: Cluster, command: Command, tmp_path: Path) -> None:
     all_replicas = SMALL_PARTITIONS + LARGE_PARTITIONS
+    to_move = places(command)["one"]
     there = plan_for(tmp_path / "there.json", tmp_path / "two")
     with DataLoad(command.bootstrap, SMALL, SMALL_PARTITIONS, producers=1) as load:
         load.more()
@@ -112,7 +113,7 @@ def test_all_replicas_move_under_load_and_through_a_kill(cluster: Cluster, comma
     assert {Path(each["logDir"]).name: each["error"] for each in broker["logDirs"]} == {"one": None, "two": None}
     report(
         "replicas moved between log directories under load",
-        replicas=2 * all_replicas,
+        replicas=to_move + all_replicas,
         on_the_way_when_killed=on_the_way,
         acknowledged=verdict.acknowledged,
         lost=verdict.lost,

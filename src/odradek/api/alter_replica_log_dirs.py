@@ -20,9 +20,6 @@ from odradek.protocol.messages.alter_replica_log_dirs_response import (
 )
 from odradek.security.resources import Operation
 
-#: A log is made for each: others may have the loop in between.
-_AT_ONCE = 8
-
 
 async def handle(ctx: Context, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     ctx.authorize(Operation.ALTER)
@@ -32,14 +29,11 @@ async def handle(ctx: Context, request: AlterReplicaLogDirsRequest) -> AlterRepl
         for topic in directory.topics
         for index in topic.partitions
     ]
-    # Of a replica that is to go to two places the last one counts.
-    paths = list(dict(wanted).items())
-    codes: list[int] = []
-    while len(codes) < len(paths):
-        codes += ctx.replicas.alter_replica_log_dirs(paths[len(codes) : len(codes) + _AT_ONCE])
-        await asyncio.sleep(0)
     topics: dict[str, AlterReplicaLogDirTopicResult] = {}
-    for (tp, _), code in zip(paths, codes, strict=True):
+    # Of a replica that is to go to two places the last one counts.
+    for tp, path in dict(wanted).items():
+        [code] = ctx.replicas.alter_replica_log_dirs([(tp, path)])
         topic = topics.setdefault(tp.topic, AlterReplicaLogDirTopicResult(topic_name=tp.topic))
         topic.partitions.append(AlterReplicaLogDirPartitionResult(partition_index=tp.partition, error_code=code))
+        await asyncio.sleep(0)  # a log was made for it: others may have the loop
     return AlterReplicaLogDirsResponse(results=list(topics.values()))
