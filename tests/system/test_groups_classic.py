@@ -1,0 +1,258 @@
+"""Classic groups through clients that we did not write, on three nodes: rebalances, static members, members that die,
+and offsets that outlive the coordinator."""
+
+import asyncio
+import itertools
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+
+import pytest
+from aiokafka import AIOKafkaConsumer
+from aiokafka.structs import TopicPartition as AioPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from helpers.figures import report
+from helpers.group_members import Member, members, until_no_error, wait_balanced
+from helpers.nodes import OURS, Cluster, NodeSpec
+from helpers.waiting import wait_until
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # of how kafka-python reads its own files
+    import kafka
+
+pytestmark = pytest.mark.slow
+
+TOPIC = "topic"
+PARTITIONS = 6
+RECORDS = 60
+TIMEOUT_S = 60
+
+_names = (f"group-{number}" for number in itertools.count())
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    settings = {
+        "default.replication.factor": "3",
+        "min.insync.replicas": "2",
+        "offsets.topic.replication.factor": "3",
+        "group.initial.rebalance.delay.ms": "250",
+        "group.min.session.timeout.ms": "1000",
+    }
+    specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in (1, 2, 3)]
+    with Cluster(tmp_path_factory.mktemp("groups"), specs, settings=settings) as made:
+        made.start()
+        admin = AdminClient({"bootstrap.servers": bootstrap(made), "log_level": 0})
+        wait_until(lambda: len(admin.list_topics(timeout=5).brokers) == len(specs), "all brokers are there", TIMEOUT_S)
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS)])[TOPIC].result(TIMEOUT_S)
+        fill(made)
+        yield made
+        made.check_alive()
+
+
+@pytest.fixture
+def group() -> str:
+    return next(_names)
+
+
+def bootstrap(cluster: Cluster) -> str:
+    return ",".join(node.broker_address for node in cluster.nodes.values())
+
+
+def fill(cluster: Cluster) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap(cluster), "log_level": 0})
+    for number in range(RECORDS):
+        producer.produce(TOPIC, b"%d" % number, partition=number % PARTITIONS)
+    assert producer.flush(TIMEOUT_S) == 0
+
+
+def committed(cluster: Cluster, group: str) -> dict[int, int]:
+    """As a consumer that is no member sees them."""
+    consumer = Consumer({"bootstrap.servers": bootstrap(cluster), "group.id": group, "log_level": 0})
+    try:
+        asked = [TopicPartition(TOPIC, index) for index in range(PARTITIONS)]
+        found = until_no_error(lambda: consumer.committed(asked, timeout=10), "offsets are there")
+        return {one.partition: one.offset for one in found if one.offset >= 0}
+    finally:
+        consumer.close()
+
+
+@pytest.mark.parametrize("strategy", ["range", "roundrobin", "cooperative-sticky"])
+def test_members_come_and_go(cluster: Cluster, group: str, strategy: str) -> None:
+    options = {"partition.assignment.strategy": strategy}
+    with members(Member(bootstrap(cluster), group, TOPIC, **options) for _ in range(3)) as three:
+        wait_balanced(three, PARTITIONS)
+        seconds = max(one.assigned_s for one in three) - max(one.subscribed_s for one in three)
+        report("a group of 3 confluent-kafka members is balanced", strategy=strategy, seconds=round(seconds, 3))
+        with members([Member(bootstrap(cluster), group, TOPIC, **options)]) as more:
+            wait_balanced([*three, *more], PARTITIONS)
+        wait_balanced(three, PARTITIONS)
+        three[0].commit(dict.fromkeys(three[0].partitions, 7))
+        assert committed(cluster, group) == dict.fromkeys(three[0].partitions, 7)
+
+
+def test_static_members_come_back_without_a_rebalance(cluster: Cluster, group: str) -> None:
+    def made(name: str) -> Member:
+        return Member(bootstrap(cluster), group, TOPIC, **{"group.instance.id": name, "session.timeout.ms": 30_000})
+
+    with members([made("one"), made("two")]) as (one, two):
+        wait_balanced([one, two], PARTITIONS)
+        before, generations = one.partitions, two.generations
+        one.stop()
+        with members([made("one")]) as (again,):
+            wait_until(lambda: again.partitions == before, "it has what it had", TIMEOUT_S)
+            assert two.generations == generations
+            # A second process with the same name fences the first.
+            with members([made("one")]) as (thief,):
+                wait_until(lambda: again.fatal is not None, "the first is fenced", TIMEOUT_S)
+                assert again.fatal is not None and "fenced" in again.fatal
+                wait_until(lambda: thief.partitions == before, "the second has what the first had", TIMEOUT_S)
+                assert two.generations == generations
+
+
+_VICTIM = """
+import sys
+from confluent_kafka import Consumer
+consumer = Consumer({"bootstrap.servers": sys.argv[1], "group.id": sys.argv[2], "session.timeout.ms": 1500,
+                     "heartbeat.interval.ms": 200, "log_level": 0})
+consumer.subscribe([sys.argv[3]], on_assign=lambda _, given: print(len(given), flush=True))
+while True:
+    consumer.poll(0.1)
+"""
+
+
+def test_a_killed_members_partitions_move_within_its_session(cluster: Cluster, group: str) -> None:
+    victim = subprocess.Popen(
+        [sys.executable, "-c", _VICTIM, bootstrap(cluster), group, TOPIC], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert victim.stdout is not None
+        with members([Member(bootstrap(cluster), group, TOPIC)]) as (survivor,):
+            wait_until(lambda: len(survivor.partitions) == PARTITIONS // 2, "both have their half", TIMEOUT_S)
+            victim.send_signal(signal.SIGKILL)
+            killed_s = time.monotonic()
+            wait_balanced([survivor], PARTITIONS)
+            seconds = round(survivor.assigned_s - killed_s, 3)
+            report("partitions of a killed member moved", session_ms=1500, seconds=seconds)
+    finally:
+        victim.kill()
+        victim.communicate()
+
+
+def test_aiokafka_shares_partitions_and_keeps_offsets(cluster: Cluster, group: str) -> None:
+    def made() -> AIOKafkaConsumer:
+        return AIOKafkaConsumer(
+            TOPIC,
+            bootstrap_servers=bootstrap(cluster),
+            group_id=group,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            heartbeat_interval_ms=200,
+        )
+
+    async def test() -> None:
+        one, two = made(), made()
+        await asyncio.gather(one.start(), two.start())
+        try:
+            seen = 0
+            async with asyncio.timeout(TIMEOUT_S):
+                while len(one.assignment()) != 3 or len(two.assignment()) != 3:
+                    await asyncio.gather(one.getmany(timeout_ms=100), two.getmany(timeout_ms=100))
+                await asyncio.gather(*(each.seek_to_beginning() for each in (one, two)))
+                while seen < RECORDS:
+                    for found in await asyncio.gather(one.getmany(timeout_ms=200), two.getmany(timeout_ms=200)):
+                        seen += sum(map(len, found.values()))
+            await asyncio.gather(one.commit(), two.commit())
+            assert await one.committed(AioPartition(TOPIC, 0)) == RECORDS // PARTITIONS
+        finally:
+            await asyncio.gather(one.stop(), two.stop())
+
+    asyncio.run(test())
+    assert committed(cluster, group) == dict.fromkeys(range(PARTITIONS), RECORDS // PARTITIONS)
+
+
+def test_kafka_python_shares_partitions_and_keeps_offsets(cluster: Cluster, group: str) -> None:
+    halves: list[set[int]] = [set(), set()]
+    ending = threading.Event()
+
+    def poll(mine: int) -> None:
+        consumer = kafka.KafkaConsumer(
+            TOPIC,
+            bootstrap_servers=bootstrap(cluster).split(","),
+            group_id=group,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            heartbeat_interval_ms=200,
+        )
+        while not ending.is_set():
+            consumer.poll(timeout_ms=100)
+            halves[mine] = {one.partition for one in consumer.assignment()}
+        consumer.commit()
+        consumer.close()
+
+    threads = [threading.Thread(target=poll, args=(mine,)) for mine in (0, 1)]
+    for thread in threads:
+        thread.start()
+    try:
+        wait_until(lambda: sorted(map(len, halves)) == [3, 3] and not halves[0] & halves[1], "halves", TIMEOUT_S)
+    finally:
+        ending.set()
+        for thread in threads:
+            thread.join(TIMEOUT_S)
+    assert committed(cluster, group) != {}
+
+
+def test_offsets_outlive_a_killed_coordinator_and_restarts(cluster: Cluster, group: str) -> None:
+    with members(Member(bootstrap(cluster), group, TOPIC) for _ in range(2)) as two:
+        wait_balanced(two, PARTITIONS)
+        for member in two:
+            member.commit({index: index + 1 for index in member.partitions})
+        everything = {index: index + 1 for index in range(PARTITIONS)}
+        assert committed(cluster, group) == everything
+        generations = [member.generations for member in two]
+
+        coordinator = coordinator_of(cluster, group)
+        cluster[coordinator].kill()
+        assert committed(cluster, group) == everything
+        assert coordinator_of(cluster, group) != coordinator
+        # Members are heard by the new coordinator within their sessions, and nobody has to join again.
+        member = two[0]
+        until_no_error(lambda: member.commit({min(member.partitions): 9}), "a member commits again")
+        assert [member.generations for member in two] == generations
+        everything[min(member.partitions)] = 9
+        assert committed(cluster, group) == everything
+        cluster.start(coordinator)
+
+    for node in cluster.nodes.values():
+        node.begin_stop()
+    for node in cluster.nodes.values():
+        node.end_stop()
+    cluster.start()
+    assert committed(cluster, group) == everything
+
+
+def coordinator_of(cluster: Cluster, group: str) -> int:
+    admin = AdminClient({"bootstrap.servers": bootstrap(cluster), "log_level": 0})
+    described = until_no_error(
+        lambda: admin.describe_consumer_groups([group])[group].result(TIMEOUT_S), "the group is described"
+    )
+    found: int = described.coordinator.id
+    return found
+
+
+def test_an_admin_client_lists_alters_and_deletes(cluster: Cluster, group: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap(cluster), "log_level": 0})
+    wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(TOPIC, 0, 3), TopicPartition(TOPIC, 1, 4)])
+    until_no_error(lambda: admin.alter_consumer_group_offsets([wanted])[group].result(TIMEOUT_S), "offsets are altered")
+    listed = admin.list_consumer_groups().result(TIMEOUT_S)
+    assert [one.state.name for one in listed.valid if one.group_id == group] == ["EMPTY"]
+    assert committed(cluster, group) == {0: 3, 1: 4}
+    admin.delete_consumer_groups([group])[group].result(TIMEOUT_S)
+    assert group not in [one.group_id for one in admin.list_consumer_groups().result(TIMEOUT_S).valid]
+    assert committed(cluster, group) == {}
