@@ -32,3 +32,16 @@ def test_a_peer_of_another_cluster_is_warned_about_once(caplog: pytest.LogCaptur
     for _ in range(3):
         peers.answered(_BOOTSTRAP, FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
     assert caplog.messages == ["there:9094 belongs to another cluster: INCONSISTENT_CLUSTER_ID; trying on"]
+
+
+def test_troubles_are_those_of_now() -> None:
+    peers = Peers()
+    peers.failed(_VOTER, Disconnected("there:9093: connection refused", refused=True))
+    peers.answered(_BOOTSTRAP, FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
+    assert peers.troubles() == [
+        "there:9093 does not answer: connection refused",
+        "there:9094 belongs to another cluster",
+    ]
+    for peer in (_VOTER, _BOOTSTRAP):
+        peers.answered(peer, FetchResponse())
+    assert peers.troubles() == []
