@@ -35,7 +35,7 @@ from odradek.records.batch import (
     read_batches,
 )
 from odradek.records.builder import BatchBuilder
-from odradek.records.compression import Compression, decompress
+from odradek.records.compression import Compression, decompress, unfolded_bytes_max
 from odradek.records.errors import CorruptRecord, IncompleteBatch, InvalidRecord, InvalidTimestamp
 from odradek.records.patch import assign, set_max_timestamp
 from odradek.records.record import Record, TimestampType
@@ -158,7 +158,8 @@ def _check_records(batch: Batch, codec: int, config: LogConfig, now_ms: int, whe
         data = bytes(batch.buffer)
         largest_delta, _, smallest_delta, keyless = walk(data, HEADER_BYTES, len(data), batch.count)
     else:
-        data = decompress(batch.compression, batch.buffer[HEADER_BYTES:])
+        folded = batch.buffer[HEADER_BYTES:]
+        data = decompress(batch.compression, folded, unfolded_bytes_max(len(folded)))
         largest_delta, _, smallest_delta, keyless = walk(data, 0, len(data), batch.count)
     if batch.attributes & APPEND_TIME_BIT:
         smallest = largest = batch.max_timestamp

@@ -27,6 +27,12 @@ class Compression(IntEnum):
 #: As much as a request may carry uncompressed (`socket.request.max.bytes`): compression is no way around it.
 DEFAULT_LIMIT_BYTES = 100 * 1024 * 1024
 
+#: What whole batches of the usual sizes come to: they may be as alike within as they like.
+_ANYTHING_UP_TO_BYTES = 4 * 1024 * 1024
+
+#: Logs of one line repeated reach a few hundred; beyond this nothing was sent but the wish for memory.
+_LARGEST_RATIO = 1_000
+
 _MAGIC_V2 = 2
 
 
@@ -72,6 +78,11 @@ def decompress(codec: Compression, data: Buffer, limit_bytes: int = DEFAULT_LIMI
     from odradek.records.codecs import zstd
 
     return zstd.decompress(data, limit_bytes)
+
+
+def unfolded_bytes_max(folded_bytes: int) -> int:
+    """The most that a batch of a stranger may unfold to."""
+    return min(DEFAULT_LIMIT_BYTES, max(_ANYTHING_UP_TO_BYTES, folded_bytes * _LARGEST_RATIO))
 
 
 def _refuse_old_zstd(magic: int) -> None:

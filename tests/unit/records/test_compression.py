@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from helpers.records import CODECS
 from odradek.common.failures import ApiError
 from odradek.records.codecs.lz4 import xxh32
-from odradek.records.compression import Compression, compress, decompress
+from odradek.records.compression import Compression, compress, decompress, unfolded_bytes_max
 from odradek.records.errors import ExpandedTooLarge, InvalidRecord, UnsupportedCompression
 
 TEXT = b"the quick brown fox " * 5000
@@ -171,7 +171,7 @@ def test_zstd_does_not_exist_in_the_older_formats() -> None:
 
 BOMB = """
 import resource, sys, zstandard
-from odradek.records.compression import Compression, compress, decompress
+from odradek.records.compression import Compression, compress, decompress, unfolded_bytes_max
 from odradek.records.errors import ExpandedTooLarge
 codec = Compression(int(sys.argv[1]))
 if len(sys.argv) > 2:  # a stream that does not say how large it is
@@ -205,6 +205,11 @@ def test_a_bomb_gets_less_than_10_mib(codec: Compression | str) -> None:
 
 def test_a_thousandfold_bomb_is_one() -> None:
     assert len(compress(Compression.GZIP, bytes(400 << 20))) * 1000 < 400 << 20
+
+
+def test_a_batch_may_unfold_to_a_thousand_times_its_size_and_small_ones_to_more() -> None:
+    mib = 1 << 20
+    assert [unfolded_bytes_max(size) for size in (0, 1_000, 50_000, mib)] == [4 * mib, 4 * mib, 50_000_000, 100 * mib]
 
 
 def test_many_gzip_members_are_read_in_one_pass() -> None:
