@@ -86,13 +86,13 @@ def test_all_replicas_move_under_load_and_through_a_kill(cluster: Cluster, comma
             *("--execute", "--reassignment-json-file", there),
             *("--replica-alter-log-dirs-throttle", str(BYTES_PER_SECOND)),
         )
-        wait_until(lambda: places(command, future=True)["two"] > 0, "replicas are on their way")
+        wait_until(lambda: places(command, future=True)["two"] > 0, "replicas are on their way", WAIT_S)
         load.more()
         cluster[1].kill()
         cluster[1].start()
-        load.more()
+        wait_until(lambda: places(command, future=True)["two"] > 0, "the limit holds, also after a restart", WAIT_S)
         on_the_way = places(command, future=True)["two"]
-        assert on_the_way > 0, "the limit holds, also after a restart"
+        load.more()
         command.do("configs", "alter", "--broker", "1", "--delete", "replica.alter.log.dirs.io.max.bytes.per.second")
         wait_until(lambda: places(command) == {"one": 0, "two": all_replicas}, "all are there", WAIT_S)
         load.more()
