@@ -83,6 +83,7 @@ class LogManager:
         #: Directories in which every log was loaded, so that a stop may call itself clean.
         self.loaded: dict[str, bool] = {}
         self.had_clean_shutdown: dict[str, bool] = {}
+        self._checkpoints = checkpoints.CheckpointFiles(files)
         self._preferred: dict[TopicPartition, str] = {}
         self._on_offline: list[Callable[[str, tuple[TopicPartition, ...]], None]] = []
         config = cleaner_config or CleanerConfig()
@@ -180,11 +181,11 @@ class LogManager:
 
     def write_recovery_points(self, log_dir: str) -> None:
         kept = {tp: damaged.job.recovery_point for tp, damaged in self._damaged_in(log_dir)}
-        checkpoints.write_recovery_points(self.files, log_dir, self.logs_in(log_dir), kept)
+        checkpoints.write_recovery_points(self._checkpoints, log_dir, self.logs_in(log_dir), kept)
 
     def write_log_starts(self, log_dir: str) -> None:
         kept = {tp: damaged.job.log_start_offset for tp, damaged in self._damaged_in(log_dir)}
-        checkpoints.write_log_starts(self.files, log_dir, self.logs_in(log_dir), kept)
+        checkpoints.write_log_starts(self._checkpoints, log_dir, self.logs_in(log_dir), kept)
 
     def write_high_watermarks(self, log_dir: str) -> None:
         self.plan_high_watermarks(log_dir)()
@@ -192,7 +193,7 @@ class LogManager:
     def plan_high_watermarks(self, log_dir: str) -> Callable[[], None]:
         """What writes those of now, when it is called: it waits for the disk, and so may run in a worker."""
         kept = {tp: damaged.job.high_watermark or 0 for tp, damaged in self._damaged_in(log_dir)}
-        return checkpoints.plan_high_watermarks(self.files, log_dir, self.logs_in(log_dir), kept)
+        return checkpoints.plan_high_watermarks(self._checkpoints, log_dir, self.logs_in(log_dir), kept)
 
     def _damaged_in(self, log_dir: str) -> list[tuple[TopicPartition, Damaged]]:
         return [(tp, damaged) for tp, damaged in self.damaged.items() if damaged.job.log_dir == log_dir]

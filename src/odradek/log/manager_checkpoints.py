@@ -5,6 +5,7 @@
 * `replication-offset-checkpoint`: the high watermark.
 
 A future log has its partition's name, so it is written in place of the current one in the directory where it grows.
+What a file says already is not written again: most logs of a large node stand still.
 A checkpoint that cannot be read costs time or precision at the next start, never data, so it is taken as empty.
 """
 
@@ -28,15 +29,34 @@ Logs = Mapping[TopicPartition, "UnifiedLog"]
 Offsets = Mapping[TopicPartition, int]
 
 
-def write_recovery_points(files: FileSystem, log_dir: str, logs: Logs, kept: Offsets) -> None:
+class CheckpointFiles:
+    """The checkpoint files of all log directories, and what they say."""
+
+    __slots__ = ("_files", "_written")
+
+    def __init__(self, files: FileSystem) -> None:
+        self._files = files
+        self._written: dict[str, Offsets] = {}
+
+    def write(self, log_dir: str, name: str, offsets: Offsets) -> None:
+        """In any thread, for one file in one thread at a time. Raises `StorageFault`."""
+        path = f"{log_dir}/{name}"
+        if self._written.get(path) == offsets:
+            return
+        with storage_guard(log_dir, path):
+            write_offset_checkpoint(self._files, path, offsets)
+        self._written[path] = offsets
+
+
+def write_recovery_points(files: CheckpointFiles, log_dir: str, logs: Logs, kept: Offsets) -> None:
     _plan(files, log_dir, RECOVERY_POINT_CHECKPOINT, logs, kept, lambda log: log.recovery_point)()
 
 
-def write_log_starts(files: FileSystem, log_dir: str, logs: Logs, kept: Offsets) -> None:
+def write_log_starts(files: CheckpointFiles, log_dir: str, logs: Logs, kept: Offsets) -> None:
     _plan(files, log_dir, LOG_START_CHECKPOINT, logs, kept, _moved_start)()
 
 
-def plan_high_watermarks(files: FileSystem, log_dir: str, logs: Logs, kept: Offsets) -> Callable[[], None]:
+def plan_high_watermarks(files: CheckpointFiles, log_dir: str, logs: Logs, kept: Offsets) -> Callable[[], None]:
     """Those of now, written when it is called. Nobody else writes this file meanwhile."""
     return _plan(files, log_dir, REPLICATION_CHECKPOINT, logs, kept, lambda log: log.high_watermark)
 
@@ -55,7 +75,7 @@ def _moved_start(log: UnifiedLog) -> int | None:
 
 
 def _plan(
-    files: FileSystem,
+    files: CheckpointFiles,
     log_dir: str,
     name: str,
     logs: Logs,
@@ -64,10 +84,4 @@ def _plan(
 ) -> Callable[[], None]:
     offsets = dict(kept)
     offsets |= {tp: offset for tp, log in logs.items() if (offset := offset_of(log)) is not None}
-    return partial(_write, files, log_dir, name, offsets)
-
-
-def _write(files: FileSystem, log_dir: str, name: str, offsets: Offsets) -> None:
-    path = f"{log_dir}/{name}"
-    with storage_guard(log_dir, path):
-        write_offset_checkpoint(files, path, offsets)
+    return partial(files.write, log_dir, name, offsets)

@@ -14,7 +14,7 @@ As jobs of the schedule they do all of it in the calling thread, which is what t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from odradek.common.failures import ApiError, Fault
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 #: How often due removals are looked for; the delay itself is `file.delete.delay.ms`.
 _REMOVAL_CHECK_MS = 1_000
+
+#: Looking at a log that has nothing to delete takes some ten microseconds.
+_RETENTION_PART = 200
 
 
 def make_schedule(manager: LogManager, pause: Callable[[int], None]) -> Schedule:
@@ -76,19 +79,30 @@ def make_schedule(manager: LogManager, pause: Callable[[int], None]) -> Schedule
 
 def run_retention(manager: LogManager) -> None:
     """Old segments of logs that are not compacted, and of their future logs; the cleaner's job sees to the others."""
-    _delete_old(manager, (log for log in manager.all_logs() if not log.config.compact))
+    for part in retention_parts(manager):
+        delete_old(manager, part)
+
+
+def retention_parts(manager: LogManager) -> Iterator[list[UnifiedLog]]:
+    """The same a few logs at a time, for `delete_old`: there may be thousands."""
+    logs = [log for log in manager.all_logs() if not log.config.compact]
+    for start in range(0, len(logs), _RETENTION_PART):
+        yield logs[start : start + _RETENTION_PART]
 
 
 def run_retention_of_compacted(manager: LogManager) -> None:
     """Also where the policy is `compact` alone: segments may lie before the log start."""
-    _delete_old(manager, (log for log in manager.current.values() if log.config.compact))
+    delete_old(manager, (log for log in manager.current.values() if log.config.compact))
 
 
-def _delete_old(manager: LogManager, logs: Iterable[UnifiedLog]) -> None:
+def delete_old(manager: LogManager, logs: Iterable[UnifiedLog]) -> None:
+    """Those of these logs that are still there and that the cleaner does not work on."""
+
     def delete(log: UnifiedLog) -> None:
         log.delete_old_segments()
 
-    manager.for_each([log for log in logs if manager.cleaner.may_touch(log.topic_partition)], delete)
+    free = [log for log in logs if not log.is_closed and manager.cleaner.may_touch(log.topic_partition)]
+    manager.for_each(free, delete)
 
 
 def take_removals(manager: LogManager) -> list[PendingRemoval]:
@@ -125,7 +139,7 @@ def flushes(manager: LogManager, *, rolled_only: bool) -> list[tuple[UnifiedLog,
         if made is not None:
             found.append((log, made))
 
-    manager.for_each(manager.all_logs(), plan)
+    manager.for_each([log for log in manager.all_logs() if not rolled_only or log.flush_wanted is not None], plan)
     return found
 
 

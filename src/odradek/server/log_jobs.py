@@ -36,6 +36,7 @@ class LogJobs:
             "kafka-delete-logs": self._remove,
             "kafka-log-cleaner": self._clean,
             "highwatermark-checkpoint": self._write_high_watermarks,
+            "kafka-log-retention": self._retain,
         }
 
     async def run(self) -> None:
@@ -83,6 +84,11 @@ class LogJobs:
     async def _write_high_watermarks(self) -> None:
         for log_dir in list(self._logs.live):
             await self._beside(self._logs.plan_high_watermarks(log_dir))
+
+    async def _retain(self) -> None:
+        for logs in manager_jobs.retention_parts(self._logs):
+            manager_jobs.delete_old(self._logs, logs)
+            await asyncio.sleep(0)
 
     async def _clean(self) -> None:
         """Rounds until no log is worth one."""

@@ -36,6 +36,7 @@ from odradek.server.change_log import ChangeLog
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.controller_registration import ControllerRegistrar
+from odradek.server.descriptors import allow_many_descriptors
 from odradek.server.dynamic_config import DynamicConfig
 from odradek.server.dynamic_network import follow_connection_limits
 from odradek.server.foundation import Foundation
@@ -99,6 +100,7 @@ class Node:
         config = self.config
         try:
             refuse_unserved(config)
+            allow_many_descriptors()
             self.dirs = take_dirs(self.files, config)
             self._started.callback(logger.info, "stopped")
             self._started.callback(self.dirs.release)
