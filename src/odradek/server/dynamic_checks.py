@@ -32,13 +32,18 @@ class _Requirement(NamedTuple):
     words: str
 
 
-def check_update(before: Settings, after: Settings) -> None:
+def check_together(settings: Settings) -> None:
     """Raises InvalidRequest."""
-    if after.whole("log.cleaner.threads") == 0:
+    if settings.whole("log.cleaner.threads") == 0:
         raise InvalidRequest("/ by zero")
-    for requirement in _requirements(after):
+    for requirement in _requirements(settings):
         if not requirement.is_met:
             raise InvalidRequest(f"requirement failed: {requirement.words}")
+
+
+def check_update(before: Settings, after: Settings) -> None:
+    """Raises InvalidRequest."""
+    check_together(after)
     changed = {name for name in {**before.given, **after.given} if before.given.get(name) != after.given.get(name)}
     for reason in _objections(before, after, changed):
         raise InvalidRequest(_WRAPPED.format(reason))

@@ -6,7 +6,8 @@ can live with another value while the node runs subscribes to the settings it ne
     dynamic.subscribe(("log.cleaner.threads",), lambda settings: cleaner.resize(settings.whole("log.cleaner.threads")))
 
 It is called at once, and again whenever one of them has changed. What cannot be heeded (a value that is none, a setting
-that is read only at the start) is left out, with a line in the log: a controller takes what it does not know.
+that is read only at the start, settings that do not go together) is not, with a line in the log: a controller takes
+what it does not know.
 
 `check_change` is for those who would change something: it says in Kafka's words why that cannot be.
 """
@@ -22,7 +23,7 @@ from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.config_kinds import ConfigResourceType
-from odradek.server.dynamic_checks import check_update
+from odradek.server.dynamic_checks import check_together, check_update
 from odradek.server.settings import Settings
 
 logger = logging.getLogger("odradek.config")
@@ -70,7 +71,7 @@ class DynamicConfig:
         if self._own in changed or self._all_brokers in changed:
             self._node = self._heeded(image, self._own)
             self._cluster = self._heeded(image, self._all_brokers)
-            self._update(self._static.replaced(effective(self._static.given, self._cluster, self._node)))
+            self._maybe_update(self._static.replaced(effective(self._static.given, self._cluster, self._node)))
 
     def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:
         """Nothing of it is ours."""
@@ -82,6 +83,14 @@ class DynamicConfig:
             if name not in heeded:
                 logger.error("%s is set for %s, and cannot be heeded", name, _words(resource))
         return heeded
+
+    def _maybe_update(self, settings: Settings) -> None:
+        try:
+            check_together(settings)
+        except ApiError as error:
+            logger.error("the settings stay as they are: %s", error)
+        else:
+            self._update(settings)
 
     def _update(self, settings: Settings) -> None:
         before, after = self.settings.given, settings.given

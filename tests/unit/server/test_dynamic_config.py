@@ -73,6 +73,16 @@ def test_what_cannot_be_heeded_is_left_out(broker: str, name: str, value: str) -
     assert name not in world.settings.given
 
 
+def test_settings_that_do_not_go_together_change_nothing() -> None:
+    world = World()
+    world.set(OWN, "log.cleaner.threads", "2")
+    world.set(OWN, "log.cleaner.threads", "0")
+    assert world.settings.whole("log.cleaner.threads") == 2
+    world.set(OWN, "log.cleaner.threads", "1")
+    world.set(OWN, "log.cleaner.dedupe.buffer.size", "1000")
+    assert not world.settings.is_given("log.cleaner.dedupe.buffer.size")
+
+
 def test_rates_count_only_while_the_node_runs() -> None:
     world = World(leader_replication_throttled_rate="5")
     world.set(ALL, "message.max.bytes", "7")
