@@ -68,7 +68,7 @@ def test_the_cleaner_and_the_memory_of_producers(broker: Broker, world: World) -
 
 
 def test_nothing_new_is_made_in_a_cordoned_directory() -> None:
-    cluster, world = Cluster(dirs=2), World()
+    cluster, world = Cluster(dirs=2), World(log_dirs="/data0,/data1")
     manager = cluster.brokers[0].manager
     follow_settings(world.dynamic, manager)
     world.set(OWN, "cordoned.log.dirs", "/data0")
