@@ -137,6 +137,25 @@ ECHOES: Mapping[int, tuple[Echo, ...]] = {
         ),
     ),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Echo("topics", "topics", _NAME),),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (
+        Echo(
+            "v3_and_below_topics",
+            "results_by_topic_v3_and_below",
+            _NAME,
+            (Echo("partitions", "results_by_partition", {"partition_index": ""}),),
+            last_version=3,  # since then the code at the top is all that there is
+        ),
+    ),
+    ApiKey.WRITE_TXN_MARKERS: (
+        Echo(
+            "markers",
+            "markers",
+            {"producer_id": "producer_id"},
+            (Echo("topics", "topics", _NAME, (Echo("partition_indexes", "partitions", {"partition_index": ""}),)),),
+        ),
+    ),
+    ApiKey.DESCRIBE_TRANSACTIONS: (Echo("transactional_ids", "transaction_states", {"transactional_id": ""}),),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: (Echo("group_ids", "groups", {"group_id": ""}),),
 }
 
 #: Versions of these cannot say that something failed, and an answer without anything in it has to do.
@@ -181,6 +200,10 @@ def error_response(api_key: int, version: int, error: Exception, request: Messag
     return response if is_said else None
 
 
+#: What the field is called.
+_ERROR_CODES = ("error_code", "partition_error_code")
+
+
 class _Writer:
     def __init__(self, response: Message, version: int, error: Exception) -> None:
         self.schema: Schema = schema_of(type(response))
@@ -197,9 +220,10 @@ class _Writer:
         for field in fields:
             if field.name == "error_message" and field.name in names:
                 self._put(target, field, self._message)
-        if "error_code" not in names:
+        name = next((name for name in _ERROR_CODES if name in names), None)
+        if name is None:
             return False
-        target.error_code = self._code  # type: ignore[attr-defined]
+        setattr(target, name, self._code)
         return True
 
     def echo(self, echo: Echo, asked: Any, target: Message, fields: tuple[Field, ...]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.api import ToController, ask, bench_services, codes_in, session
 from helpers.authorization import CLIENT, Refusing, request, row, topic_of
-from helpers.controller import Bench, topic
+from helpers.controller import Bench, bootstrap_records, topic
 from helpers.replica import Cluster, partition_record
 from odradek.api.context import Services, Session
 from odradek.api.produce_quick import quick
@@ -49,6 +49,7 @@ class World:
         self.bench = Bench()
         self.bench.add_broker(0)
         self.cluster = Cluster()
+        self.cluster.replay(*(record.message for record in bootstrap_records()))
         self.topic_ids = {name: self.bench.create(name, [[0], [0]]) for name in topics}
         for name, topic_id in self.topic_ids.items():
             partitions = [partition_record([0], number=number, topic_id=topic_id) for number in range(2)]
