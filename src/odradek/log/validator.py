@@ -246,7 +246,7 @@ def _recompress(
     where: object,
 ) -> Batch:
     """The same records under the topic's own codec: the only case in which a leader writes a batch anew."""
-    records = list(batch.records())
+    records = list(batch.records(unfolded_bytes_max(batch.size_bytes - HEADER_BYTES)))
     if any(not -(2**63) <= record.timestamp < 2**63 for record in records):
         raise InvalidTimestamp(f"A record of the batch for {where} has a timestamp beyond 64 bits")
     refuse_records(batch, records, config, now_ms, where)

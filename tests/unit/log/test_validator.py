@@ -13,7 +13,7 @@ from odradek.log.unified_log import UnifiedLog
 from odradek.log.views import RecordsRefused
 from odradek.records.batch import Compression, TimestampType
 from odradek.records.builder import end_transaction_marker
-from odradek.records.errors import CorruptRecord, InvalidRecord
+from odradek.records.errors import CorruptRecord, ExpandedTooLarge, InvalidRecord
 from odradek.sim.disk import SimulatedDisk
 
 HOUR_MS = 60 * 60 * 1000
@@ -238,3 +238,14 @@ def test_a_batch_too_large_after_recompression_is_refused(rig: Rig) -> None:
     sent = batch("a" * 5000, compression=Compression.ZSTD)
     log = rig.load(compression_type="uncompressed", max_message_bytes=1000)
     assert isinstance(refusal(log, sent), RecordTooLarge)
+
+
+@pytest.mark.parametrize("target", ["producer", "gzip"])
+def test_what_unfolds_to_a_thousand_times_its_size_is_refused_however_it_is_to_be_written(
+    rig: Rig, target: str
+) -> None:
+    log = rig.load(compression_type=target)
+    bomb = batch(bytes(5 * 1024 * 1024), compression=Compression.ZSTD)
+    assert len(bomb) * 1_000 < 5 * 1024 * 1024
+    assert isinstance(refusal(log, bomb), ExpandedTooLarge)
+    log.append_as_leader(batch(bytes(3 * 1024 * 1024), compression=Compression.ZSTD), 0)
