@@ -1,0 +1,103 @@
+"""Apache Kafka's ConsumerGroupCommand says the same of our broker and of Apache Kafka's on the same directory: on the
+one that Apache Kafka wrote, and again, on Apache Kafka's own node, on what ours has made of it."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from helpers import vectors
+from helpers.group_members import Member, members, wait_balanced
+from helpers.java_clients import JavaClients
+from helpers.kafka_node import kafka_node
+from helpers.nodes import Cluster, Node, NodeSpec
+from helpers.waiting import wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.peer]
+
+COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+TOPIC = "plain"
+PARTITIONS = 2
+
+#: Of a group with a member, of the two that are in the directory, and of none; in this order.
+COMMANDS = [
+    "--list",
+    "--list --state Stable",
+    "--list --type classic",
+    "--describe --group live",
+    "--describe --group live --members --verbose",
+    "--describe --group live --state",
+    "--describe --all-groups --offsets --verbose",
+    "--describe --group g1 --state --verbose",
+    "--describe --group missing",
+    "--reset-offsets --group g1 --topic plain --to-earliest --dry-run",
+    "--reset-offsets --group g1 --topic plain:0 --shift-by -3 --execute",
+    "--reset-offsets --group live --topic plain --to-latest --execute",
+    "--reset-offsets --group new --topic plain --to-offset 5 --execute",
+    "--delete-offsets --group g1 --topic txn",
+    "--delete-offsets --group live --topic plain",
+    "--delete-offsets --group missing --topic plain",
+    "--delete --group g2 --group live --group missing",
+    "--describe --all-groups --offsets",
+    "--list --state",
+]
+
+SEEN_AGAIN = ["--list --state", "--describe --group g1 --offsets", "--describe --group new --offsets"]
+
+
+@contextmanager
+def our_node(data: Path, root: Path) -> Iterator[Node]:
+    """On a directory that somebody else has formatted."""
+    with Cluster(root, [NodeSpec(1, roles="broker,controller")]) as cluster:
+        node = cluster[1]
+        shutil.rmtree(node.data)
+        data.rename(node.data)
+        node.start()
+        yield node
+        node.stop()
+
+
+def transcript(java: JavaClients, bootstrap: str) -> dict[str, list[str]]:
+    produce(bootstrap)
+    with members([Member(bootstrap, "live", TOPIC, **{"client.id": "member"})]) as (member,):
+        wait_balanced([member], PARTITIONS)
+        member.commit({0: 4, 1: 5})
+        return {command: said(java, bootstrap, command) for command in COMMANDS}
+
+
+def produce(bootstrap: str) -> None:
+    """So that the node is known to serve."""
+    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
+    producer.produce(TOPIC, b"one more", partition=0)
+    assert producer.flush(60) == 0
+
+
+def said(java: JavaClients, bootstrap: str, command: str) -> list[str]:
+    """Without what is different on every run, and without the order of lines, which is that of a hash table."""
+    answer = java.tool(COMMAND, "--bootstrap-server", bootstrap, *command.split())
+    output = answer.output.replace(bootstrap, "BROKER")
+    output = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", output)
+    lines = [re.sub(r"\s+", " ", line).strip() for line in output.splitlines()]
+    return [f"status {answer.status}", *sorted(line for line in lines if line)]
+
+
+def test_tools_say_the_same_of_both_brokers(tmp_path: Path) -> None:
+    ours, kafkas = (vectors.unpack(vectors.CLEAN, tmp_path / name) for name in ("ours", "kafkas"))
+    with JavaClients(tmp_path) as java:
+        with our_node(ours, tmp_path / "node") as our:
+            of_ours = transcript(java, our.broker_address)
+            wait_until(lambda: "live Empty" in said(java, our.broker_address, "--list --state"), "the member has left")
+            left_behind = {command: said(java, our.broker_address, command) for command in SEEN_AGAIN}
+        with kafka_node(kafkas, tmp_path / "kafka") as node:
+            of_kafkas = transcript(java, node.bootstrap)
+        with kafka_node(our.data, tmp_path / "again") as node:
+            wait_until(lambda: said(java, node.bootstrap, "--list --state") == left_behind["--list --state"], "loaded")
+            found = {command: said(java, node.bootstrap, command) for command in SEEN_AGAIN}
+    for command in COMMANDS:
+        assert of_ours[command] == of_kafkas[command], command
+    assert "g1 plain 0 0 27 111 84 - - -" in of_ours["--describe --all-groups --offsets --verbose"]
+    assert found == left_behind
