@@ -23,8 +23,10 @@ from odradek.protocol.messages.assign_replicas_to_dirs_response import AssignRep
 
 logger = logging.getLogger("odradek.replica")
 
-#: Kafka's figures: for how long replicas gather, how many one request may name.
+#: Kafka's figures: for how long replicas gather, and after failures, each time twice as long; how many one request may
+#: name.
 _LINGER_MS = 500
+_LINGER_MS_MAX = 10_000
 _MAX_PER_REQUEST = 2250
 _TIMEOUT_MS = 30_000
 
@@ -44,6 +46,7 @@ class DirectoryAssignments:
         self._broker_epoch = broker_epoch
         self._channel = channel
         self._waiting: dict[_Replica, bytes] = {}
+        self._failures = 0
         #: Told of each replica that the controller now takes to be in a directory.
         self.on_accepted: Callable[[bytes, int, bytes], None] = _ignore
         self._task: asyncio.Task[None] | None = None
@@ -61,9 +64,11 @@ class DirectoryAssignments:
     async def _run(self) -> None:
         try:
             while self._waiting:
-                await asyncio.sleep(_LINGER_MS / 1000)
+                await asyncio.sleep(min(_LINGER_MS << self._failures, _LINGER_MS_MAX) / 1000)
                 told = dict(list(self._waiting.items())[:_MAX_PER_REQUEST])
-                for replica, code in (await self._send(told)).items():
+                answered = await self._send(told)
+                self._failures = 0 if answered else self._failures + 1
+                for replica, code in answered.items():
                     self._answered(replica, told[replica], code)
         finally:
             self._task = None
