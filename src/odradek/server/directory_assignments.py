@@ -46,7 +46,7 @@ class DirectoryAssignments:
         self._broker_epoch = broker_epoch
         self._channel = channel
         self._waiting: dict[_Replica, bytes] = {}
-        self._failures = 0
+        self._linger_ms = _LINGER_MS
         #: Told of each replica that the controller now takes to be in a directory.
         self.on_accepted: Callable[[bytes, int, bytes], None] = _ignore
         self._task: asyncio.Task[None] | None = None
@@ -64,10 +64,10 @@ class DirectoryAssignments:
     async def _run(self) -> None:
         try:
             while self._waiting:
-                await asyncio.sleep(min(_LINGER_MS << self._failures, _LINGER_MS_MAX) / 1000)
+                await asyncio.sleep(self._linger_ms / 1000)
                 told = dict(list(self._waiting.items())[:_MAX_PER_REQUEST])
                 answered = await self._send(told)
-                self._failures = 0 if answered else self._failures + 1
+                self._linger_ms = _LINGER_MS if answered else min(2 * self._linger_ms, _LINGER_MS_MAX)
                 for replica, code in answered.items():
                     self._answered(replica, told[replica], code)
         finally:
