@@ -15,6 +15,7 @@ from odradek.cli.options import Settings, local_options
 from odradek.cli.server_log import log_to_stderr
 from odradek.common.files import OsFileSystem
 from odradek.network.loop import run
+from odradek.server.allocator import keep_freed_memory
 from odradek.server.collector import relax_collector
 from odradek.server.config import ServerConfig, load_server_config
 from odradek.server.node import Node
@@ -70,6 +71,7 @@ async def serve(
         await starting
     except asyncio.CancelledError:
         return  # stopped before it was up; it has cleaned up after itself
+    keep_freed_memory()
     on_ready()
     try:
         await node.wait()
