@@ -33,6 +33,8 @@ class Acceptor:
         self._welcome = welcome
         self._pace = pace
         self._pauses: dict[socket.socket, asyncio.TimerHandle] = {}
+        #: Said once, until there is room again.
+        self._shortage_logged = False
 
     def listen(self, backlog: int) -> None:
         """Newcomers wait from now on. Raises OSError where somebody else has come to listen there meanwhile."""
@@ -61,9 +63,12 @@ class Acceptor:
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError as error:
-            logger.warning("no more connections can be accepted for now: %s", error)
+            if not self._shortage_logged:
+                logger.warning("no more connections can be accepted for now: %s", error)
+                self._shortage_logged = True
             self._pause(bound, _PAUSE_S)
             return
+        self._shortage_logged = False
         opened.setblocking(False)
         if _has_left(opened):
             opened.close()

@@ -38,10 +38,11 @@ class Poller:
         loop.add_reader(self._epoll.fileno(), self._turn)
 
     def watch(self, descriptor: int, watched: Pollable, before: int, events: int) -> None:
-        """From now on for `events`, and no longer for those of `before`; 0 is not at all."""
+        """From now on for `events`, and no longer for those of `before`; 0 is not at all. Raises OSError where the
+        system watches as much as it can."""
         if not before:
-            self._watched[descriptor] = watched
             self._epoll.register(descriptor, events)
+            self._watched[descriptor] = watched
         elif events:
             self._epoll.modify(descriptor, events)
         else:

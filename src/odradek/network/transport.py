@@ -166,10 +166,10 @@ class SocketTransport(asyncio.Transport):
             return
         if self._unsent is None:
             self._unsent = deque()
-            self._watch(self._events | WRITABLE)
         self._unsent.extend(pieces)
         self._unsent_bytes += sum(map(len, pieces))
         self._drop_sent(sent)
+        self._watch(self._events | WRITABLE)
         if self._unsent_bytes > self._unsent_bytes_max and not self._writing_paused:
             self._writing_paused = True
             self._told.pause_writing()
@@ -200,8 +200,13 @@ class SocketTransport(asyncio.Transport):
             unsent[0] = memoryview(unsent[0])[sent:]
 
     def _watch(self, events: int) -> None:
-        if events != self._events:
+        if events == self._events:
+            return
+        try:
             self._poller.watch(self._socket.fileno(), self, self._events, events)
+        except OSError as error:
+            self._lose(error)
+        else:
             self._events = events
 
     def _lose(self, error: Exception | None) -> None:

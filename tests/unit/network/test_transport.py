@@ -1,6 +1,7 @@
 """Transports behind a poller: bytes in order, back-pressure, ends."""
 
 import asyncio
+import errno
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -169,3 +170,19 @@ def test_a_bug_in_a_protocol_costs_one_connection(caplog: pytest.LogCaptureFixtu
     with caplog.at_level(logging.ERROR, "odradek.network"):
         run(test())
     assert "a bug" in caplog.text
+
+
+def test_what_the_system_cannot_watch_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        async with connected() as (transport, protocol, _):
+            transport.pause_reading()
+            monkeypatch.setattr(Poller, "watch", refuse)
+            transport.write(LARGE)
+            await until(lambda: bool(protocol.lost), "it is over")
+            monkeypatch.undo()
+            assert protocol.told == ["made", "lost"]
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no more watches")
+
+    run(test())
