@@ -312,6 +312,9 @@ class Cluster:
         return values | self._settings | dict(node.spec.settings)
 
 
+#: Settings with which nobody doubts a leader, and no election is given up, because the machine is busy.
+PATIENT_QUORUM = {"controller.quorum.election.timeout.ms": "3000", "controller.quorum.fetch.timeout.ms": "20000"}
+
 #: One broker is enough for what brokers keep themselves, and groups need not wait for more members.
 _SMALL_BROKER = {
     "offsets.topic.replication.factor": "1",

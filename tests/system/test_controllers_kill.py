@@ -14,7 +14,7 @@ import pytest
 
 from helpers.figures import report
 from helpers.metadata_load import MetadataLoad, check_nothing_lost
-from helpers.nodes import HOST, OURS, Cluster, Kind, controllers
+from helpers.nodes import HOST, OURS, PATIENT_QUORUM, Cluster, Kind, controllers
 from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum
 from odradek.client.channel import Channel
 from odradek.common.failures import ApiError
@@ -26,9 +26,6 @@ pytestmark = [pytest.mark.slow]
 KILLS = 30
 KILLS_OF_ALL = 3
 STOPS = 3
-
-#: Nobody doubts a leader, and no election is given up, because the machine is busy.
-PATIENT = {"controller.quorum.election.timeout.ms": "3000", "controller.quorum.fetch.timeout.ms": "20000"}
 
 _STALE_TIMEOUT_MS = 30_000
 
@@ -89,7 +86,7 @@ def test_a_leader_that_is_stopped_hands_over(tmp_path: Path) -> None:
             await check_nothing_lost(quorum, load)
         report("controllers: clean stop of the leader under load", stops=STOPS, lost=0, gaps_ms=gaps_ms)
 
-    with Cluster(tmp_path, controllers(3), settings=PATIENT) as cluster:
+    with Cluster(tmp_path, controllers(3), settings=PATIENT_QUORUM) as cluster:
         asyncio.run(scenario(cluster))
 
 

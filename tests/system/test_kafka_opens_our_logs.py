@@ -30,7 +30,7 @@ SETTINGS = {"log.retention.ms": "-1", "log.cleaner.backoff.ms": "3600000", "log.
 #: The leader epoch of the vectors' last run; Kafka goes on with a later one.
 LEADER_EPOCH = 2
 
-_POLL_S = 30
+_POLL_S = 120
 
 
 @dataclass(frozen=True, slots=True)

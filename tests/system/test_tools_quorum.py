@@ -13,7 +13,7 @@ import pytest
 
 from helpers import peers
 from helpers.metadata_load import FAKE_BROKER_ID, MetadataLoad
-from helpers.nodes import OURS, Cluster, Kind, NodeSpec, controllers
+from helpers.nodes import OURS, PATIENT_QUORUM, Cluster, Kind, NodeSpec, controllers
 from helpers.nodes_quorum import Quorum, QuorumView
 from odradek.common.ids import uuid_to_text
 
@@ -66,7 +66,7 @@ def test_tools_on_static_voters(tmp_path: Path) -> None:
         said = await tool(CLUSTER, "unregister", *at, "--id", str(FAKE_BROKER_ID))
         assert f"Broker {FAKE_BROKER_ID} is no longer registered." in said
 
-    with Cluster(tmp_path, controllers(3)) as cluster:
+    with Cluster(tmp_path, controllers(3), settings=PATIENT_QUORUM) as cluster:
         asyncio.run(scenario(cluster))
 
 
@@ -161,7 +161,7 @@ def test_tools_on_dynamic_voters(tmp_path: Path) -> None:
             assert json.loads(status["CurrentObservers"]) == observers
 
     nodes = [*controllers(3), NodeSpec(NEW_CONTROLLER_ID, OURS, is_first_voter=False)]
-    with Cluster(tmp_path, nodes, dynamic=True) as cluster:
+    with Cluster(tmp_path, nodes, dynamic=True, settings=PATIENT_QUORUM) as cluster:
         asyncio.run(scenario(cluster))
 
 
@@ -189,7 +189,7 @@ def test_tools_through_a_broker(kind: Kind, tmp_path: Path) -> None:
 
 
 async def broker_is_up(cluster: Cluster, quorum: Quorum) -> None:
-    """A broker opens its port for clients before it is unfenced; topics can be made once it is."""
+    """Nearly: it answers when it is unfenced, and the tools wait for that, but not for a JVM that starts slowly."""
 
     async def is_there() -> bool | None:
         view = await quorum.view()
