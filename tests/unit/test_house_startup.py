@@ -46,3 +46,8 @@ def test_a_node_loads_no_role_that_it_may_not_have_and_nothing_for_compaction(ro
     assert f"odradek.server.{role}_part" not in loaded
     with_role = modules_after(f"import odradek.cli.server, odradek.server.{role}_part")
     assert "numpy" not in with_role
+
+
+def test_a_node_loads_nothing_that_packages_load_for_their_own_ends() -> None:
+    loaded = modules_after("import odradek.cli.server, odradek.server.broker_part, odradek.server.controller_part")
+    assert [name for name in ("importlib.metadata", "argparse", "email") if name in loaded] == []

@@ -9,13 +9,12 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from crc32c import crc32c
-
 from odradek.cli.log_reading import as_damage, mapped, read_whole
 from odradek.cli.log_walk import used_bytes
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.log.errors import CorruptIndex, CorruptSnapshot, DamagedFile
 from odradek.log.offsets import AbortedTxn, OffsetPosition, TimestampOffset
+from odradek.records.crc import crc32c
 
 _OFFSET_ENTRY = struct.Struct(">ii")
 _TIME_ENTRY = struct.Struct(">qi")

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from odradek.common.ports import Buffer
 from odradek.log.epoch_cache import END_OF_OFFSETS, UNDEFINED_EPOCH, EpochCache
 from odradek.records.batch import (
@@ -28,6 +26,7 @@ from odradek.records.batch import (
     header_at,
     read_batch,
 )
+from odradek.records.crc import crc32c
 from odradek.records.errors import CorruptRecord, IncompleteBatch, InvalidRecord
 
 

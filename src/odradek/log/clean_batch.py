@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from crc32c import crc32c
 
 from odradek.common.failures import check
 from odradek.records.batch import (
@@ -35,6 +34,7 @@ from odradek.records.batch import (
 from odradek.records.builder import BatchBuilder, varint
 from odradek.records.columns_layout import lay_out
 from odradek.records.compression import Compression, compress
+from odradek.records.crc import crc32c
 from odradek.records.record import NO_TIMESTAMP, Record, TimestampType
 from odradek.records.walk import record_ends
 

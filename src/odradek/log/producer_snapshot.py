@@ -11,11 +11,10 @@ written in place under a name of its own; if a crash cuts it short, the CRC tell
 import struct
 from collections.abc import Iterable
 
-from crc32c import crc32c
-
 from odradek.common.ports import FileSystem
 from odradek.log.errors import CorruptSnapshot
 from odradek.log.producer_entry import BatchMetadata, ProducerEntry
+from odradek.records.crc import crc32c
 
 SNAPSHOT_VERSION = 1
 

@@ -16,8 +16,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from crc32c import crc32c
-
 from odradek.log.chain import contradicts
 from odradek.log.epoch_cache import END_OF_OFFSETS, EpochCache, EpochSpan
 from odradek.log.errors import DamagedFile, SegmentOverflow
@@ -40,6 +38,7 @@ from odradek.records.batch import (
     read_batch,
     size_at,
 )
+from odradek.records.crc import crc32c
 from odradek.records.errors import CorruptRecord, IncompleteBatch, InvalidRecord
 
 #: Enough that reads are few, and small enough to stay in a core's cache while its CRCs are taken.

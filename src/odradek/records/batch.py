@@ -18,10 +18,9 @@ bytes are undamaged, `records` (and `odradek.records.walk`) that what the CRC co
 import struct
 from collections.abc import Iterator
 
-from crc32c import crc32c
-
 from odradek.common.ports import Buffer
 from odradek.records.compression import DEFAULT_LIMIT_BYTES, Compression, decompress
+from odradek.records.crc import crc32c
 from odradek.records.decode import decode_records
 from odradek.records.errors import CorruptRecord, IncompleteBatch, UnsupportedCompression
 from odradek.records.record import NO_SEQUENCE, Header, Record, TimestampType, add_to_sequence

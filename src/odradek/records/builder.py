@@ -7,8 +7,6 @@ Records are encoded as they are appended, the header and the CRC once at the end
 import struct
 from collections.abc import Iterable, Sequence
 
-from crc32c import crc32c
-
 from odradek.common.failures import check
 from odradek.common.ports import Buffer
 from odradek.records.batch import (
@@ -29,6 +27,7 @@ from odradek.records.batch import (
 )
 from odradek.records.compression import Compression, compress
 from odradek.records.control import ControlType, control_key, end_transaction_value
+from odradek.records.crc import crc32c
 from odradek.records.record import NO_SEQUENCE, NO_TIMESTAMP, Record, TimestampType
 
 _CRC = struct.Struct(">I")

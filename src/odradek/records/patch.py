@@ -6,8 +6,6 @@ batch must have been checked before.
 
 import struct
 
-from crc32c import crc32c
-
 from odradek.common.failures import check
 from odradek.records.batch import (
     APPEND_TIME_BIT,
@@ -21,6 +19,7 @@ from odradek.records.batch import (
     Batch,
     read_batch,
 )
+from odradek.records.crc import crc32c
 from odradek.records.record import TimestampType
 
 WritableBuffer = bytearray | memoryview
