@@ -218,7 +218,12 @@ def create_topic(
     """When all brokers are there. `config` adds to `min.insync.replicas`, which is one less than the replicas."""
     admin = admin_of(cluster)
     brokers = sum(node.spec.is_broker for node in cluster.nodes.values())
-    wait_until(lambda: len(admin.list_topics(timeout=5).brokers) == brokers, "all brokers are there")
+
+    def are_there() -> bool:
+        cluster.check_alive()
+        return len(admin.list_topics(timeout=5).brokers) == brokers
+
+    wait_until(are_there, "all brokers are there")
     settings = {"min.insync.replicas": str(max(1, replication_factor - 1)), **(config or {})}
     admin.create_topics([NewTopic(name, partitions, replication_factor, config=settings)])[name].result(60)
     wait_until(lambda: len(leaders_of(admin, name)) == partitions, f"all partitions of {name} have leaders")
