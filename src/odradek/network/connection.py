@@ -100,24 +100,33 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         # A little at a time, so that few tiny requests can wait here; all there is room for, within a large one.
-        buffer = self.endpoint.receive_buffer
-        return buffer[:_RECEIVE_BYTES_BETWEEN] if self._reader is None else buffer
+        if self._reader is None:
+            return self.endpoint.receive_buffer[:_RECEIVE_BYTES_BETWEEN]
+        return self._reader.room() or self.endpoint.receive_buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active_ms = self.endpoint.now_ms
         self.endpoint.traffic.received_bytes += nbytes
         if self._flaw is not None or self._stopping:
             return
+        self._take(self._reader or self.endpoint.spare_reader, nbytes)
+        self._advance()
+
+    def _take(self, reader: FrameReader, nbytes: int) -> None:
+        """What has just been read into the buffer that `get_buffer` gave."""
         if self._arrived is None:
             self._arrived = []
-        reader = self._reader or self.endpoint.spare_reader
-        reader.limit_bytes = self._request_bytes_max
-        try:
-            self._arrived.extend(reader.feed(self.endpoint.receive_buffer[:nbytes]))
-        except ProtocolError as flaw:
-            self._flaw = flaw
+        if reader.is_direct:
+            whole = reader.received(nbytes)
+            if whole is not None:
+                self._arrived.append(whole)
+        else:
+            reader.limit_bytes = self._request_bytes_max
+            try:
+                self._arrived.extend(reader.feed(self.endpoint.receive_buffer[:nbytes]))
+            except ProtocolError as flaw:
+                self._flaw = flaw
         self._reader = self.endpoint.take_back(reader)
-        self._advance()
 
     def eof_received(self) -> bool:
         """A peer that closes its side has no use for answers: Kafka's clients never half-close."""

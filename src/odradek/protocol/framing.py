@@ -1,8 +1,9 @@
 """Frames: four bytes of length, then as many bytes.
 
 `FrameReader` takes bytes as they come off a connection, in any pieces, and gives whole frames. It allocates for what
-has arrived and never for what a length promises. A length that is not positive, or beyond the limit, raises
-ProtocolError as soon as its four bytes are there; the reader is of no use after that, and the connection closes.
+has arrived, or a few times that, and never for what a length promises. A length that is not positive, or beyond the
+limit, raises ProtocolError as soon as its four bytes are there; the reader is of no use after that, and the connection
+closes.
 """
 
 import struct
@@ -18,13 +19,18 @@ FRAME_BYTES_MAX = 100 * 1024 * 1024
 #: Kafka's sasl.server.max.receive.size: before authentication nobody has reason to send more.
 UNAUTHENTICATED_FRAME_BYTES_MAX = 512 * 1024
 
+#: From here on the rest of a frame is received where it will stay. What is made room for is this many times what has
+#: arrived: who promises much and sends little gets little, and a frame is moved once or twice while it grows.
+_DIRECT_FROM_BYTES = 32 * 1024
+_ROOM_FACTOR = 4
+
 _LENGTH = struct.Struct(">i")
 
 
 class FrameReader:
     """A frame is a fresh `bytearray`: it can be kept, and changed in place (a batch gets its offset that way)."""
 
-    __slots__ = ("_broken", "_partial", "_size", "limit_bytes")
+    __slots__ = ("_broken", "_partial", "_received", "_size", "limit_bytes")
 
     def __init__(self, limit_bytes: int = FRAME_BYTES_MAX) -> None:
         #: Applies to the next length that arrives; raised once the peer is authenticated.
@@ -32,12 +38,14 @@ class FrameReader:
         self._partial = bytearray()
         #: Of the frame that is arriving; 0 while its length is.
         self._size = 0
+        #: How much of `_partial` has arrived, if the frame is received directly; 0 if all of it has.
+        self._received = 0
         self._broken = ""
 
     @property
     def pending_bytes(self) -> int:
         """How much of an unfinished frame is held."""
-        return len(self._partial)
+        return self._received or len(self._partial)
 
     @property
     def is_between_frames(self) -> bool:
@@ -50,6 +58,31 @@ class FrameReader:
             self._partial += data
             return ()
         return self._frames(data)
+
+    @property
+    def is_direct(self) -> bool:
+        """What arrives next goes into `room` and not through `feed`."""
+        return self._received > 0
+
+    def room(self) -> memoryview | None:
+        """For the rest of a large frame, or some of it, which spares a copy; None where there is none."""
+        arrived = self.pending_bytes
+        if arrived < _DIRECT_FROM_BYTES or not self._size:
+            return None
+        if arrived == len(self._partial):
+            grown = bytearray(min(self._size, arrived * _ROOM_FACTOR))
+            grown[:arrived] = self._partial
+            self._partial = grown
+        self._received = arrived
+        return memoryview(self._partial)[arrived:]
+
+    def received(self, count: int) -> bytearray | None:
+        """So much has come into `room`; the frame, if that was its end."""
+        self._received += count
+        if self._received < self._size:
+            return None
+        whole, self._partial, self._size, self._received = self._partial, bytearray(), 0, 0
+        return whole
 
     def _frames(self, data: Buffer) -> Iterator[bytearray]:
         if self._broken:

@@ -31,11 +31,14 @@ from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse
 from odradek.protocol.messages.metadata_request import MetadataRequest
 from odradek.protocol.messages.metadata_response import MetadataResponse
-from odradek.protocol.messages.produce_request import ProduceRequest
+from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import ProduceResponse
 
 API_VERSIONS, METADATA, FETCH, PRODUCE = ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.FETCH, ApiKey.PRODUCE
 DESCRIBE_CLUSTER = ApiKey.DESCRIBE_CLUSTER
+
+#: More than a few reads take.
+LARGE = bytes(range(256)) * 8_000
 
 
 def metadata_bytes(correlation_id: int = 1) -> bytes:
@@ -69,6 +72,32 @@ def test_requests_in_any_pieces_are_answered() -> None:
             assert [(await asking.response(API_VERSIONS, 4))[0] for _ in range(3)] == [0, 1, 2]
 
     run(test())
+
+
+def test_large_requests_are_read_whole_and_what_follows_them_too() -> None:
+    sizes: list[int] = []
+
+    async def test() -> None:
+        def handle(ctx: Any, request: ProduceRequest) -> ProduceResponse:
+            (records,) = (part.records for topic in request.topic_data for part in topic.partition_data)
+            assert records is not None and bytes(records) == LARGE[: len(records)]
+            sizes.append(len(records))
+            return ProduceResponse()
+
+        async with listening([Api(PRODUCE, handle)]) as listener, peer(listener.port) as asking:
+            for size in (40_000, len(LARGE), 70_000, 300_000):
+                parts = [PartitionProduceData(records=LARGE[:size])]
+                asking.send(
+                    request_bytes(
+                        ProduceRequest(acks=1, topic_data=[TopicProduceData(name="t", partition_data=parts)]), 9
+                    )
+                )
+            for _ in range(4):
+                await asking.response(PRODUCE, 9)
+            await answered(asking)
+
+    run(test())
+    assert sizes == [40_000, len(LARGE), 70_000, 300_000]
 
 
 def test_an_unknown_version_of_api_versions_is_answered_in_version_0_and_the_connection_stays() -> None:

@@ -75,6 +75,33 @@ def test_nothing_is_allocated_for_a_promise() -> None:
     assert reader.pending_bytes == 3
 
 
+def test_a_large_frame_is_received_where_it_stays() -> None:
+    body = bytes(range(256)) * 4_000
+    stream, reader = struct.pack(">i", len(body)) + body, FrameReader()
+    position = 40_000
+    assert list(reader.feed(stream[:position])) == []
+    frames: list[bytearray] = []
+    while not frames:
+        room = reader.room()
+        assert room is not None and reader.is_direct
+        assert len(room) <= 3 * reader.pending_bytes, "a few times what has arrived, whatever was promised"
+        count = min(len(room), 100_000)
+        room[:count] = stream[position : position + count]
+        del room
+        position += count
+        frames = [whole for whole in (reader.received(count),) if whole is not None]
+    assert (bytes(frames[0]), position) == (body, len(stream))
+    assert reader.is_between_frames and reader.room() is None
+    assert list(reader.feed(struct.pack(">i", 1) + b"x")) == [b"x"]
+
+
+@pytest.mark.parametrize("arrived", [b"", b"\x00", struct.pack(">i", 1_000_000), struct.pack(">i", 1_000_000) + b"x"])
+def test_who_has_only_promised_a_large_frame_gets_no_room(arrived: bytes) -> None:
+    reader = FrameReader()
+    assert list(reader.feed(arrived)) == []
+    assert reader.room() is None
+
+
 def test_a_frame_can_be_written_to() -> None:
     (whole,) = FrameReader().feed(framed(b"abc"))
     memoryview(whole)[0] = ord("A")
