@@ -7,6 +7,7 @@ from helpers.admin_questions_more import more_questions
 from helpers.controller import topic
 from helpers.controller_talk import Learned, Line
 from helpers.logs import batch, idempotent
+from odradek.common.special_timestamps import EARLIEST
 from odradek.protocol.message import Message
 from odradek.protocol.messages.create_partitions_request import (
     CreatePartitionsAssignment,
@@ -19,18 +20,20 @@ from odradek.protocol.messages.delete_records_request import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.messages.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 
 TIMEOUT_MS = 60_000
-
-NAMES = ("empty", "full", "compacted", "col.lide")
 
 
 def questions() -> Iterator[Line]:
     yield from _creation()
     yield from _bad_creation()
-    yield from _settled()
+    yield from settled(empty=3, full=2, compacted=1, **{"col.lide": 1})
     yield from _records()
     yield from _partitions()
     yield from more_questions()
@@ -124,16 +127,17 @@ BAD_CONFIGS: tuple[tuple[str, str | None], ...] = (
 )
 
 
-def _settled() -> Iterator[Line]:
-    """Until the broker has seen what the controller made."""
-    wanted = [MetadataRequestTopic(name=name) for name in NAMES]
+def settled(**partitions: int) -> Iterator[Line]:
+    """Until the broker has seen what the controller made, and leads every partition of these topics."""
+
+    def first(count: int) -> list[ListOffsetsPartition]:
+        return [ListOffsetsPartition(partition_index=number, timestamp=EARLIEST) for number in range(count)]
+
+    topics = [ListOffsetsTopic(name=name, partitions=first(count)) for name, count in partitions.items()]
     yield Line(
-        "the topics are there",
-        lambda known: MetadataRequest(topics=wanted, allow_auto_topic_creation=False),
-        until=lambda said: (
-            all(part.leader_id == 1 for one in said.topics for part in one.partitions)
-            and not any(one.error_code for one in said.topics)
-        ),
+        "every partition is led",
+        lambda known: ListOffsetsRequest(replica_id=-1, topics=topics, timeout_ms=TIMEOUT_MS),
+        until=lambda said: not any(part.error_code for one in said.topics for part in one.partitions),
     )
 
 

@@ -1,11 +1,13 @@
 """One table of what administrators ask for, rightly and wrongly, put to a broker of ours and to one of Apache Kafka's:
-the same answers, codes and words, by requests that no client would send and by librdkafka's.
+the same answers, codes and words, by requests that no client would send and by librdkafka's. Another one of what
+producers and consumers should not send.
 
-What is not asked, since Apache Kafka 4.3's broker never answers it: AlterConfigs that names a resource twice.
+What is not asked, since Apache Kafka 4.3's broker never answers it: AlterConfigs that names a resource twice, Produce
+without even an empty batch.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -14,7 +16,8 @@ from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicColle
 from confluent_kafka import admin as confluent
 
 from helpers.admin_questions import questions
-from helpers.controller_talk import hold
+from helpers.controller_talk import Line, hold
+from helpers.data_questions import data_questions
 from helpers.figures import report
 from helpers.nodes import HOST, Cluster, Kind, NodeSpec
 from helpers.nodes_quorum import CHANNEL_CONFIG
@@ -70,22 +73,33 @@ async def until_unfenced(cluster: Cluster) -> None:
         await channel.close()
 
 
-async def told(cluster: Cluster) -> dict[str, Any]:
+async def told(cluster: Cluster, asked: Iterable[Line], hidden: Mapping[str, str]) -> dict[str, Any]:
     channel = Channel(HOST, cluster[1].broker_port, CHANNEL_CONFIG)
     try:
-        return await hold(channel, cluster.cluster_id, questions(), HIDDEN)
+        return await hold(channel, cluster.cluster_id, asked, hidden)
     finally:
         await channel.close()
 
 
-def test_the_same_requests_have_the_same_answers(both: list[Cluster]) -> None:
+def compare(both: list[Cluster], ask: Callable[[], Iterable[Line]], hidden: Mapping[str, str]) -> int:
+    """How many answers there were."""
+
     async def of_both() -> list[dict[str, Any]]:
-        return await asyncio.gather(*(told(cluster) for cluster in both))
+        return await asyncio.gather(*(told(cluster, ask(), hidden) for cluster in both))
 
     ours, kafkas = asyncio.run(of_both())
     differing = {name: (ours[name], kafkas[name]) for name in ours if ours[name] != kafkas[name]}
     assert differing == {}
-    report("admin: answers like Apache Kafka's, code and words", requests=len(ours))
+    return len(ours)
+
+
+def test_the_same_requests_have_the_same_answers(both: list[Cluster]) -> None:
+    report("admin: answers like Apache Kafka's, code and words", requests=compare(both, questions, HIDDEN))
+
+
+def test_the_same_data_has_the_same_answers(both: list[Cluster]) -> None:
+    hidden = {name: f"a {name}" for name in ("port", "cluster_id", "session_id")}
+    report("data: answers like Apache Kafka's, code and words", requests=compare(both, data_questions, hidden))
 
 
 # librdkafka's own requests, and what it makes of the answers.

@@ -45,6 +45,13 @@ _REFUSED = FetchResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 #: In an entry, of a topic id that is no topic's.
 _NO_NAME = ""
 _READ_COMMITTED = 1
+_ISOLATION_LEVELS = (0, _READ_COMMITTED)
+#: Errors before a replica is asked: Kafka has a list without transactions then, and otherwise none.
+_ERRORS_OF_REQUEST = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+)
 #: Errors after which a reader looks for another leader.
 _ERRORS_OF_LEADERSHIP = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
@@ -101,6 +108,8 @@ def _follower(request: FetchRequest, version: int) -> tuple[int, int]:
 
 
 def _params(ctx: Context, request: FetchRequest, replica_id: int, replica_epoch: int) -> FetchParams:
+    if request.isolation_level not in _ISOLATION_LEVELS:
+        raise ApiError(f"Unknown isolation level {request.isolation_level}", ErrorCode.UNKNOWN_SERVER_ERROR)
     isolation = Isolation.HIGH_WATERMARK
     if replica_id >= 0:
         isolation = Isolation.LOG_END
@@ -184,7 +193,7 @@ class _Fetching:
             last_stable_offset=result.last_stable_offset,
             log_start_offset=result.log_start_offset,
             preferred_read_replica=result.preferred_read_replica,
-            aborted_transactions=None,
+            aborted_transactions=[] if result.error_code and result.error_code in _ERRORS_OF_REQUEST else None,
             records=b"",
         )
         if result.diverging_epoch is not None:

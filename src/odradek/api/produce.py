@@ -46,17 +46,13 @@ _FIRST_VERSION_WITH_IDS = 13
 
 _MAGIC_AT, _MAGIC = 16, 2
 _LENGTH_AT, _LENGTH_END = 8, 12
+_NO_BATCH = ProduceResult(ErrorCode.INVALID_RECORD)
+_UNKNOWN = ProduceResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+#: Kafka's: with less there is no record, of whatever format.
+_LENGTH_MIN = 14
 _ATTRIBUTES_END = 23
 _CODEC_MASK, _ZSTD = 0x07, 4
 TRANSACTIONAL_BIT = 0x10
-
-
-class _BadRecords(ApiError):
-    code = ErrorCode.INVALID_RECORD
-
-
-class _BadCodec(ApiError):
-    code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
 def refusal(ctx: Context, request: ProduceRequest, result: ProduceResult) -> ProduceResponse:
@@ -154,8 +150,9 @@ class _Asked:
                     self._refused[place] = ProduceResult(ErrorCode.UNKNOWN_TOPIC_ID)
                 elif name not in allowed:
                     self._refused[place] = ProduceResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-                elif (error := _flaw(records, version)) is not None:
-                    self._refused[place] = ProduceResult(error.code, error_message=error.message)
+                elif (flaw := _flaw(records, version)) is not None:
+                    is_known = _is_known(self.ctx, name, partition.index)
+                    self._refused[place] = flaw if is_known else _UNKNOWN
                 else:
                     assert records is not None
                     entries.append(ProduceEntry(TopicPartition(name, partition.index), records, topic.topic_id))
@@ -208,6 +205,11 @@ def _name(ctx: Context, topic: TopicProduceData) -> str | None:
     return topic.name if ctx.api_version < _FIRST_VERSION_WITH_IDS else ctx.topic_name(topic.topic_id)
 
 
+def _is_known(ctx: Context, name: str, partition: int) -> bool:
+    topic = ctx.services.image().topics.by_name.get(name)
+    return topic is not None and partition in topic.partitions
+
+
 def _allowed(ctx: Context, request: ProduceRequest) -> Container[str]:
     if ctx.services.authorizer is ALLOW_ALL:
         return EVERYTHING
@@ -234,23 +236,24 @@ def _is_transactional(records: Buffer) -> bool:
     return len(records) > _ATTRIBUTES_END and records[_ATTRIBUTES_END - 1] & TRANSACTIONAL_BIT != 0
 
 
-def _flaw(records: Buffer | None, version: int) -> ApiError | None:
-    """What Kafka asks of a request before it looks for the partition: one batch, of the format and codec that the
-    request's version may carry. Whether the batch is sound is the log's business."""
-    if not records:
-        return _BadRecords(f"Produce requests with version {version} must have at least one record batch per partition")
-    if len(records) <= _ATTRIBUTES_END:
-        return None  # the log says what is wrong with a batch that is cut off
-    if records[_MAGIC_AT] != _MAGIC:
-        return _BadRecords(
-            f"Produce requests with version {version} are only allowed to contain record batches with magic version 2"
-        )
+def _flaw(records: Buffer | None, version: int) -> ProduceResult | None:
+    """What Kafka asks of a request before the log sees it: one whole batch, of the format and codec that the request's
+    version may carry. Whether the batch is sound is the log's business. Words are where Kafka has some."""
+    if not records or len(records) < _LENGTH_END:
+        return _NO_BATCH
+    length = int.from_bytes(records[_LENGTH_AT:_LENGTH_END], "big", signed=True)
+    if length < _LENGTH_MIN:
+        return _corrupt(f"Record size {length} is less than the minimum record overhead ({_LENGTH_MIN})")
+    if len(records) != _LENGTH_END + length:  # cut off, or another one behind it
+        return _NO_BATCH
+    magic = records[_MAGIC_AT]
+    if magic != _MAGIC:
+        return _NO_BATCH if magic < _MAGIC else _corrupt(f"Invalid magic found in record: {magic}")
     codec = records[_ATTRIBUTES_END - 1] & _CODEC_MASK
     if codec == _ZSTD and version < _FIRST_VERSION_WITH_ZSTD:
-        return _BadCodec(f"Produce requests with version {version} are not allowed to use ZStandard compression")
-    if len(records) > _LENGTH_END + int.from_bytes(records[_LENGTH_AT:_LENGTH_END], "big"):
-        return _BadRecords(
-            f"Produce requests with version {version} are only allowed to contain exactly one record batch per "
-            "partition"
-        )
+        return ProduceResult(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     return None
+
+
+def _corrupt(message: str) -> ProduceResult:
+    return ProduceResult(ErrorCode.CORRUPT_MESSAGE, error_message=message)

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from crc32c import crc32c
-
 from odradek.common.ports import Buffer
 from odradek.log.config import LONG_MAX, LogConfig
 from odradek.log.errors import RecordTooLarge
@@ -36,6 +34,7 @@ from odradek.records.batch import (
 )
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Compression, decompress, unfolded_bytes_max
+from odradek.records.crc import crc32c
 from odradek.records.errors import CorruptRecord, IncompleteBatch, InvalidRecord, InvalidTimestamp
 from odradek.records.patch import assign, set_max_timestamp
 from odradek.records.record import Record, TimestampType
@@ -211,10 +210,13 @@ def refuse_records(batch: Batch, records: list[Record], config: LogConfig, now_m
     if invalid_timestamp:
         text = "One or more records have been rejected due to invalid timestamp"
         raise RecordsRefused(text, InvalidTimestamp.code, tuple(errors))
-    shown = "; ".join(error.message for error in errors[:_ERRORS_SHOWN])
+    # Kafka's form of a list of them.
+    shown = ", ".join(
+        f"RecordError(batchIndex={error.batch_index}, message='{error.message}')" for error in errors[:_ERRORS_SHOWN]
+    )
     text = (
         f"One or more records have been rejected due to {len(errors)} record errors in total, and only showing the "
-        f"first three errors at most: {shown}"
+        f"first three errors at most: [{shown}]"
     )
     raise RecordsRefused(text, InvalidRecord.code, tuple(errors))
 
