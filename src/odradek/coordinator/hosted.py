@@ -3,7 +3,8 @@
     LOADING ──► ACTIVE ──► (dropped)
        └──────► FAILED ──► (dropped, or loaded again in a later epoch)
 
-A shard that is dropped takes its timers with it and fails those who wait.
+What is loaded is active once it is committed. A shard that is dropped takes its timers with it and fails those who
+wait.
 """
 
 import logging
@@ -126,14 +127,31 @@ class HostedShard(Generic[AnyShard]):
 
     @property
     def awaited_offset(self) -> int | None:
-        """What somebody waits for first."""
+        """What somebody waits for first: the shard itself, until it serves."""
+        if self.state == ShardState.LOADING:
+            return self.end_offset if self.loader is None else None
         return self._parked[0].offset if self._parked else None
+
+    def finish_loading(self) -> None:
+        """All is replayed up to `end_offset`."""
+        loader, self.loader = self.loader, None
+        assert loader is not None
+        logger.info(
+            "%s: loaded at epoch %d, %d records in %d bytes up to offset %d",
+            *(self.name, self.epoch, loader.record_count, loader.size_bytes, self.end_offset),
+        )
+
+    def activate(self) -> None:
+        self.state = ShardState.ACTIVE
+        self.shard.on_loaded()
 
     def park(self, parked: Parked, expires_ms: int) -> None:
         parked.deadline = self._deadlines.add(expires_ms, parked.expire)
         self._parked.append(parked)
 
     def committed(self, high_watermark: int) -> None:
+        if self.state == ShardState.LOADING and high_watermark >= self.end_offset:
+            self.activate()
         while self._parked and self._parked[0].offset <= high_watermark:
             self._release(None)
 

@@ -8,6 +8,9 @@ metadata, and calls `tick` at `deadline_ms`.
 was appended is replayed at once, and the next operation sees it; its answer is parked until it is committed. An answer
 without records waits for what was appended before it, for it may have seen that. If the time-out comes first the
 answer is COORDINATOR_NOT_AVAILABLE, and the records may be committed still; `on_done` is told when that is known.
+
+**Loading.** A shard serves when all that it has loaded is committed. What an earlier leader appended last may be lost
+yet, if this one fails too, so nobody may act on it before: not even the shard, when it goes on with what it finds.
 """
 
 import logging
@@ -179,6 +182,7 @@ class CoordinatorRuntime(Generic[AnyShard]):
             if not hosted.loader.step():
                 return True
             hosted.end_offset = self._log.end_offset(partition)
+            is_committed = self._log.high_watermark(partition) >= hosted.end_offset
         except (ApiError, ProtocolError) as error:
             self._fail(hosted, f"cannot be loaded: {error}")
             return False
@@ -186,7 +190,11 @@ class CoordinatorRuntime(Generic[AnyShard]):
             logger.exception("%s: replay failed at offset %s or later", hosted.name, hosted.loader.next_offset)
             self._fail(hosted, "cannot be loaded: replay failed")
             return False
-        self._activate(hosted, hosted.loader)
+        hosted.finish_loading()
+        if is_committed:
+            self._committed(hosted, hosted.end_offset)
+        else:
+            self._log.watch(partition, hosted.end_offset)
         return False
 
     def unload(self, partition: int, leader_epoch: int | None = None) -> None:
@@ -221,12 +229,14 @@ class CoordinatorRuntime(Generic[AnyShard]):
         if hosted is None or hosted.awaited_offset is None:
             return
         try:
-            hosted.committed(self._log.high_watermark(partition))
-            if hosted.awaited_offset is not None:
-                self._log.watch(partition, hosted.awaited_offset)
+            high_watermark = self._log.high_watermark(partition)
         except ApiError as error:
             # The partition is not led here any more; the metadata that says so is on its way.
             logger.debug("%s: the high watermark cannot be read: %s", hosted.name, error)
+            return
+        self._committed(hosted, high_watermark)
+        if hosted.awaited_offset is not None:
+            self._log.watch(partition, hosted.awaited_offset)
 
     def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
         self.image = image
@@ -279,6 +289,13 @@ class CoordinatorRuntime(Generic[AnyShard]):
             return False
         return True
 
+    def _committed(self, hosted: HostedShard[AnyShard], high_watermark: int) -> None:
+        try:
+            hosted.committed(high_watermark)
+        except Exception:
+            logger.exception("%s: cannot go on with what is committed up to %d", hosted.name, high_watermark)
+            self._fail(hosted, f"what follows from offset {high_watermark} failed")
+
     def _append(self, partition: int, batch: bytes, writer: Writer) -> int:
         try:
             return self._log.append(partition, batch, writer)
@@ -315,15 +332,6 @@ class CoordinatorRuntime(Generic[AnyShard]):
 
     def _run_timer(self, partition: int, operation: Operation[None]) -> Reply[None]:
         return self.write(partition, lambda _: operation())
-
-    def _activate(self, hosted: HostedShard[AnyShard], loader: Loader) -> None:
-        hosted.loader = None
-        hosted.state = ShardState.ACTIVE
-        hosted.shard.on_loaded()
-        logger.info(
-            "%s: loaded at epoch %d, %d records in %d bytes up to offset %d",
-            *(hosted.name, hosted.epoch, loader.record_count, loader.size_bytes, hosted.end_offset),
-        )
 
     def _fail(self, hosted: HostedShard[AnyShard], reason: str) -> None:
         logger.error("%s: failed at epoch %d: %s", hosted.name, hosted.epoch, reason)

@@ -20,6 +20,7 @@ from odradek.common.failures import ApiError
 from odradek.coordinator.reply import Reply
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.shard import Shard, ShardContext
+from odradek.metadata.image import EMPTY, MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.sim.coordinator_log import NOBODY_LEADS, SimulatedLog, SimulatedPartition, SimulatedTopic
 from odradek.sim.replica_controller import SimulatedClock
@@ -54,6 +55,7 @@ class CoordinatorNode(Generic[AnyShard]):
         self.runtime = runtime = CoordinatorRuntime(
             cluster.topic_name, self.log, cluster.new_shard, cluster.clock, cluster.random
         )
+        runtime.image = cluster.image
         self._wakes_ms = None
         runtime.on_deadline(self._set_alarm)
 
@@ -98,8 +100,10 @@ class CoordinatorCluster(Generic[AnyShard]):
         *,
         node_count: int = 3,
         partition_count: int = 2,
+        image: MetadataImage = EMPTY,
     ) -> None:
         self.random = random
+        self.image = image
         self.topic_name = topic_name
         self.new_shard = new_shard
         self.scheduler = Scheduler()

@@ -4,7 +4,11 @@ from collections.abc import Callable
 from random import Random
 from typing import TypeVar
 
-from odradek.coordinator.runtime import CoordinatorRuntime
+from odradek.coordinator.deadlines import Deadlines
+from odradek.coordinator.hosted import ShardTimers
+from odradek.coordinator.loading import Loader
+from odradek.coordinator.reply import Reply
+from odradek.coordinator.serde import module_of
 from odradek.coordinator.shard import Shard, ShardContext
 from odradek.sim.coordinator_cluster import CoordinatorCluster
 
@@ -20,10 +24,13 @@ def shard_of(cluster: CoordinatorCluster[AnyShard], number: int) -> AnyShard:
 def load_anew(
     cluster: CoordinatorCluster[AnyShard], number: int, new_shard: Callable[[ShardContext], AnyShard]
 ) -> AnyShard:
+    """With what is not committed yet, as the one that serves."""
     leader = cluster.leader_of(number)
     assert leader is not None
-    spare = CoordinatorRuntime(cluster.topic_name, leader.log, new_shard, cluster.clock, Random(0))
-    spare.load(number, cluster.topic.partitions[number].leader_epoch)
-    while spare.load_step(number):
+    epoch = cluster.topic.partitions[number].leader_epoch
+    timers = ShardTimers(cluster.clock, Deadlines(), lambda _: Reply())
+    shard = new_shard(ShardContext(number, epoch, cluster.clock, Random(0), timers, lambda: cluster.image))
+    loader = Loader(shard, module_of(cluster.topic_name), leader.log, number)
+    while not loader.step():
         pass
-    return spare.shard(number)
+    return shard

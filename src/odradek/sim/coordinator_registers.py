@@ -57,8 +57,11 @@ class RegisterWorkload:
 
     def progress(self) -> list[int]:
         """Of clients, and of timers."""
-        swept = [shard_of(self.cluster, number).get(SWEEP) for number in self.cluster.topic.partitions]
-        return [*swept, *(len(client.acked) for client in self._clients)]
+        return [*map(self._swept, self.cluster.topic.partitions), *(len(client.acked) for client in self._clients)]
+
+    def _swept(self, number: int) -> int:
+        leader = self.cluster.leader_of(number)
+        return leader.runtime.shard(number).get(SWEEP) if leader is not None and leader.runtime.is_active(number) else 0
 
     def stop(self) -> None:
         for client in self._clients:

@@ -15,6 +15,7 @@ from odradek.sim.coordinator_cluster import CoordinatorCluster
 from odradek.sim.coordinator_faults import CoordinatorFaults
 from odradek.sim.coordinator_groups import GroupWorkload
 from odradek.sim.coordinator_registers import RegisterWorkload
+from odradek.sim.coordinator_transactions import TransactionWorkload
 
 _FAULTS_MS = 8_000
 _HEAL_LIMIT_MS = 60_000
@@ -48,7 +49,11 @@ class Workload(Protocol):
         ...
 
 
-WORKLOADS: Mapping[str, Callable[[Random], Workload]] = {"registers": RegisterWorkload, "groups": GroupWorkload}
+WORKLOADS: Mapping[str, Callable[[Random], Workload]] = {
+    "registers": RegisterWorkload,
+    "groups": GroupWorkload,
+    "transactions": TransactionWorkload,
+}
 
 
 @dataclass(frozen=True, slots=True)

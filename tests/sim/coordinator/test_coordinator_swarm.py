@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from helpers import figures
+from odradek.common.failures import ApiError
 from odradek.coordinator import hosted, loading, runtime
 from odradek.coordinator.deadlines import Deadlines
 from odradek.coordinator.group.classic_group import ClassicGroup
@@ -18,6 +20,11 @@ from odradek.coordinator.group.store import GroupStore
 from odradek.coordinator.hosted import HostedShard, ShardState
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.shard import Decision
+from odradek.coordinator.transaction.ending import EndRequest, ProducerIds, decide
+from odradek.coordinator.transaction.shard import TransactionShard
+from odradek.coordinator.transaction.states import TransactionState
+from odradek.coordinator.transaction.transaction import Transaction
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.group_metadata_value import GroupMetadataValue
 from odradek.protocol.messages.sync_group_response import SyncGroupResponse
 from odradek.sim.coordinator_registers import RegisterShard
@@ -28,7 +35,9 @@ FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
 SEEDS = 300 * FACTOR
 SHARE = 100
 REPLAYED = 5
-PLANTED_SEEDS = 100
+PLANTED_SEEDS = 200
+#: A decision that was loaded, acted upon and lost again: the markers said both.
+SERVED_TOO_EARLY = (233, 716)
 
 SCRIPT = """
 import sys
@@ -149,6 +158,51 @@ def give_everybody_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClassicGroup, "complete_sync", all_of_it)
 
 
+def serve_before_what_was_loaded_is_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    finish = HostedShard.finish_loading
+
+    def serve(self: HostedShard[Any]) -> None:
+        finish(self)
+        self.activate()
+
+    monkeypatch.setattr(HostedShard, "finish_loading", serve)
+
+
+def send_markers_before_the_decision_is_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    write = TransactionShard._write
+
+    def hasty(self: TransactionShard, changes: dict[str, Transaction], answer: Any) -> Decision[Any]:
+        for decided in changes.values():
+            if decided.state.is_decided:
+                self._send_markers(decided)
+        return write(self, changes, answer)
+
+    monkeypatch.setattr(TransactionShard, "_write", hasty)
+
+
+def begin_with_the_epoch_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun_anew = Transaction.begun_anew
+
+    def same(self: Transaction, expected_epoch: int | None, timeout_ms: int, now_ms: int) -> Transaction:
+        new = begun_anew(self, expected_epoch, timeout_ms, now_ms)
+        return replace(new, producer_epoch=max(0, self.producer_epoch))
+
+    monkeypatch.setattr(Transaction, "begun_anew", same)
+
+
+def forget_markers_of_the_coordinator_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TransactionShard, "on_loaded", lambda self: None)
+
+
+def end_for_any_producer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def trust(current: Transaction, request: EndRequest, now_ms: int, new_id: ProducerIds) -> Transaction:
+        if current.state is not TransactionState.ONGOING:
+            raise ApiError("not begun", ErrorCode.INVALID_TXN_STATE)
+        return decide(current, request.commit, request.version, now_ms, new_id)
+
+    monkeypatch.setattr("odradek.coordinator.transaction.shard.next_after_end", trust)
+
+
 @pytest.mark.parametrize(
     ("name", "plant"),
     [
@@ -166,6 +220,12 @@ def give_everybody_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         ("groups", commit_in_any_generation),
         ("groups", load_groups_without_their_generation),
         ("groups", give_everybody_everything),
+        ("transactions", answer_at_once),
+        ("transactions", load_half_of_the_log),
+        ("transactions", send_markers_before_the_decision_is_committed),
+        ("transactions", begin_with_the_epoch_before),
+        ("transactions", forget_markers_of_the_coordinator_before),
+        ("transactions", end_for_any_producer),
     ],
 )
 def test_a_planted_mistake_is_noticed(
@@ -175,3 +235,11 @@ def test_a_planted_mistake_is_noticed(
     with pytest.raises(SimulationFailed):
         for seed in range(PLANTED_SEEDS):
             run_or_explain(name, seed)
+
+
+@pytest.mark.parametrize("seed", SERVED_TOO_EARLY)
+def test_a_shard_that_serves_too_early_acts_on_what_may_be_lost(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_or_explain("transactions", seed)
+    serve_before_what_was_loaded_is_committed(monkeypatch)
+    with pytest.raises(SimulationFailed, match="committed and aborted"):
+        run_or_explain("transactions", seed)

@@ -234,7 +234,7 @@ def test_loading_replays_all_and_refuses_requests_meanwhile() -> None:
     assert world.shard.seen == list(range(3000))
 
 
-def test_after_loading_nothing_is_answered_before_the_log_is_committed() -> None:
+def test_a_shard_serves_when_all_that_it_loaded_is_committed() -> None:
     world = World()
     world.partition.is_held = True
     world.load()
@@ -242,10 +242,12 @@ def test_after_loading_nothing_is_answered_before_the_log_is_committed() -> None
     world.partition.elect(2)
     world.partition.elect(NODE)
     world.load()
-    read = world.runtime.read(0, lambda shard: shard.offsets["g"])
-    assert not read.is_done
+    assert world.shard.offsets == {"g": 1}
+    assert not world.shard.is_loaded
+    assert isinstance(world.runtime.read(0, lambda shard: shard.offsets).error, CoordinatorLoadInProgress)
     world.commit()
-    assert read.answer() == 1
+    assert world.shard.is_loaded
+    assert world.runtime.read(0, lambda shard: shard.offsets["g"]).answer() == 1
 
 
 @pytest.mark.parametrize("is_committed", [True, False])
