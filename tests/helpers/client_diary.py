@@ -6,17 +6,20 @@ second, its state: which brokers it knows and whether it is connected, which lea
 
 import json
 import time
-from collections import deque
+from collections import Counter
 from typing import Any
 
+from confluent_kafka import KafkaError
+
 _STATE_INTERVAL_MS = 2_000
-_ERRORS_KEPT = 10
 
 
 class ClientDiary:
     def __init__(self, name: str) -> None:
         self.name = name
-        self._errors: deque[str] = deque(maxlen=_ERRORS_KEPT)
+        #: By kind: how often, and the last of them.
+        self._errors: Counter[str] = Counter()
+        self._last_errors: dict[str, str] = {}
         self._state: dict[str, Any] = {}
         self._state_at_s = 0.0
 
@@ -27,15 +30,17 @@ class ClientDiary:
             "statistics.interval.ms": _STATE_INTERVAL_MS,
         }
 
-    def _has_failed(self, error: object) -> None:
-        self._errors.append(f"{_clock()} {error}")
+    def _has_failed(self, error: KafkaError) -> None:
+        self._errors[error.name()] += 1
+        self._last_errors[error.name()] = f"at {time.strftime('%H:%M:%S')}: {error.str()}"
 
     def _has_told(self, state: str) -> None:
         self._state = json.loads(state)
         self._state_at_s = time.monotonic()
 
     def text(self) -> str:
-        lines = [f"--- {self.name}, its last errors:", *self._errors]
+        lines = [f"--- {self.name}"]
+        lines += [f"{count} times {name}, last {self._last_errors[name]}" for name, count in self._errors.items()]
         if self._state:
             lines += [f"its state {time.monotonic() - self._state_at_s:.1f} s ago:", *_told(self._state)]
         else:
@@ -52,7 +57,7 @@ def _told(state: dict[str, Any]) -> list[str]:
     ]
     partitions = [
         f"{topic['topic']}-{one['partition']}: leader {one['leader']}, {one['msgq_cnt']} + {one['xmit_msgq_cnt']} "
-        f"records wait, {one['msgs_inflight']} are under way, next offset {one['next_offset']}"
+        f"records wait, {one['msgs_inflight']} are under way"
         for topic in state["topics"].values()
         for one in topic["partitions"].values()
         if one["partition"] >= 0
@@ -60,7 +65,3 @@ def _told(state: dict[str, Any]) -> list[str]:
     eos = state.get("eos", {})
     idempotence = [f"producer id {eos['producer_id']}: {eos['idemp_state']}"] if "idemp_state" in eos else []
     return [*(brokers or ["it knows no broker"]), *partitions, *idempotence]
-
-
-def _clock() -> str:
-    return time.strftime("%H:%M:%S")
