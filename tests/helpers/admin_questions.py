@@ -56,7 +56,7 @@ def _creation() -> Iterator[Line]:
 
 
 def _bad_creation() -> Iterator[Line]:
-    counted = {"num_partitions": 1, "replication_factor": 1}
+    counted: dict[str, Any] = {"num_partitions": 1, "replication_factor": 1}
     bad = {
         "no name": topic(""),
         "a dot": topic("."),
