@@ -10,7 +10,7 @@ from helpers.storage import CLUSTER_ID, write_config
 from odradek.cli.app import run
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
-from odradek.common.locks import DirLock
+from odradek.common.locks import DirLock, lock_dir
 from odradek.server import node_dirs
 from odradek.server.config import ServerConfig, load_server_config
 from odradek.server.node_dirs import take_dirs
@@ -53,11 +53,10 @@ def test_a_directory_that_cannot_be_written_to(
     def lock(path: str) -> DirLock:
         if path == second:
             raise OSError(number, os.strerror(number), f"{path}/.lock")
-        return locked(path)
+        return lock_dir(path)
 
-    locked = node_dirs.lock_dir
     monkeypatch.setattr(node_dirs, "lock_dir", lock)
     with pytest.raises(InputError) as refused:
         take_dirs(OsFileSystem(), config)
     assert str(refused.value) == f"{second}: {said}"
-    locked(first).release()
+    lock_dir(first).release()
