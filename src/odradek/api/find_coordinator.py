@@ -3,9 +3,13 @@
 v1 kinds of keys, throttle time and error message · v3 flexible · v4 many keys (KIP-699) · v5 TRANSACTION_ABORTABLE
 (KIP-890) · v6 share groups (KIP-932)
 
-The coordinator is the leader of the key's partition of an internal topic, which is made when it is first asked for.
+The coordinator is the leader of the key's partition of an internal topic, which is made when it is first asked for:
+that takes moments, and a client that is told to come again only does so after a second, so the first answer waits.
 Authorised by DESCRIBE on the group or the transactional id, CLUSTER_ACTION for share groups.
 """
+
+import asyncio
+from typing import Final
 
 from odradek.api.context import Context
 from odradek.api.facades import Node
@@ -26,10 +30,31 @@ _RESOURCES = {_GROUP: ResourceType.GROUP, _TRANSACTION: ResourceType.TRANSACTION
 _FIRST_VERSION_WITH_MANY = 4
 _FIRST_VERSION_WITH_SHARE = 6
 
+#: How often an answer looks for the internal topic, half a second in all. Where it cannot be made clients come again.
+_LOOKS: Final = 25
+_LOOK_AGAIN_S: Final = 0.02
+
 _NOBODY = Node(NO_NODE, "", -1)
 
 
-def handle(ctx: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+async def handle(ctx: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    response = _respond(ctx, request)
+    if not _is_being_made(ctx, request.key_type, response):
+        return response
+    for _ in range(_LOOKS):
+        await asyncio.sleep(_LOOK_AGAIN_S)
+        if not _is_being_made(ctx, request.key_type, response):
+            return _respond(ctx, request)
+    return response
+
+
+def _is_being_made(ctx: Context, key_type: int, response: FindCoordinatorResponse) -> bool:
+    """Whether somebody may know the coordinator of a key, and there is none for want of the topic."""
+    codes = [response.error_code, *(one.error_code for one in response.coordinators)]
+    return ErrorCode.COORDINATOR_NOT_AVAILABLE in codes and _TOPICS[key_type] not in ctx.services.image().topics.by_name
+
+
+def _respond(ctx: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     if ctx.api_version >= _FIRST_VERSION_WITH_MANY:
         return FindCoordinatorResponse(
             coordinators=[_coordinator(ctx, request.key_type, key) for key in request.coordinator_keys]

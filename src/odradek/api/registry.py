@@ -94,7 +94,7 @@ SERVED: tuple[Api, ...] = (
     Api(ApiKey.METADATA, "metadata"),
     Api(ApiKey.OFFSET_COMMIT, "offset_commit", pipelined=True),
     Api(ApiKey.OFFSET_FETCH, "offset_fetch"),
-    Api(ApiKey.FIND_COORDINATOR, "find_coordinator"),
+    Api(ApiKey.FIND_COORDINATOR, "find_coordinator", long_poll=True),
     Api(ApiKey.JOIN_GROUP, "join_group", long_poll=True),
     Api(ApiKey.HEARTBEAT, "heartbeat"),
     Api(ApiKey.LEAVE_GROUP, "leave_group"),
