@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import re
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from helpers.network import run, until
+from helpers.network import PATIENCE_S, run, until
 from helpers.node import (
     ask,
     combined_config,
@@ -263,10 +262,10 @@ def test_a_broker_whose_directories_are_all_gone_ends(tmp_path: Path) -> None:
     async def test() -> None:
         node = Node(combined_config(tmp_path, **{"replica.high.watermark.checkpoint.interval.ms": 50}))
         await node.start()
-        shutil.rmtree(node.config.log_dirs[0])
         try:
+            Path(node.config.log_dirs[0]).rename(tmp_path / "gone")  # in one step: the node writes meanwhile
             with pytest.raises(Fault, match="has failed, and the metadata log is in it"):
-                await asyncio.wait_for(node.wait(), 30)
+                await asyncio.wait_for(node.wait(), PATIENCE_S)
         finally:
             with suppress(Fault):
                 await node.stop()
