@@ -17,6 +17,7 @@ from odradek.coordinator.deadlines import Deadlines
 from odradek.coordinator.group.classic_group import ClassicGroup
 from odradek.coordinator.group.classic_member import ClassicMember
 from odradek.coordinator.group.store import GroupStore
+from odradek.coordinator.group.sync import Syncs
 from odradek.coordinator.hosted import HostedShard, ShardState
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.shard import Decision
@@ -26,6 +27,7 @@ from odradek.coordinator.transaction.states import TransactionState
 from odradek.coordinator.transaction.transaction import Transaction
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.group_metadata_value import GroupMetadataValue
+from odradek.protocol.messages.sync_group_request import SyncGroupRequest
 from odradek.protocol.messages.sync_group_response import SyncGroupResponse
 from odradek.sim.coordinator_registers import RegisterShard
 from odradek.sim.coordinator_swarm import WORKLOADS, SimulationFailed, run_or_explain
@@ -203,6 +205,18 @@ def end_for_any_producer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("odradek.coordinator.transaction.shard.next_after_end", trust)
 
 
+def tell_assignments_before_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Syncs._write_assignment
+
+    def tell(self: Syncs, group: ClassicGroup, request: SyncGroupRequest) -> Decision[None]:
+        decision = write(self, group, request)
+        assert decision.on_done is not None
+        decision.on_done(None)
+        return decision
+
+    monkeypatch.setattr(Syncs, "_write_assignment", tell)
+
+
 @pytest.mark.parametrize(
     ("name", "plant"),
     [
@@ -220,6 +234,7 @@ def end_for_any_producer(monkeypatch: pytest.MonkeyPatch) -> None:
         ("groups", commit_in_any_generation),
         ("groups", load_groups_without_their_generation),
         ("groups", give_everybody_everything),
+        ("groups", tell_assignments_before_they_are_written),
         ("transactions", answer_at_once),
         ("transactions", load_half_of_the_log),
         ("transactions", send_markers_before_the_decision_is_committed),
