@@ -21,10 +21,11 @@ def check_identical_logs(nodes: Iterable[Node], topic: str, partitions: int) -> 
 
 
 def log_bytes(node: Node, topic: str, partition: int) -> bytes:
-    """All segments; every batch is whole, and each follows the one before it."""
-    segments = sorted((node.data / f"{topic}-{partition}").glob("*.log"))
-    assert segments, f"node {node.id} has no log of {topic}-{partition}"
-    data = b"".join(segment.read_bytes() for segment in segments)
+    """All segments; every batch is whole, and each follows the one before it. A log of ours that never had a batch
+    has no segment either."""
+    directory = node.data / f"{topic}-{partition}"
+    assert directory.is_dir(), f"node {node.id} has no log of {topic}-{partition}"
+    data = b"".join(segment.read_bytes() for segment in sorted(directory.glob("*.log")))
     batches = list(read_batches(data))
     for batch in batches:
         batch.check()
