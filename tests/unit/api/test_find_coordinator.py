@@ -5,6 +5,7 @@ import pytest
 
 from helpers.api import ask, bench_services, session
 from helpers.controller import Bench
+from odradek.api import find_coordinator
 from odradek.api.context import Session
 from odradek.common.ids import uuid_to_text
 from odradek.coordinator.keys import partition_for
@@ -16,6 +17,12 @@ from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRe
 VERSIONS = range(APIS[ApiKey.FIND_COORDINATOR].versions.last + 1)
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 SHARE_KEY = f"a:group:{uuid_to_text(bytes(range(16)))}:3"
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers look once for a topic that is being made."""
+    monkeypatch.setattr(find_coordinator, "_LOOKS", 1)
 
 
 @pytest.fixture
@@ -63,6 +70,13 @@ def test_a_topic_that_is_not_there_is_made(bench: Bench, version: int) -> None:
         assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert (found.node_id, found.host, found.port) == (-1, "", -1)
         assert made.pop() == topic
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_first_answer_waits_for_the_topic(bench: Bench, version: int) -> None:
+    services = bench_services(bench, create_internal_topic=lambda topic: bench.create(topic, [[0], [1]]))
+    asked = replace(session(services, Listener.BROKER), listener_name="PLAINTEXT")
+    assert find(asked, version, "key").node_id == partition_for("key", 2)
 
 
 def test_a_leader_that_cannot_be_reached_is_no_answer(bench: Bench) -> None:
