@@ -78,7 +78,8 @@ class EpochCache:
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """A batch of `epoch` begins at `start_offset`. A no-op for the latest epoch at or after its start."""
-        if not self._has_begun and self._is_latest(epoch, start_offset):
+        epochs = self._epochs
+        if epochs and epoch == epochs[-1] and start_offset >= self._starts[-1] and not self._has_begun:
             return
         self._put(epoch, start_offset)
         self._write()
