@@ -38,20 +38,20 @@ _NOBODY = Node(NO_NODE, "", -1)
 
 
 async def handle(ctx: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    was_there = _is_there(ctx, request)
     response = _respond(ctx, request)
-    if not _is_being_made(ctx, request.key_type, response):
+    codes = [response.error_code, *(one.error_code for one in response.coordinators)]
+    if was_there or ErrorCode.COORDINATOR_NOT_AVAILABLE not in codes:
         return response
     for _ in range(_LOOKS):
         await asyncio.sleep(_LOOK_AGAIN_S)
-        if not _is_being_made(ctx, request.key_type, response):
+        if _is_there(ctx, request):
             return _respond(ctx, request)
     return response
 
 
-def _is_being_made(ctx: Context, key_type: int, response: FindCoordinatorResponse) -> bool:
-    """Whether somebody may know the coordinator of a key, and there is none for want of the topic."""
-    codes = [response.error_code, *(one.error_code for one in response.coordinators)]
-    return ErrorCode.COORDINATOR_NOT_AVAILABLE in codes and _TOPICS[key_type] not in ctx.services.image().topics.by_name
+def _is_there(ctx: Context, request: FindCoordinatorRequest) -> bool:
+    return _TOPICS.get(request.key_type) in ctx.services.image().topics.by_name
 
 
 def _respond(ctx: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
