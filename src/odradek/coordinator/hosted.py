@@ -132,6 +132,10 @@ class HostedShard(Generic[AnyShard]):
             return self.end_offset if self.loader is None else None
         return self._parked[0].offset if self._parked else None
 
+    @property
+    def parked_count(self) -> int:
+        return len(self._parked)
+
     def finish_loading(self) -> None:
         """All is replayed up to `end_offset`."""
         loader, self.loader = self.loader, None

@@ -20,7 +20,7 @@ from typing import Generic, Protocol, TypeVar
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ports import Clock
 from odradek.coordinator.deadlines import Deadlines
-from odradek.coordinator.errors import CoordinatorLoadInProgress, NotCoordinator, of_log_error
+from odradek.coordinator.errors import CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator, of_log_error
 from odradek.coordinator.hosted import HostedShard, Parked, ShardState, ShardTimers, finish
 from odradek.coordinator.loading import Loader, ReadableLog
 from odradek.coordinator.reply import Reply
@@ -39,6 +39,10 @@ AnyShard = TypeVar("AnyShard", bound=Shard)
 
 #: How long reads and timers wait for what was appended before them: the default of `offsets.commit.timeout.ms`.
 DEFAULT_TIMEOUT_MS = 5_000
+
+#: Operations that wait for one partition's high watermark, or waited in vain and may be committed yet. Far more than
+#: clients have in flight; at a few hundred bytes each they stay below 100 MiB.
+MAX_PARKED = 100_000
 
 
 class PartitionLog(ReadableLog, Protocol):
@@ -242,9 +246,16 @@ class CoordinatorRuntime(Generic[AnyShard]):
         self.image = image
         for hosted in list(self._hosted.values()):
             if hosted.state == ShardState.ACTIVE:
-                hosted.shard.on_metadata(delta, image)
+                self._tell(hosted, delta, image)
 
     # -- inside
+
+    def _tell(self, hosted: HostedShard[AnyShard], delta: MetadataDelta, image: MetadataImage) -> None:
+        try:
+            hosted.shard.on_metadata(delta, image)
+        except Exception:
+            logger.exception("%s: cannot take the metadata at offset %d", hosted.name, image.offset)
+            self._fail(hosted, "a change of metadata failed")
 
     def _active(self, partition: int) -> HostedShard[AnyShard]:
         hosted = self._hosted.get(partition)
@@ -252,6 +263,8 @@ class CoordinatorRuntime(Generic[AnyShard]):
             raise NotCoordinator(f"{self.topic}-{partition} is not led by this broker")
         if hosted.state == ShardState.LOADING:
             raise CoordinatorLoadInProgress(f"{self.topic}-{partition} is being loaded")
+        if hosted.parked_count >= MAX_PARKED:
+            raise CoordinatorNotAvailable(f"{MAX_PARKED} operations wait for {self.topic}-{partition} already")
         return hosted
 
     def _commit(

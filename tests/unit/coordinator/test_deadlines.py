@@ -12,7 +12,12 @@ def test_they_come_in_the_order_of_their_times_and_then_of_their_making() -> Non
 
 def test_one_that_is_due_at_once_comes_with_the_next_run() -> None:
     deadlines, came = Deadlines(), list[str]()
-    deadlines.add(10, lambda: (deadlines.add(10, lambda: came.append("again")), came.append("first"))[1])
+
+    def first() -> None:
+        came.append("first")
+        deadlines.add(10, lambda: came.append("again"))
+
+    deadlines.add(10, first)
     deadlines.run(10)
     assert came == ["first"]
     deadlines.run(10)

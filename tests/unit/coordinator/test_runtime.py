@@ -242,8 +242,7 @@ def test_a_shard_serves_when_all_that_it_loaded_is_committed() -> None:
     world.partition.elect(2)
     world.partition.elect(NODE)
     world.load()
-    assert world.shard.offsets == {"g": 1}
-    assert not world.shard.is_loaded
+    assert (world.shard.offsets, world.shard.is_loaded) == ({"g": 1}, False)
     assert isinstance(world.runtime.read(0, lambda shard: shard.offsets).error, CoordinatorLoadInProgress)
     world.commit()
     assert world.shard.is_loaded
@@ -319,3 +318,19 @@ def test_reads_have_a_limit_too(world: World) -> None:
     read = world.runtime.read(0, lambda shard: shard.offsets)
     world.advance(DEFAULT_TIMEOUT_MS)
     assert isinstance(read.error, CoordinatorNotAvailable)
+
+
+def test_not_too_many_may_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.coordinator.runtime.MAX_PARKED", 3)
+    world.partition.is_held = True
+    replies = [world.runtime.write(0, lambda shard: shard.put("g", 5)) for _ in range(4)]
+    assert isinstance(replies.pop().error, CoordinatorNotAvailable)
+    world.commit()
+    assert [reply.answer() for reply in replies] == ["g=5"] * 3
+
+
+def test_a_shard_that_cannot_take_metadata_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.shard, "images", None)
+    world.runtime.metadata_changed(MetadataDelta(MetadataImage()), MetadataImage())
+    assert world.runtime.partitions(ShardState.FAILED) == [0]
+    assert world.shard.is_unloaded
