@@ -8,7 +8,7 @@ import itertools
 import os
 import random
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 _FIRST, _END = 15_000, 32_000
 #: No test needs more in a row, and rows begin only at multiples of this, so that rows of two workers do not meet.
@@ -32,11 +32,11 @@ def _first(count: int, free: Iterable[int]) -> list[int]:
     return found
 
 
-def _rows() -> list[Sequence[int]]:
+def _rows() -> list[range]:
     """In any order."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    rows: list[Sequence[int]] = [range(first, first + _ROW) for first in range(_FIRST, _END, _ROW)][worker::workers]
+    rows = [range(first, first + _ROW) for first in range(_FIRST, _END, _ROW)][worker::workers]
     return random.sample(rows, len(rows))
 
 
