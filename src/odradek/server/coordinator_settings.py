@@ -2,7 +2,7 @@
 
 from odradek.common.failures import InputError
 from odradek.coordinator.group.consumer_assignors import ASSIGNORS
-from odradek.coordinator.group.consumer_settings import ConsumerSettings
+from odradek.coordinator.group.consumer_settings import ConsumerSettings, MigrationPolicy
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.transaction.settings import TransactionSettings
 from odradek.records.compression import Compression
@@ -28,6 +28,7 @@ def group_settings(settings: Settings) -> GroupSettings:
             assignment_interval_ms=whole("group.consumer.assignment.interval.ms"),
             max_size=whole("group.consumer.max.size"),
             assignors=tuple(_assignor(name) for name in settings.items("group.consumer.assignors")),
+            migration_policy=MigrationPolicy(settings.text("group.consumer.migration.policy").lower()),
         ),
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from odradek.common.failures import ApiError
 from odradek.coordinator.group.consumer_assignors import NOTHING, Assignment
 from odradek.coordinator.group.consumer_member import ConsumerMember, Owned
 from odradek.coordinator.group.consumer_records import assignment_of, group_tombstones, with_current, with_metadata
@@ -74,6 +75,21 @@ class ConsumerGroup:
             return None
         return next((member for member in self.members.values() if member.instance_id == instance_id), None)
 
+    def known_static_member(self, member_id: str, instance_id: str) -> ConsumerMember:
+        """Raises ApiError for a stranger, and for a process whose instance id somebody else has taken over."""
+        member = self.static_member(instance_id)
+        if member is None:
+            raise refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+        if member.member_id != member_id:
+            raise refusal(
+                ErrorCode.FENCED_INSTANCE_ID,
+                f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
+            )
+        return member
+
+    def classic_members(self) -> list[ConsumerMember]:
+        return [member for member in self.members.values() if member.classic is not None]
+
     def topics_of(self, member: ConsumerMember) -> dict[str, None]:
         """Names that it is subscribed to, there or not."""
         resolved = self.regexes.get(member.topic_regex) if member.topic_regex else None
@@ -117,7 +133,8 @@ class ConsumerGroup:
         if attempt.is_transactional and has_no_member:
             return None
         member = self.member(attempt.member_id)
-        if not attempt.is_transactional and attempt.api_version < _EPOCH_COMMIT_VERSION:
+        is_old = attempt.api_version < _EPOCH_COMMIT_VERSION
+        if not attempt.is_transactional and is_old and member.classic is None:
             raise refusal(
                 ErrorCode.UNSUPPORTED_VERSION,
                 "OffsetCommit version 9 or above must be used by members using the consumer group protocol",
@@ -125,9 +142,8 @@ class ConsumerGroup:
         if epoch == member.member_epoch:
             return None
         if epoch > member.member_epoch:
-            raise refusal(
-                ErrorCode.STALE_MEMBER_EPOCH,
-                f"Received member epoch {epoch} is newer than current member epoch {member.member_epoch}.",
+            raise stale(
+                member, f"Received {_word(member)} {epoch} is newer than current member epoch {member.member_epoch}."
             )
         return _PartitionEpochs(member, epoch)
 
@@ -136,9 +152,9 @@ class ConsumerGroup:
             return
         member = self.member(member_id or "")
         if member_epoch != member.member_epoch:
-            raise refusal(
-                ErrorCode.STALE_MEMBER_EPOCH,
-                f"The received member epoch {member_epoch} does not match the expected member epoch "
+            raise stale(
+                member,
+                f"The received {_word(member)} {member_epoch} does not match the expected member epoch "
                 f"{member.member_epoch}.",
             )
 
@@ -150,7 +166,7 @@ class ConsumerGroup:
             raise refusal(ErrorCode.NON_EMPTY_GROUP)
 
     def tombstones(self) -> list[CoordinatorRecord]:
-        return group_tombstones(self.group_id, self.members)
+        return group_tombstones(self.group_id, self.members, self.regexes)
 
     def is_subscribed_to(self, topic: str) -> bool:
         return any(topic in self.topics_of(member) for member in self.members.values())
@@ -227,16 +243,23 @@ class _PartitionEpochs:
         if since is None:
             since = self.member.revoking.get(topic_id, {}).get(partition)
         if since is None:
-            raise refusal(
-                ErrorCode.STALE_MEMBER_EPOCH,
-                f"Partition {topic}-{partition} is not assigned or pending revocation for member.",
-            )
+            raise stale(self.member, f"Partition {topic}-{partition} is not assigned or pending revocation for member.")
         if self.epoch < since:
-            raise refusal(
-                ErrorCode.STALE_MEMBER_EPOCH,
-                f"Received member epoch {self.epoch} is older than assignment epoch {since} for partition "
+            raise stale(
+                self.member,
+                f"Received {_word(self.member)} {self.epoch} is older than assignment epoch {since} for partition "
                 f"{topic}-{partition}.",
             )
+
+
+def stale(member: ConsumerMember, message: str) -> ApiError:
+    """What is wrong with an epoch, in the words of the protocol that the member speaks."""
+    code = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
+    return refusal(code, message)
+
+
+def _word(member: ConsumerMember) -> str:
+    return "member epoch" if member.classic is None else "generation id"
 
 
 def _all_of(*owned: Owned) -> list[tuple[bytes, int]]:

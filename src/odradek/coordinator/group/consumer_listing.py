@@ -12,7 +12,8 @@ from odradek.protocol.messages.consumer_group_describe_response import (
     TopicPartitions,
 )
 
-_CONSUMER_MEMBER = 1
+#: Which protocol a member speaks.
+_CLASSIC_MEMBER, _CONSUMER_MEMBER = 0, 1
 
 
 def describe_consumer_group(group: ConsumerGroup, assignor: str, image: MetadataImage) -> DescribedGroup:
@@ -38,7 +39,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember, image: MetadataImage) 
         subscribed_topic_regex=member.topic_regex,
         assignment=_assignment(member.assigned, image),
         target_assignment=_assignment(group.target_of(member.member_id), image),
-        member_type=_CONSUMER_MEMBER,
+        member_type=_CONSUMER_MEMBER if member.classic is None else _CLASSIC_MEMBER,
     )
 
 

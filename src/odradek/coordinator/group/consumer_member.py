@@ -6,6 +6,9 @@ free. What others have not given up yet comes later (`UNRELEASED_PARTITIONS`). W
 `STABLE`.
 
 Every partition has the epoch in which it was assigned: a commit with an epoch since then is still good.
+
+While a group goes from the classic protocol to this one or back, some members speak the classic one: to these the epoch
+is a generation, and every step is another round of JoinGroup and SyncGroup.
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -13,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from odradek.common.failures import ApiError
+from odradek.coordinator.group.classic_member import MemberProtocol
 from odradek.coordinator.group.consumer_assignors import Assignment
 from odradek.protocol.error_codes import ErrorCode
 
@@ -33,6 +37,15 @@ class MemberState(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ClassicSide:
+    """What is known only of a member that speaks the classic protocol."""
+
+    session_timeout_ms: int
+    #: In the order of the member's preference.
+    protocols: tuple[MemberProtocol, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumerMember:
     member_id: str
     member_epoch: int = JOIN_EPOCH
@@ -49,6 +62,8 @@ class ConsumerMember:
     assignor: str | None = None
     assigned: Owned = field(default_factory=dict)
     revoking: Owned = field(default_factory=dict)
+    #: None: it speaks the consumer protocol.
+    classic: ClassicSide | None = None
 
     def is_reconciled_to(self, epoch: int) -> bool:
         return self.state is MemberState.STABLE and self.member_epoch == epoch

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
+from odradek.coordinator.group.classic_member import MemberProtocol
 from odradek.coordinator.group.consumer_assignors import Assignment
-from odradek.coordinator.group.consumer_member import ConsumerMember, MemberState, Owned
+from odradek.coordinator.group.consumer_member import ClassicSide, ConsumerMember, MemberState, Owned
 from odradek.coordinator.shard import CoordinatorRecord
 from odradek.protocol.messages.consumer_group_current_member_assignment_key import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -13,9 +14,14 @@ from odradek.protocol.messages.consumer_group_current_member_assignment_value im
     TopicPartitions,
 )
 from odradek.protocol.messages.consumer_group_member_metadata_key import ConsumerGroupMemberMetadataKey
-from odradek.protocol.messages.consumer_group_member_metadata_value import ConsumerGroupMemberMetadataValue
+from odradek.protocol.messages.consumer_group_member_metadata_value import (
+    ClassicMemberMetadata,
+    ClassicProtocol,
+    ConsumerGroupMemberMetadataValue,
+)
 from odradek.protocol.messages.consumer_group_metadata_key import ConsumerGroupMetadataKey
 from odradek.protocol.messages.consumer_group_metadata_value import ConsumerGroupMetadataValue
+from odradek.protocol.messages.consumer_group_regular_expression_key import ConsumerGroupRegularExpressionKey
 from odradek.protocol.messages.consumer_group_target_assignment_member_key import (
     ConsumerGroupTargetAssignmentMemberKey,
 )
@@ -46,6 +52,7 @@ def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
         subscribed_topic_regex=member.topic_regex,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         server_assignor=member.assignor,
+        classic_member_metadata=_classic_metadata(member.classic),
     )
     return CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member.member_id), value)
 
@@ -85,7 +92,11 @@ def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
     ]
 
 
-def group_tombstones(group_id: str, member_ids: Iterable[str]) -> list[CoordinatorRecord]:
+def regex_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
+    return CoordinatorRecord(ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex))
+
+
+def group_tombstones(group_id: str, member_ids: Iterable[str], regexes: Iterable[str]) -> list[CoordinatorRecord]:
     ids = list(member_ids)
     current, target, own = ([member_tombstones(group_id, member_id)[place] for member_id in ids] for place in range(3))
     return [
@@ -93,6 +104,7 @@ def group_tombstones(group_id: str, member_ids: Iterable[str]) -> list[Coordinat
         *target,
         CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)),
         *own,
+        *(regex_tombstone(group_id, regex) for regex in regexes),
         CoordinatorRecord(ConsumerGroupMetadataKey(group_id=group_id)),
     ]
 
@@ -112,6 +124,7 @@ def with_metadata(value: ConsumerGroupMemberMetadataValue) -> dict[str, object]:
         "topic_regex": value.subscribed_topic_regex,
         "rebalance_timeout_ms": value.rebalance_timeout_ms,
         "assignor": value.server_assignor,
+        "classic": _classic_side(value.classic_member_metadata),
     }
 
 
@@ -124,6 +137,21 @@ def with_current(value: ConsumerGroupCurrentMemberAssignmentValue) -> dict[str, 
         "assigned": _owned(value.assigned_partitions, value.member_epoch),
         "revoking": _owned(value.partitions_pending_revocation, value.member_epoch),
     }
+
+
+def _classic_metadata(classic: ClassicSide | None) -> ClassicMemberMetadata | None:
+    """None has to be said: what is left out reads as a classic member without protocols, in Kafka's generated code."""
+    if classic is None:
+        return None
+    protocols = [ClassicProtocol(name=each.name, metadata=each.metadata) for each in classic.protocols]
+    return ClassicMemberMetadata(session_timeout_ms=classic.session_timeout_ms, supported_protocols=protocols)
+
+
+def _classic_side(metadata: ClassicMemberMetadata | None) -> ClassicSide | None:
+    if metadata is None or not metadata.supported_protocols:
+        return None
+    protocols = tuple(MemberProtocol(each.name, bytes(each.metadata)) for each in metadata.supported_protocols)
+    return ClassicSide(metadata.session_timeout_ms, protocols)
 
 
 def _topic_partitions(owned: Owned) -> list[TopicPartitions]:

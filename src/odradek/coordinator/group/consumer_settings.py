@@ -1,10 +1,28 @@
 """Settings of consumer groups: the node's, and above them those of a single group (resource type GROUP)."""
 
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from odradek.metadata.configs_image import ConfigResource
 from odradek.metadata.image import MetadataImage
 from odradek.protocol.config_kinds import ConfigResourceType
+
+
+class MigrationPolicy(Enum):
+    """Whether a group that has members may change its protocol; one that has none always may."""
+
+    DISABLED = "disabled"
+    DOWNGRADE = "downgrade"
+    UPGRADE = "upgrade"
+    BIDIRECTIONAL = "bidirectional"
+
+    @property
+    def may_upgrade(self) -> bool:
+        return self in (MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL)
+
+    @property
+    def may_downgrade(self) -> bool:
+        return self in (MigrationPolicy.DOWNGRADE, MigrationPolicy.BIDIRECTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +37,8 @@ class ConsumerSettings:
     max_size: int = 2**31 - 1
     #: `group.consumer.assignors`; the first is for those who have no wish.
     assignors: tuple[str, ...] = ("uniform", "range")
+    #: `group.consumer.migration.policy`
+    migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 
 
 _OF_GROUP = {

@@ -48,10 +48,6 @@ def resolve_regex(group_id: str, regex: str, image: MetadataImage, wall_ms: int)
     return CoordinatorRecord(ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex), value)
 
 
-def regex_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
-    return CoordinatorRecord(ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex))
-
-
 def regexes_of(members: Iterable[ConsumerMember]) -> list[str]:
     return list(dict.fromkeys(member.topic_regex for member in members if member.topic_regex))
 

@@ -45,6 +45,13 @@ class Joining:
     def reason(self) -> str:
         return self.request.reason or "not provided"
 
+    @property
+    def needs_member_id(self) -> bool:
+        """It is to be told its id, and to join with it then."""
+        is_dynamic = self.request.group_instance_id is None
+        is_unknown = self.request.member_id == UNKNOWN_MEMBER_ID
+        return is_dynamic and is_unknown and self.context.api_version >= _MEMBER_ID_REQUIRED_VERSION
+
     def refuse(self, code: ErrorCode, member_id: str | None = None) -> Decision[None]:
         self.reply.complete(join_error(self.request.member_id if member_id is None else member_id, code))
         return NOTHING
@@ -120,7 +127,7 @@ class Joins:
             if former_id is None:
                 return self._add_member(group, joining, member_id)
             return self._replace_static(group, joining, former_id, member_id)
-        if joining.context.api_version < _MEMBER_ID_REQUIRED_VERSION:
+        if not joining.needs_member_id:
             return self._add_member(group, joining, member_id)
         group.pending_join[member_id] = None
         self._rebalances.expect_member(group.group_id, member_id, joining.request.session_timeout_ms)

@@ -7,10 +7,15 @@ is no group to them. Offsets are kept for all kinds alike (`offset_commit`, `off
 
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from odradek.common.failures import ApiError
 from odradek.coordinator.group.classic_group import ClassicGroup, ClassicState, join_error
+from odradek.coordinator.group.classic_member import EMPTY_ASSIGNMENT
+from odradek.coordinator.group.consumer_changes import ConsumerChanges
+from odradek.coordinator.group.consumer_classic import ClassicConsumers
+from odradek.coordinator.group.consumer_group import ConsumerGroup
 from odradek.coordinator.group.consumer_groups import ConsumerGroups
 from odradek.coordinator.group.consumer_listing import describe_consumer_group
 from odradek.coordinator.group.consumer_replay import CONSUMER_REPLAYS
@@ -26,7 +31,7 @@ from odradek.coordinator.group.rebalance import Rebalances
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.group.store import GroupStore
 from odradek.coordinator.group.sync import Syncs
-from odradek.coordinator.group.values import UNKNOWN_MEMBER_ID, CommittedOffset, RequestContext, refusal
+from odradek.coordinator.group.values import CommittedOffset, RequestContext, refusal
 from odradek.coordinator.reply import Reply
 from odradek.coordinator.shard import CoordinatorRecord, Decision, ShardContext
 from odradek.metadata.delta import MetadataDelta
@@ -84,7 +89,9 @@ class GroupShard:
         self._commits = OffsetCommits(self.store, self.rebalances)
         self._fetches = OffsetFetches(self.store, self.offsets)
         self._removals = OffsetRemovals(self.store, self.offsets)
-        self._consumers = ConsumerGroups(self.store)
+        self._consumer_changes = ConsumerChanges(self.store, self.rebalances)
+        self._consumers = ConsumerGroups(self.store, self._consumer_changes)
+        self._classic_consumers = ClassicConsumers(self.store, self._consumer_changes)
         #: Names by id, of topics whose offsets are to go.
         self._deleted_topics: dict[bytes, str] = {}
         #: By the kind of key. A further kind of group adds its own.
@@ -98,22 +105,37 @@ class GroupShard:
 
     def join(self, context: RequestContext, request: JoinGroupRequest) -> Decision[Reply[JoinGroupResponse]]:
         """The answer comes now, or when the others have joined, too."""
-        joining = Joining(context, request)
+        joining, settings = Joining(context, request), self.store.settings
+        if not request.group_id:
+            return _with_reply(joining.reply, joining.refuse(ErrorCode.INVALID_GROUP_ID))
+        if not settings.min_session_timeout_ms <= request.session_timeout_ms <= settings.max_session_timeout_ms:
+            return _with_reply(joining.reply, joining.refuse(ErrorCode.INVALID_SESSION_TIMEOUT))
+        group = self.store.groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup) and not group.is_empty:
+            return _as_reply(self._classic_consumers.join(group, joining))
         return _with_reply(joining.reply, self._join(joining))
 
     def sync(self, request: SyncGroupRequest) -> Decision[Reply[SyncGroupResponse]]:
         """The answer comes now, or when the leader's assignment is written."""
         reply: Reply[SyncGroupResponse] = Reply()
         group = self.store.groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup) and not group.is_empty:
+            return _as_reply(self._classic_consumers.sync(group, request))
         if not isinstance(group, ClassicGroup) or group.is_empty:
             reply.complete(SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
             return Decision(reply)
         return _with_reply(reply, self._syncs.sync(group, request, reply))
 
     def heartbeat(self, request: HeartbeatRequest) -> Decision[HeartbeatResponse]:
+        group = self.store.groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            return self._classic_consumers.heartbeat(group, request)
         return Decision(heartbeat(self.rebalances, self._classic_group(request.group_id), request))
 
     def leave(self, request: LeaveGroupRequest) -> Decision[LeaveGroupResponse]:
+        group = self.store.groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            return self._classic_consumers.leave(group, request)
         return leave(self.rebalances, self._classic_group(request.group_id), request)
 
     # The consumer protocol
@@ -125,8 +147,8 @@ class GroupShard:
 
     def describe_consumer_group(self, group_id: str) -> consumer_description.DescribedGroup:
         """Raises ApiError."""
-        group = self._consumers.group(group_id)
-        return describe_consumer_group(group, self._consumers.assignor_of(group), self.store.context.image())
+        group = self._consumer_changes.group(group_id)
+        return describe_consumer_group(group, self._consumer_changes.assignor_of(group), self.store.context.image())
 
     # Offsets
 
@@ -195,15 +217,12 @@ class GroupShard:
     # Within
 
     def _join(self, joining: Joining) -> Decision[None]:
-        session_timeout_ms, settings = joining.request.session_timeout_ms, self.store.settings
-        if not joining.request.group_id:
-            return joining.refuse(ErrorCode.INVALID_GROUP_ID)
-        if not settings.min_session_timeout_ms <= session_timeout_ms <= settings.max_session_timeout_ms:
-            return joining.refuse(ErrorCode.INVALID_SESSION_TIMEOUT)
         group = self.store.groups.get(joining.request.group_id)
-        if group is not None and not isinstance(group, ClassicGroup):
-            return joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID)
-        return self._joins.join(joining)
+        decision = self._joins.join(joining)
+        if not isinstance(group, ConsumerGroup) or not decision.records:
+            return decision
+        # An empty consumer group has become a classic one.
+        return replace(decision, records=(*group.tombstones(), *decision.records))
 
     def _classic_group(self, group_id: str) -> ClassicGroup:
         """Raises ApiError: who is in no such group is not known."""
@@ -228,6 +247,8 @@ class GroupShard:
             self.rebalances.begin_session(group, member)
         if len(group.members) > self.store.settings.max_size:
             self.rebalances.prepare(group, f"{len(group.members)} members are more than group.max.size allows")
+        elif group.members and all(member.assignment == EMPTY_ASSIGNMENT for member in group.members.values()):
+            self.rebalances.prepare(group, "nothing is assigned to anybody")
 
     def _schedule_expiry(self, delay_ms: int) -> None:
         self._timers.schedule(_EXPIRY_TIMER, delay_ms, self._expire)
@@ -275,6 +296,11 @@ def _committed(value: OffsetCommitValue | LegacyOffsetCommitValue, record_offset
 def _with_reply(reply: Reply[Answer], decision: Decision[None]) -> Decision[Reply[Answer]]:
     """The decision's records make the state durable; who asked waits for the reply."""
     return Decision(reply, decision.records, decision.is_replayed, decision.on_done)
+
+
+def _as_reply(decision: Decision[Answer]) -> Decision[Reply[Answer]]:
+    """The answer is there when the records are."""
+    return Decision(Reply.of(decision.answer), decision.records, decision.is_replayed, decision.on_done)
 
 
 def _end(group: ClassicGroup, wall_ms: int) -> None:

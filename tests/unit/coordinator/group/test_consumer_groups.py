@@ -1,125 +1,19 @@
 """Members of consumer groups, as KIP-848 has them: no partition ever has two owners, and everybody gets there."""
 
-from dataclasses import dataclass, field
 from random import Random
 
 import pytest
 
-from helpers.groups import GroupWorld
-from helpers.metadata import replayed
-from helpers.replica import partition_record
-from odradek.coordinator.group.consumer_group import ConsumerGroup
+from helpers.consumer_groups import REVOCATION_MS, SESSION_MS, A, B, Member, World, numbers, settle, topic
 from odradek.coordinator.group.consumer_settings import ConsumerSettings
 from odradek.coordinator.group.settings import GroupSettings
-from odradek.coordinator.group.values import RequestContext
-from odradek.metadata.delta import MetadataDelta
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.message import Message
-from odradek.protocol.messages.consumer_group_heartbeat_request import (
-    ConsumerGroupHeartbeatRequest,
-    TopicPartitions,
-)
-from odradek.protocol.messages.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
-from odradek.protocol.messages.topic_record import TopicRecord
-
-A, B = b"a" * 16, b"b" * 16
-SESSION_MS, REVOCATION_MS = 45_000, 60_000
-SETTINGS = GroupSettings(consumer=ConsumerSettings(assignment_interval_ms=0, max_size=4))
-
-Partition = tuple[bytes, int]
-
-
-def topic(name: str, topic_id: bytes, partitions: int) -> list[Message]:
-    return [
-        TopicRecord(name=name, topic_id=topic_id),
-        *(partition_record([1], number=number, topic_id=topic_id) for number in range(partitions)),
-    ]
-
-
-class World(GroupWorld):
-    def __init__(self, settings: GroupSettings = SETTINGS) -> None:
-        super().__init__(settings)
-        self.add_topics(*topic("a", A, 4))
-
-    def add_topics(self, *records: Message) -> None:
-        delta = MetadataDelta(self.runtime.image)
-        for record in records:
-            delta.replay(record)
-        image = replayed(records, self.runtime.image)
-        self.runtime.metadata_changed(delta, image)
-
-    @property
-    def consumer_group(self) -> ConsumerGroup:
-        group = self.shard.store.groups["g"]
-        assert isinstance(group, ConsumerGroup)
-        return group
-
-    def send(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
-        context = RequestContext(1, "client", "/127.0.0.1")
-        return self.write(lambda shard: shard.consumer_heartbeat(context, request)).answer()
-
-    def refusal(self, request: ConsumerGroupHeartbeatRequest) -> int:
-        context = RequestContext(1, "client", "/127.0.0.1")
-        return self.code_of(lambda shard: shard.consumer_heartbeat(context, request))
-
-
-@dataclass
-class Member:
-    """A client: it has what it was told to have, and gives up at once unless it is slow."""
-
-    world: World
-    name: str
-    topics: tuple[str, ...] = ("a",)
-    regex: str | None = None
-    instance_id: str | None = None
-    is_slow: bool = False
-    epoch: int = 0
-    owned: set[Partition] = field(default_factory=set)
-
-    def beat(self) -> ConsumerGroupHeartbeatResponse:
-        """What it has is said before it hears what it should have."""
-        response = self.world.send(self.request())
-        self.epoch = response.member_epoch
-        if response.assignment is not None:
-            told = {
-                (each.topic_id, number) for each in response.assignment.topic_partitions for number in each.partitions
-            }
-            self.owned = self.owned | told if self.is_slow else told
-        return response
-
-    def request(self, epoch: int | None = None) -> ConsumerGroupHeartbeatRequest:
-        by_topic: dict[bytes, list[int]] = {}
-        for topic_id, number in sorted(self.owned):
-            by_topic.setdefault(topic_id, []).append(number)
-        return ConsumerGroupHeartbeatRequest(
-            group_id="g",
-            member_id=self.name,
-            member_epoch=self.epoch if epoch is None else epoch,
-            instance_id=self.instance_id,
-            rebalance_timeout_ms=REVOCATION_MS,
-            subscribed_topic_names=list(self.topics),
-            subscribed_topic_regex=self.regex,
-            topic_partitions=[TopicPartitions(topic_id=each, partitions=ids) for each, ids in by_topic.items()],
-        )
-
-    def leave(self, epoch: int = -1) -> None:
-        self.world.send(self.request(epoch))
-        self.epoch, self.owned = 0, set()
+from odradek.protocol.messages.consumer_group_heartbeat_request import TopicPartitions
 
 
 @pytest.fixture
 def world() -> World:
     return World()
-
-
-def settle(*members: Member) -> None:
-    for _ in range(4):
-        for member in members:
-            member.beat()
-
-
-def numbers(member: Member) -> list[int]:
-    return sorted(number for _, number in member.owned)
 
 
 def test_one_alone_gets_everything_at_once(world: World) -> None:
