@@ -20,8 +20,11 @@ from helpers.waiting import wait_until
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
 COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+CONSOLE = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 TOPIC = "plain"
 PARTITIONS = 2
+#: Those of the directory, and one more.
+RECORDS = 110 + 25 + 1
 
 #: Of a group with a member, of the two that are in the directory, and of none; in this order.
 COMMANDS = [
@@ -33,6 +36,7 @@ COMMANDS = [
     "--describe --group live --state",
     "--describe --all-groups --offsets --verbose",
     "--describe --group g1 --state --verbose",
+    "--describe --group java --offsets",
     "--describe --group missing",
     "--reset-offsets --group g1 --topic plain --to-earliest --dry-run",
     "--reset-offsets --group g1 --topic plain:0 --shift-by -3 --execute",
@@ -66,6 +70,7 @@ def transcript(java: JavaClients, bootstrap: str) -> dict[str, list[str]]:
     with members([Member(bootstrap, "live", TOPIC, **{"client.id": "member"})]) as (member,):
         wait_balanced([member], PARTITIONS)
         member.commit({0: 4, 1: 5})
+        consume(java, bootstrap)
         return {command: said(java, bootstrap, command) for command in COMMANDS}
 
 
@@ -74,6 +79,14 @@ def produce(bootstrap: str) -> None:
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
     producer.produce(TOPIC, b"one more", partition=0)
     assert producer.flush(60) == 0
+
+
+def consume(java: JavaClients, bootstrap: str) -> None:
+    """All there is, as a member of a group; the offsets are committed at the end."""
+    options = {"topic": TOPIC, "group": "java", "max-messages": str(RECORDS), "timeout-ms": "60000"}
+    arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
+    answer = java.tool(CONSOLE, "--bootstrap-server", bootstrap, "--from-beginning", *arguments)
+    assert answer.status == 0, answer.output
 
 
 def said(java: JavaClients, bootstrap: str, command: str) -> list[str]:
@@ -100,4 +113,5 @@ def test_tools_say_the_same_of_both_brokers(tmp_path: Path) -> None:
     for command in COMMANDS:
         assert of_ours[command] == of_kafkas[command], command
     assert "g1 plain 0 0 27 111 84 - - -" in of_ours["--describe --all-groups --offsets --verbose"]
+    assert "java plain 0 111 111 0 - - -" in of_ours["--describe --group java --offsets"]
     assert found == left_behind
