@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,64 +19,101 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from helpers import copier
 from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
 from helpers.figures import report
-from helpers.nodes import OURS, Cluster, NodeSpec
+from helpers.nodes import OURS, Cluster, Kind, NodeSpec, controllers
 from helpers.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
 NODES = (1, 2, 3)
+KAFKA_BROKER = 13
 PARTITIONS = 4
 COPIERS = 2
 IS_SOAK = "ODRADEK_SOAK_FACTOR" in os.environ
 RECORDS = 20_000
 #: Of brokers and of copiers, in turn.
-BOUNCES = 60 if IS_SOAK else 8
+BOUNCES = 60 if IS_SOAK else 6
+#: Every other one is a copier's.
+MIXED_BOUNCES = 20 if IS_SOAK else 4
 SETTINGS = {
     "offsets.topic.num.partitions": "3",
-    "transaction.state.log.num.partitions": "3",
+    "transaction.state.log.num.partitions": "1",
     "transaction.state.log.min.isr": "2",
     "min.insync.replicas": "2",
 }
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
+def test_copies_exactly_once_whoever_is_bounced(tmp_path: Path) -> None:
     specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in NODES]
-    with Cluster(tmp_path, specs, settings=SETTINGS) as made:
-        made.start()
+    with started(tmp_path, specs) as cluster:
+        draw = random.Random(20)
+        copy_under_bounces(cluster, BOUNCES, lambda bounce: draw.choice(NODES), "transactions: copied under bounces")
+
+
+@pytest.mark.peer
+def test_coordinators_of_either_kind_take_over_from_each_other(tmp_path: Path) -> None:
+    """Two brokers of ours and one of Apache Kafka's: the coordinator of the transactions is killed again and again."""
+    kinds = {11: OURS, 12: OURS, KAFKA_BROKER: Kind.KAFKA}
+    specs = [*controllers(1), *(NodeSpec(node_id, kind, roles="broker") for node_id, kind in kinds.items())]
+    with started(tmp_path, specs) as cluster:
+        seen: list[int] = []
+
+        def coordinator(bounce: int) -> int:
+            seen.append(leader_of(cluster, "__transaction_state", 0))
+            return seen[-1]
+
+        copy_under_bounces(cluster, MIXED_BOUNCES, coordinator, "transactions: coordinators of both kinds")
+        report("transactions: who coordinated", nodes=seen, apache_kafka=seen.count(KAFKA_BROKER))
+
+
+@contextmanager
+def started(root: Path, specs: Sequence[NodeSpec]) -> Iterator[Cluster]:
+    with Cluster(root, specs, settings=SETTINGS) as cluster:
+        cluster.start()
         for topic in ("in", "out"):
-            create_topic(made, topic, PARTITIONS, 3)
-        yield made
+            create_topic(cluster, topic, PARTITIONS, 3)
+        yield cluster
 
 
-def test_copies_exactly_once_whoever_is_bounced(cluster: Cluster) -> None:
+def copy_under_bounces(cluster: Cluster, bounces: int, victim_of: Callable[[int], int], name: str) -> None:
     fill(bootstrap_of(cluster))
-    watcher = Watcher(bootstrap_of(cluster))
-    draw = random.Random(20)
-    copiers = Copiers(bootstrap_of(cluster))
+    brokers = [node.id for node in cluster.nodes.values() if node.spec.is_broker]
+    watcher, copiers = Watcher(bootstrap_of(cluster)), Copiers(bootstrap_of(cluster))
     kills: Counter[str] = Counter()
     try:
-        for bounce in range(BOUNCES):
-            seen = watcher.wait_for_more(RECORDS // (BOUNCES + 2), copiers)
-            if seen >= RECORDS:
+        for bounce in range(bounces):
+            if watcher.wait_for_more(RECORDS // (bounces + 2), copiers) >= RECORDS:
                 break
             if bounce % 2:
-                copiers.kill(draw.randrange(COPIERS))
+                copiers.kill(bounce % COPIERS)
                 kills["copiers_killed"] += 1
+                continue
+            wait_for_isr(admin_of(cluster), "out", *brokers)
+            victim = cluster[victim_of(bounce)]
+            is_hard = bounce % 4 == 0
+            if is_hard:
+                victim.kill()
             else:
-                wait_for_isr(admin_of(cluster), "out", *NODES)
-                victim = cluster[draw.choice(NODES)]
-                is_hard = bounce % 4 == 0
-                victim.kill() if is_hard else victim.stop()
-                kills["brokers_killed" if is_hard else "brokers_stopped"] += 1
-                watcher.read_for(draw.uniform(0.2, 1.0))
-                cluster.start(victim.id)
+                victim.stop()
+            kills["brokers_killed" if is_hard else "brokers_stopped"] += 1
+            watcher.read_for(1)
+            cluster.start(victim.id)
         wait_until(lambda: copiers.are_done() or watcher.read_for(0.2), "all is copied", 120, copiers.explain)
     finally:
         copiers.kill_all()
     watcher.read_to_the_end()
-    figures = {**kills, "copiers_given_up": len(copiers.failures)}
-    report("transactions: copied under bounces", **figures, **watcher.verdict())
+    report(name, **kills, copiers_given_up=len(copiers.failures), **watcher.verdict())
+
+
+def leader_of(cluster: Cluster, topic: str, partition: int) -> int:
+    found: list[int] = []
+
+    def is_led() -> bool:
+        metadata = admin_of(cluster).list_topics(topic, timeout=5).topics[topic].partitions[partition]
+        found.append(metadata.leader)
+        return metadata.leader >= 0
+
+    wait_until(is_led, f"{topic}-{partition} has a leader")
+    return found[-1]
 
 
 def fill(bootstrap: str) -> None:
