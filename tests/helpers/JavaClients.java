@@ -15,12 +15,16 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -61,6 +65,10 @@ public class JavaClients {
                 case "tool" -> tool(question);
                 case "produce_load" -> produceLoad(question);
                 case "consume_load" -> consumeLoad(question);
+                case "join_group" -> joinGroup(question);
+                case "member_partitions" -> memberPartitions(question);
+                case "member_commit" -> memberCommit(question);
+                case "leave_group" -> leaveGroup(question);
                 default -> throw new IllegalArgumentException(question.get("do").asText());
             };
         } catch (Exception error) {
@@ -262,5 +270,89 @@ public class JavaClients {
             double seconds = (System.nanoTime() - startedNs) / 1e9;
             return JSON.createObjectNode().put("seconds", seconds * wanted / Math.max(1, came - first));
         }
+    }
+
+    // Members of groups
+
+    private static final Map<String, Member> MEMBERS = new HashMap<>();
+
+    /** A consumer that is subscribed, polling in a thread of its own until it is told to leave. */
+    private static final class Member extends Thread {
+        private final JsonNode question;
+        private final ConcurrentLinkedQueue<Commit> commits = new ConcurrentLinkedQueue<>();
+        private volatile List<Integer> partitions = List.of();
+        private volatile boolean isLeaving = false;
+        private volatile Exception failure = null;
+
+        private Member(JsonNode question) {
+            this.question = question;
+            setDaemon(true);
+        }
+
+        @Override
+        public void run() {
+            try (KafkaConsumer<byte[], byte[]> consumer =
+                    new KafkaConsumer<>(config(question), new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+                consumer.subscribe(List.of(question.get("topic").asText()));
+                while (!isLeaving) {
+                    consumer.poll(Duration.ofMillis(50));
+                    partitions = consumer.assignment().stream().map(TopicPartition::partition).sorted().toList();
+                    for (Commit commit = commits.poll(); commit != null; commit = commits.poll()) {
+                        commit.run(consumer);
+                    }
+                }
+            } catch (Exception error) {
+                error.printStackTrace();
+                failure = error;
+            }
+        }
+    }
+
+    private record Commit(Map<TopicPartition, OffsetAndMetadata> offsets, CompletableFuture<Void> done) {
+        private void run(KafkaConsumer<byte[], byte[]> consumer) {
+            try {
+                consumer.commitSync(offsets);
+                done.complete(null);
+            } catch (Exception error) {
+                done.completeExceptionally(error);
+            }
+        }
+    }
+
+    private static ObjectNode joinGroup(JsonNode question) {
+        Member member = new Member(question);
+        MEMBERS.put(question.get("name").asText(), member);
+        member.start();
+        return JSON.createObjectNode();
+    }
+
+    private static ObjectNode memberPartitions(JsonNode question) throws Exception {
+        Member member = MEMBERS.get(question.get("name").asText());
+        if (member.failure != null) {
+            throw member.failure;
+        }
+        ObjectNode answer = JSON.createObjectNode();
+        member.partitions.forEach(answer.putArray("partitions")::add);
+        return answer;
+    }
+
+    private static ObjectNode memberCommit(JsonNode question) throws Exception {
+        Member member = MEMBERS.get(question.get("name").asText());
+        String topic = member.question.get("topic").asText();
+        Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+        question.get("offsets").properties().forEach(entry -> offsets.put(
+            new TopicPartition(topic, Integer.parseInt(entry.getKey())),
+            new OffsetAndMetadata(entry.getValue().asLong())));
+        Commit commit = new Commit(offsets, new CompletableFuture<>());
+        member.commits.add(commit);
+        commit.done().get(TIMEOUT_NS, TimeUnit.NANOSECONDS);
+        return JSON.createObjectNode();
+    }
+
+    private static ObjectNode leaveGroup(JsonNode question) throws Exception {
+        Member member = MEMBERS.remove(question.get("name").asText());
+        member.isLeaving = true;
+        member.join(TIMEOUT_NS / 1_000_000);
+        return JSON.createObjectNode();
     }
 }

@@ -2,11 +2,11 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -18,6 +18,17 @@ _POLL_S = 0.05
 _JOIN_TIMEOUT_S = 60
 
 
+#: In the consumer protocol these are the coordinator's to choose.
+_CLASSIC_SETTINGS = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 200}
+
+
+class HasPartitions(Protocol):
+    """A member of a group, of whatever client."""
+
+    @property
+    def partitions(self) -> frozenset[int]: ...
+
+
 class Member:
     """One `confluent_kafka.Consumer` that is subscribed from `start` on."""
 
@@ -27,13 +38,13 @@ class Member:
             "group.id": group,
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
-            "session.timeout.ms": 6_000,
-            "heartbeat.interval.ms": 200,
             "log_level": 0,
+            **({} if self._is_consumer_protocol(options) else _CLASSIC_SETTINGS),
             **options,
         }
         self._topic = topic
-        self._is_cooperative = "cooperative" in str(options.get("partition.assignment.strategy", ""))
+        strategy = str(options.get("partition.assignment.strategy", ""))
+        self._is_cooperative = "cooperative" in strategy or self._is_consumer_protocol(options)
         self._ending = threading.Event()
         self._commits: SimpleQueue[tuple[list[TopicPartition], Future[None]]] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -42,6 +53,10 @@ class Member:
         self.fatal: str | None = None
         self.subscribed_s = 0.0
         self.assigned_s = 0.0
+
+    @staticmethod
+    def _is_consumer_protocol(options: Mapping[str, Any]) -> bool:
+        return options.get("group.protocol") == "consumer"
 
     def start(self) -> "Member":
         self._thread.start()
@@ -104,12 +119,13 @@ def members(made: Iterable[Member]) -> Iterator[list[Member]]:
         yield started
 
 
-def wait_balanced(those: list[Member], partition_count: int) -> None:
+def wait_balanced(those: Sequence[HasPartitions], partition_count: int) -> None:
     """Every partition has one owner, and no member two more than another."""
 
     def is_balanced() -> bool:
-        owned = sorted(index for member in those for index in member.partitions)
-        sizes = [len(member.partitions) for member in those]
+        held = [member.partitions for member in those]
+        owned = sorted(index for partitions in held for index in partitions)
+        sizes = [len(partitions) for partitions in held]
         return owned == list(range(partition_count)) and max(sizes) - min(sizes) <= 1
 
     wait_until(is_balanced, f"{partition_count} partitions have {len(those)} owners", 60)

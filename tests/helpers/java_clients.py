@@ -4,6 +4,7 @@
 """
 
 import base64
+import itertools
 import json
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -123,6 +124,39 @@ class JavaClients:
         """One of Kafka's tools, run to its end with this as its input."""
         answer = self.ask("tool", arguments=list(arguments), input=given, **{"class": main_class})
         return Said(answer["status"], answer["output"])
+
+
+class JavaMember:
+    """A Java consumer that is subscribed to a topic from `start` on, as `helpers.group_members.Member` is."""
+
+    _numbers = itertools.count()
+
+    def __init__(self, java: JavaClients, bootstrap: str, group: str, topic: str, **options: str) -> None:
+        self._java = java
+        self._name = f"member {next(self._numbers)}"
+        self._topic = topic
+        self._config = {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "enable.auto.commit": "false",
+            "auto.offset.reset": "earliest",
+            **options,
+        }
+
+    def start(self) -> "JavaMember":
+        self._java.ask("join_group", name=self._name, topic=self._topic, config=self._config)
+        return self
+
+    @property
+    def partitions(self) -> frozenset[int]:
+        return frozenset(self._java.ask("member_partitions", name=self._name)["partitions"])
+
+    def commit(self, offsets: Mapping[int, int]) -> None:
+        given = {str(partition): offset for partition, offset in offsets.items()}
+        self._java.ask("member_commit", name=self._name, offsets=given)
+
+    def stop(self) -> None:
+        self._java.ask("leave_group", name=self._name)
 
 
 def _fetched(told: Mapping[str, Any]) -> Fetched:

@@ -1,0 +1,236 @@
+"""Consumer groups (KIP-848) through clients that we did not write, on three nodes, and groups that go from the classic
+protocol to this one and back while they work."""
+
+import itertools
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, NewTopic
+
+from helpers.figures import report
+from helpers.group_members import HasPartitions, Member, members, until_no_error, wait_balanced
+from helpers.java_clients import JavaClients, JavaMember
+from helpers.nodes import OURS, Cluster, NodeSpec
+from helpers.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+TOPIC = "topic"
+PARTITIONS = 6
+SESSION_MS = 3_000
+TIMEOUT_S = 60
+CONSUMER = {"group.protocol": "consumer"}
+
+_names = (f"group-{number}" for number in itertools.count())
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """With the intervals of `odradek up`, and shorter sessions."""
+    settings = {
+        "default.replication.factor": "3",
+        "min.insync.replicas": "2",
+        "offsets.topic.replication.factor": "3",
+        "offsets.topic.num.partitions": "8",
+        "group.initial.rebalance.delay.ms": "250",
+        "group.min.session.timeout.ms": "1000",
+        "group.consumer.min.heartbeat.interval.ms": "200",
+        "group.consumer.heartbeat.interval.ms": "200",
+        "group.consumer.assignment.interval.ms": "0",
+        "group.consumer.min.session.timeout.ms": "1000",
+        "group.consumer.session.timeout.ms": str(SESSION_MS),
+    }
+    specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in (1, 2, 3)]
+    with Cluster(tmp_path_factory.mktemp("consumer-groups"), specs, settings=settings) as made:
+        made.start()
+        admin = admin_of(made)
+        wait_until(lambda: len(admin.list_topics(timeout=5).brokers) == len(specs), "all brokers are there", TIMEOUT_S)
+        create(made, TOPIC)
+        yield made
+        made.check_alive()
+
+
+@pytest.fixture
+def group() -> str:
+    return next(_names)
+
+
+def bootstrap(cluster: Cluster) -> str:
+    return ",".join(node.broker_address for node in cluster.nodes.values())
+
+
+def admin_of(cluster: Cluster) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap(cluster), "log_level": 0})
+
+
+def create(cluster: Cluster, topic: str) -> None:
+    admin = admin_of(cluster)  # what it was asked ends with it
+    admin.create_topics([NewTopic(topic, PARTITIONS)])[topic].result(TIMEOUT_S)
+
+
+def member(cluster: Cluster, group: str, topic: str = TOPIC, **options: str) -> Member:
+    return Member(bootstrap(cluster), group, topic, **CONSUMER, **options)
+
+
+def committed(cluster: Cluster, group: str) -> dict[int, int]:
+    """As a consumer that is no member sees them."""
+    consumer = Consumer({"bootstrap.servers": bootstrap(cluster), "group.id": group, "log_level": 0})
+    try:
+        asked = [TopicPartition(TOPIC, index) for index in range(PARTITIONS)]
+        found = until_no_error(lambda: consumer.committed(asked, timeout=10), "offsets are there")
+        return {one.partition: one.offset for one in found if one.offset >= 0}
+    finally:
+        consumer.close()
+
+
+def described(cluster: Cluster, group: str) -> ConsumerGroupDescription:
+    admin = admin_of(cluster)
+    found: ConsumerGroupDescription = admin.describe_consumer_groups([group])[group].result(TIMEOUT_S)
+    return found
+
+
+def commit(each: Member | JavaMember, offset: int) -> None:
+    each.commit(dict.fromkeys(each.partitions, offset))
+
+
+def type_of(cluster: Cluster, group: str) -> str:
+    return str(described(cluster, group).type.name)
+
+
+def test_members_come_and_go(cluster: Cluster, group: str) -> None:
+    with members(member(cluster, group) for _ in range(3)) as three:
+        wait_balanced(three, PARTITIONS)
+        seconds = max(one.assigned_s for one in three) - max(one.subscribed_s for one in three)
+        report("a group of 3 confluent-kafka members is balanced", protocol="consumer", seconds=round(seconds, 3))
+        with members([member(cluster, group)]) as more:
+            wait_balanced([*three, *more], PARTITIONS)
+        wait_balanced(three, PARTITIONS)
+        three[0].commit(dict.fromkeys(three[0].partitions, 7))
+        assert committed(cluster, group) == dict.fromkeys(three[0].partitions, 7)
+        assert type_of(cluster, group) == "CONSUMER"
+
+
+_VICTIM = """
+import sys
+from confluent_kafka import Consumer
+consumer = Consumer({"bootstrap.servers": sys.argv[1], "group.id": sys.argv[2], "group.protocol": "consumer",
+                     "log_level": 0})
+consumer.subscribe([sys.argv[3]])
+while True:
+    consumer.poll(0.1)
+"""
+
+
+def test_a_killed_members_partitions_move_within_its_session(cluster: Cluster, group: str) -> None:
+    victim = subprocess.Popen([sys.executable, "-c", _VICTIM, bootstrap(cluster), group, TOPIC])
+    try:
+        with members([member(cluster, group)]) as (survivor,):
+            wait_until(lambda: len(survivor.partitions) == PARTITIONS // 2, "both have their half", TIMEOUT_S)
+            victim.send_signal(signal.SIGKILL)
+            killed_s = time.monotonic()
+            wait_balanced([survivor], PARTITIONS)
+            seconds = round(survivor.assigned_s - killed_s, 3)
+            report("partitions of a killed member moved", protocol="consumer", session_ms=SESSION_MS, seconds=seconds)
+    finally:
+        victim.kill()
+        victim.wait(TIMEOUT_S)
+
+
+def test_a_regular_expression_finds_a_topic_that_comes_later(cluster: Cluster, group: str) -> None:
+    with members([member(cluster, group, topic="^later-.*") for _ in range(2)]) as both:
+        wait_until(lambda: len(described(cluster, group).members) == 2, "both have joined", TIMEOUT_S)
+        create(cluster, "later-1")
+        wait_balanced(both, PARTITIONS)
+
+
+def test_static_members_come_back_to_what_they_had(cluster: Cluster, group: str) -> None:
+    def made(name: str) -> Member:
+        return member(cluster, group, **{"group.instance.id": name})
+
+    with members([made("one"), made("two")]) as (one, two):
+        wait_balanced([one, two], PARTITIONS)
+        before, generations = one.partitions, two.generations
+        one.stop()
+        with members([made("one")]) as (again,):
+            wait_until(lambda: again.partitions == before, "it has what it had", TIMEOUT_S)
+            assert two.generations == generations
+
+
+@pytest.mark.parametrize("ending", ["restart", "kill -9"])
+def test_the_group_outlives_its_coordinator(cluster: Cluster, group: str, ending: str) -> None:
+    with members(member(cluster, group) for _ in range(3)) as three:
+        wait_balanced(three, PARTITIONS)
+        three[0].commit(dict.fromkeys(three[0].partitions, 3))
+        coordinator = cluster[described(cluster, group).coordinator.id]
+        if ending == "restart":
+            coordinator.stop()
+        else:
+            coordinator.kill()
+        with members([member(cluster, group)]) as more:
+            wait_balanced([*three, *more], PARTITIONS)
+        wait_balanced(three, PARTITIONS)
+        coordinator.start()
+        until_no_error(lambda: three[0].commit(dict.fromkeys(three[0].partitions, 5)), "commits are taken")
+        for partition, offset in committed(cluster, group).items():
+            assert offset == 5 if partition in three[0].partitions else offset == 3
+
+
+# Both protocols at once
+
+
+@pytest.mark.peer
+def test_a_group_goes_to_the_consumer_protocol_and_back_member_by_member(
+    cluster: Cluster, group: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    servers = bootstrap(cluster)
+    ranges = "org.apache.kafka.clients.consumer.RangeAssignor"
+    with JavaClients(tmp_path_factory.mktemp("java")) as java, ExitStack() as stack:
+
+        def start(kind: type[Member] | type[JavaMember], protocol: str) -> Member | JavaMember:
+            made: Member | JavaMember
+            if kind is JavaMember:
+                classic = {"partition.assignment.strategy": ranges, "heartbeat.interval.ms": "200"}
+                options = {"group.protocol": protocol, **(classic if protocol == "classic" else {})}
+                made = JavaMember(java, servers, group, TOPIC, **options)
+            else:
+                made = Member(servers, group, TOPIC, **({} if protocol == "classic" else CONSUMER))
+            made.start()
+            running.append(made)
+            return made
+
+        def stop(each: Member | JavaMember) -> None:
+            running.remove(each)
+            each.stop()
+
+        def check(those: list[Member | JavaMember], kind: str) -> None:
+            owners: list[HasPartitions] = list(those)
+            wait_balanced(owners, PARTITIONS)
+            wait_until(lambda: type_of(cluster, group) == kind, f"it is a {kind} group", TIMEOUT_S)
+            for offset, each in enumerate(those, next(offsets)):
+                until_no_error(partial(commit, each, offset), "commits are taken")
+                assert committed(cluster, group).items() >= dict.fromkeys(each.partitions, offset).items()
+
+        running: list[Member | JavaMember] = []
+        stack.callback(lambda: [each.stop() for each in running])
+        offsets = itertools.count(10, 10)
+        kinds: list[type[Member] | type[JavaMember]] = [Member, JavaMember]
+        old = [start(kind, "classic") for kind in kinds]
+        check(old, "CLASSIC")
+        new = [start(kind, "consumer") for kind in kinds]
+        check([*old, *new], "CONSUMER")
+        stop(old[1])
+        check([old[0], *new], "CONSUMER")
+        stop(old[0])
+        check(new, "CONSUMER")
+        back = [start(kind, "classic") for kind in kinds]
+        check([*new, *back], "CONSUMER")
+        for each in new:
+            stop(each)
+        check(back, "CLASSIC")
