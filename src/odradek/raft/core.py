@@ -65,7 +65,7 @@ class Core:
         self.parked = ParkedFetches()
         self.listener = Listener(self.emit)
         self.shutdown_deadline_ms: int | None = None
-        #: Nodes whose process is not there, by what became of the last request to each.
+        #: Nodes whose process is not there: they refused the last request, and have not been heard of since.
         self.gone: dict[int, None] = {}
         #: A leader that is told to stop goes on as one until everything is committed, but no longer than this.
         self.resign_deadline_ms = NEVER_MS

@@ -51,6 +51,7 @@ def handle_request(core: Core, request: Request, message: FetchRequest) -> None:
         return
     replica_id = message.replica_id if message.replica_id >= 0 else message.replica_state.replica_id
     key = ReplicaKey.from_wire(replica_id, partition.replica_directory_id)
+    core.gone.pop(replica_id, None)  # a leader asks nothing of a follower that fetches
     response = _try_complete(core, request, key, partition, message.max_bytes)
     if message.max_wait_ms == 0 or _is_worth_sending(response, partition):
         core.reply(request.handle, response)

@@ -153,7 +153,7 @@ class Raft:
 
     @property
     def gone(self) -> tuple[int, ...]:
-        """Nodes that refused our last request to them: nothing listens there, so their process is gone."""
+        """Nodes that refused our last request to them, and have not been heard of since: their process is gone."""
         return tuple(self._core.gone)
 
     @property

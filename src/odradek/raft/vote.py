@@ -43,6 +43,7 @@ def _answer(core: Core, request: Request, message: VoteRequest) -> VoteResponse:
     if not is_meant_for_us(core, message.voter_id, partition.voter_directory_id):
         return build_vote_response(core, request, ErrorCode.INVALID_VOTER_KEY, False)
     candidate = ReplicaKey.from_wire(partition.replica_id, partition.replica_directory_id)
+    core.gone.pop(candidate.id, None)
     end = OffsetAndEpoch(partition.last_offset_epoch, partition.last_offset)
     granted = core.quorum.state.can_grant_vote(candidate, up_to_date=end >= core.end, pre_vote=partition.pre_vote)
     if granted and not partition.pre_vote and core.quorum.state.voted_key is None:

@@ -331,6 +331,20 @@ def test_shutting_down_does_not_wait_for_voters_that_are_gone() -> None:
     assert bench.raft.is_stopped and bench.find(Stopped) == [Stopped(False)]
 
 
+def test_shutting_down_waits_for_a_voter_that_was_gone_and_is_back() -> None:
+    bench = Bench()
+    bench.answer(bench.become_candidate()[0], granted(1))
+    for send in bench.sends(BeginQuorumEpochRequest):
+        bench.step(RequestFailed(send.correlation_id, refused=True))
+    assert bench.raft.gone == (2, 3)
+    bench.ask(fetch(2, 1, OffsetAndEpoch(1, 1)))
+    bench.ask(fetch(3, 1, OffsetAndEpoch(1, 1)))
+    assert bench.raft.gone == ()
+    bench.raft.shutdown(5_000, bench.now_ms)
+    bench.after(bench.config.disconnect_grace_ms)
+    assert bench.state == "Resigned" and not bench.raft.is_stopped
+
+
 def test_shutting_down_ends_in_any_case() -> None:
     bench = Bench()
     bench.become_leader()
