@@ -31,12 +31,16 @@ def mixed(root: Path, *, dynamic: bool = False, settings: dict[str, str] | None 
 async def make_leader(quorum: Quorum, load: MetadataLoad, wanted: int, *, clean: bool = False) -> QuorumView:
     """Takes the leader away, by kill -9 or by a clean stop, such that only `wanted` can follow it. It stays down."""
     cluster = quorum.cluster
-    before = await quorum.caught_up()
-    if before.leader_id == wanted:
-        return before
-    bystander = next(node for node in cluster.controllers if node.id not in (wanted, before.leader_id))
-    bystander.pause()
-    await load.more()
+    while True:
+        before = await quorum.caught_up()
+        if before.leader_id == wanted:
+            return before
+        bystander = next(node for node in cluster.controllers if node.id not in (wanted, before.leader_id))
+        bystander.pause()
+        await load.more()
+        if (await quorum.leader()).leader_epoch == before.leader_epoch:
+            break
+        bystander.resume()  # a busy machine has changed its leader by itself
     if clean:
         await asyncio.to_thread(cluster[before.leader_id].stop)
     else:
