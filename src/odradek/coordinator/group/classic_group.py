@@ -346,8 +346,8 @@ class ClassicGroup:
         member.awaiting_join = reply
 
     def _count_protocols(self, member: ClassicMember, change: int) -> None:
-        for protocol in member.protocols:
-            self._supporters[protocol.name] = self._supporters.get(protocol.name, 0) + change
+        for name in dict.fromkeys(protocol.name for protocol in member.protocols):  # nobody supports one twice
+            self._supporters[name] = self._supporters.get(name, 0) + change
 
 
 def join_error(member_id: str, code: ErrorCode) -> JoinGroupResponse:

@@ -292,3 +292,11 @@ class TestStaticMembers:
         assert list(world.group().members) == [former]
         assert world.group().members[former].session_timeout_ms == SESSION_MS
         assert world.heartbeat(former, 1, group_instance_id="one") == 0
+
+
+def test_a_protocol_that_is_named_twice_is_one(world: GroupWorld) -> None:
+    first = world.join(protocols=[("range", b"1"), ("range", b"2")])
+    second = world.join(protocols=[("range", b"3")])
+    world.advance(0)
+    assert (first.answer().protocol_name, second.answer().protocol_name) == ("range", "range")
+    assert [one.metadata for one in first.answer().members] == [b"1", b"3"]
