@@ -112,6 +112,7 @@ class ConsumerChanges:
         if has_new_topics or found != group.metadata_hash:
             draft.write(epoch_record(group.group_id, group.epoch + 1, found))
             _log.info("group %s is at epoch %d", group.group_id, group.epoch)
+            return  # it may be refused by the log: the next heartbeat looks once more
         held = self._store.groups.get(group.group_id)
         if isinstance(held, ConsumerGroup):
             held.refresh_at_ms = now_ms + _REFRESH_INTERVAL_MS
@@ -128,8 +129,10 @@ class ConsumerChanges:
 
     def assign(self, draft: Draft) -> None:
         group, image, wall_ms = draft.group, self._context.image(), self._context.clock.wall_ms()
-        settings = self.settings(group.group_id)
-        if group.target_epoch >= group.epoch or wall_ms < group.target_ms + settings.assignment_interval_ms:
+        interval_ms = self.settings(group.group_id).assignment_interval_ms
+        # Without an interval nobody waits for a clock that was put back.
+        is_too_soon = interval_ms > 0 and wall_ms < group.target_ms + interval_ms
+        if group.target_epoch >= group.epoch or is_too_soon:
             return
         subscribers = [
             Subscriber(

@@ -5,10 +5,12 @@ from random import Random
 import pytest
 
 from helpers.consumer_groups import REVOCATION_MS, SESSION_MS, A, B, Member, World, numbers, settle, topic
+from helpers.replica import partition_record
 from odradek.coordinator.group.consumer_settings import ConsumerSettings
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.consumer_group_heartbeat_request import TopicPartitions
+from odradek.replica.errors import NotEnoughReplicas
 
 
 @pytest.fixture
@@ -19,7 +21,7 @@ def world() -> World:
 def test_one_alone_gets_everything_at_once(world: World) -> None:
     one = Member(world, "m1")
     response = one.beat()
-    assert (one.epoch, numbers(one), response.heartbeat_interval_ms) == (1, [0, 1, 2, 3], 5_000)
+    assert (one.epoch, numbers(one), response.heartbeat_interval_ms) == (2, [0, 1, 2, 3], 5_000)
     assert one.beat().error_code == 0
     assert world.consumer_group.state_name == "Stable"
 
@@ -28,14 +30,14 @@ def test_a_second_gets_its_share_only_when_the_first_has_given_it_up(world: Worl
     one, two = Member(world, "m1", is_slow=True), Member(world, "m2")
     one.beat()
     two.beat()
-    assert (two.epoch, two.owned) == (2, set())
+    assert (two.epoch, two.owned) == (3, set())
     one.beat()  # is told to give up two, and does not yet
-    assert (one.epoch, world.consumer_group.state_name) == (1, "Reconciling")
+    assert (one.epoch, world.consumer_group.state_name) == (2, "Reconciling")
     two.beat()
     assert two.owned == set()
     one.owned = {partition for partition in one.owned if partition[1] < 2}
     one.beat()
-    assert one.epoch == 2
+    assert one.epoch == 3
     two.beat()
     assert (numbers(one), numbers(two), world.consumer_group.state_name) == ([0, 1], [2, 3], "Stable")
 
@@ -179,3 +181,14 @@ def test_no_partition_has_two_owners_whatever_happens(seed: int) -> None:
     wanted = {"a": 4, "b": 3}
     names = {name for member in members.values() for name in member.topics}
     assert sum(len(member.owned) for member in members.values()) == sum(wanted[name] for name in names)
+
+
+def test_a_change_of_topics_that_the_log_refused_is_noticed_again(world: World) -> None:
+    one = Member(world, "m1")
+    settle(one)
+    world.add_topics(partition_record([1], number=4, topic_id=A))
+    world.log.refusal = NotEnoughReplicas("for now")
+    assert world.refusal(one.request()) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.log.refusal = None
+    settle(one)
+    assert numbers(one) == [0, 1, 2, 3, 4]
