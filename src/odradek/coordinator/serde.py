@@ -6,7 +6,7 @@ numbered by each coordinator for itself, so whoever reads says whose they are: K
 """
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from odradek.common.failures import ProtocolError
 from odradek.common.ports import Buffer
@@ -30,6 +30,9 @@ _MODULES = {
     TRANSACTION_STATE: _TRANSACTIONS,
     SHARE_GROUP_STATE: "share-coordinator",
 }
+
+#: Keys in one batch, half of the million bytes that it may have.
+_TOMBSTONES_BYTES = 500_000
 
 _PREFIX = struct.Struct(">h")
 _KEY_VERSION = 0
@@ -58,6 +61,16 @@ def encode_value(record: CoordinatorRecord) -> bytes | None:
     if record.value is None:
         return None
     return _PREFIX.pack(record.value_version) + codec.encode(record.value, record.value_version)
+
+
+def first_batch(tombstones: Sequence[CoordinatorRecord]) -> tuple[CoordinatorRecord, ...]:
+    """As many of them as one batch can hold: ids may be of any length, and a batch that is refused is refused again."""
+    size_bytes = 0
+    for place, tombstone in enumerate(tombstones):
+        size_bytes += len(encode_key(tombstone))
+        if place and size_bytes > _TOMBSTONES_BYTES:
+            return tuple(tombstones[:place])
+    return tuple(tombstones)
 
 
 def decode_record(module: str, key: Buffer | None, value: Buffer | None) -> CoordinatorRecord:

@@ -12,11 +12,13 @@ from odradek.coordinator.serde import (
     decode_record,
     encode_key,
     encode_value,
+    first_batch,
     module_of,
 )
 from odradek.coordinator.shard import CoordinatorRecord
 from odradek.protocol.messages.group_metadata_key import GroupMetadataKey
 from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
+from odradek.protocol.messages.transaction_log_key import TransactionLogKey
 from odradek.records.batch import Batch, read_batches
 from odradek.records.patch import assign
 
@@ -76,3 +78,10 @@ def test_what_is_no_record_is_refused(key: bytes | None, value: bytes | None, sa
 def test_what_follows_the_last_field_is_ignored() -> None:
     record = CoordinatorRecord(GroupMetadataKey(group="g"))
     assert decode_record(GROUPS, encode_key(record) + b"more", None) == record
+
+
+def test_as_many_tombstones_as_a_batch_can_hold() -> None:
+    long = [CoordinatorRecord(TransactionLogKey(transactional_id=str(number) * 32_000)) for number in range(10)] * 10
+    assert 1 < len(first_batch(long)) < 20
+    assert first_batch(long[:3]) == tuple(long[:3])
+    assert first_batch([]) == ()

@@ -33,6 +33,7 @@ from odradek.coordinator.group.store import GroupStore
 from odradek.coordinator.group.sync import Syncs
 from odradek.coordinator.group.values import CommittedOffset, RequestContext, refusal
 from odradek.coordinator.reply import Reply
+from odradek.coordinator.serde import first_batch
 from odradek.coordinator.shard import CoordinatorRecord, Decision, ShardContext
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
@@ -69,7 +70,7 @@ _log = logging.getLogger("odradek.groups")
 
 Answer = TypeVar("Answer")
 
-#: Tombstones in one batch: with ids and names of usual length far below the million bytes that a batch may have.
+#: Tombstones in one batch: with ids and names of usual length they fit (see `first_batch`).
 _TOMBSTONES_AT_ONCE: Final = 1_000
 
 _EXPIRY_TIMER: Final = "expire-group-metadata"
@@ -254,23 +255,25 @@ class GroupShard:
         self._timers.schedule(_EXPIRY_TIMER, delay_ms, self._expire)
 
     def _expire(self) -> Decision[None]:
-        records = tuple(self._removals.expired(_TOMBSTONES_AT_ONCE))
+        found = self._removals.expired(_TOMBSTONES_AT_ONCE)
+        records = first_batch(found)
         self._schedule_expiry(self.store.settings.offsets_retention_check_interval_ms)
 
         def on_done(error: ApiError | None) -> None:
-            if error is None and len(records) == _TOMBSTONES_AT_ONCE:
+            if error is None and (len(records) < len(found) or len(records) == _TOMBSTONES_AT_ONCE):
                 self._schedule_expiry(0)
 
         return Decision(None, records, on_done=on_done)
 
     def _remove_offsets_of_deleted_topics(self) -> Decision[None]:
         deleted = list(self._deleted_topics)
-        records = tuple(self._removals.of_topics(self._deleted_topics, _TOMBSTONES_AT_ONCE))
+        found = self._removals.of_topics(self._deleted_topics, _TOMBSTONES_AT_ONCE)
+        records = first_batch(found)
 
         def on_done(error: ApiError | None) -> None:
             if error is not None:
                 return  # the timer is tried again
-            if len(records) == _TOMBSTONES_AT_ONCE:
+            if len(records) < len(found) or len(records) == _TOMBSTONES_AT_ONCE:
                 self._timers.schedule(_TOPICS_TIMER, 0, self._remove_offsets_of_deleted_topics)
                 return
             for topic_id in deleted:

@@ -11,10 +11,12 @@ are written the completion is. A shard that is loaded with decided transactions 
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
+from odradek.coordinator.serde import first_batch
 from odradek.coordinator.shard import CoordinatorRecord, Decision, ShardContext
 from odradek.coordinator.transaction.ending import EndRequest, ProducerIds, fence, next_after_end
 from odradek.coordinator.transaction.errors import (
@@ -46,8 +48,11 @@ _TIMED_OUT = "abort what has timed out"
 _EXPIRED = "forget what has expired"
 #: The log refused a completion for now. Nothing is lost meanwhile but the time of the producer's next begin.
 _COMPLETION_RETRY_MS = 100
-#: Ids forgotten in one batch.
-_EXPIRED_AT_ONCE = 1_000
+#: Ids forgotten in one batch, and when the next ones are.
+_EXPIRED_AT_ONCE, _NEXT_EXPIRED_MS = 1_000, 1_000
+#: Late transactions that are aborted before others have their turn, and when the next ones are. After a coordinator was
+#: away all may be late together; each takes a tenth of a millisecond.
+_ABORTED_AT_ONCE, _NEXT_ABORTED_MS = 200, 100
 
 
 Answer = TypeVar("Answer")
@@ -190,12 +195,24 @@ class TransactionShard:
     def _abort_timed_out(self) -> Decision[None]:
         self._context.timers.schedule(_TIMED_OUT, self._settings.abort_interval_ms, self._abort_timed_out)
         now_ms = self._context.clock.wall_ms()
-        changes: dict[str, Transaction] = {}
-        for transactional_id, entry in self._entries.items():
-            if not entry.is_pending and entry.current.has_timed_out(now_ms):
-                logger.info("%s is aborted: it took over %d ms", transactional_id, entry.current.timeout_ms)
-                changes[transactional_id] = fence(entry.current, self._version(), now_ms, self._new_id)
-        return self._write(changes, None)
+        late = [
+            transactional_id
+            for transactional_id, entry in self._entries.items()
+            if not entry.is_pending and entry.current.has_timed_out(now_ms)
+        ]
+        for transactional_id in late[:_ABORTED_AT_ONCE]:
+            self._context.timers.schedule(f"abort {transactional_id}", 0, partial(self._abort_late, transactional_id))
+        if len(late) > _ABORTED_AT_ONCE:
+            self._context.timers.schedule(_TIMED_OUT, _NEXT_ABORTED_MS, self._abort_timed_out)
+        return Decision(None)
+
+    def _abort_late(self, transactional_id: str) -> Decision[None]:
+        """A batch for each of them: all that are late at once may be more than one batch can hold."""
+        entry, now_ms = self._entries.get(transactional_id), self._context.clock.wall_ms()
+        if entry is None or entry.is_pending or not entry.current.has_timed_out(now_ms):
+            return Decision(None)
+        logger.info("%s is aborted: it took over %d ms", transactional_id, entry.current.timeout_ms)
+        return self._write({transactional_id: fence(entry.current, self._version(), now_ms, self._new_id)}, None)
 
     def _forget_expired(self) -> Decision[None]:
         self._context.timers.schedule(_EXPIRED, self._settings.expiry_interval_ms, self._forget_expired)
@@ -207,8 +224,11 @@ class TransactionShard:
         ][:_EXPIRED_AT_ONCE]
         if not expired:
             return Decision(None)
+        tombstones = first_batch([CoordinatorRecord(TransactionLogKey(transactional_id=each)) for each in expired])
+        if len(tombstones) < len(expired) or len(expired) == _EXPIRED_AT_ONCE:
+            self._context.timers.schedule(_EXPIRED, _NEXT_EXPIRED_MS, self._forget_expired)
+        expired = expired[: len(tombstones)]
         logger.info("%d transactional ids have expired", len(expired))
-        tombstones = tuple(CoordinatorRecord(TransactionLogKey(transactional_id=each)) for each in expired)
         for transactional_id in expired:
             self._entries[transactional_id].is_pending = True
         return Decision(None, tombstones, False, lambda error: self._forgotten(expired, error))

@@ -29,6 +29,7 @@ from odradek.protocol.messages.write_txn_markers_response import (
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersResponse,
 )
+from odradek.records.batch import read_batch
 from odradek.sim.coordinator_log import SimulatedLog, SimulatedTopic
 
 NODE = 1
@@ -268,3 +269,21 @@ def test_the_oldest_version_keeps_its_epoch() -> None:
         world.deliver(1)
         assert world.state().state is State.COMPLETE_COMMIT
     assert world.state().producer_epoch == 0
+
+
+def test_many_that_are_late_together_are_aborted_one_by_one(world: World) -> None:
+    """A batch of all of them may be refused as too large, and for ever."""
+    names = [f"t{number}" for number in range(500)]
+
+    def begin(name: str) -> None:
+        who = world.runtime.write(0, lambda shard: shard.init_producer_id(name, 5_000)).answer()
+        identity = (who.producer_id, who.producer_epoch)
+        world.runtime.write(0, lambda shard: shard.add_partitions(name, *identity, [A0], 2)).answer()
+
+    for name in names:
+        begin(name)
+    for _ in range(20):
+        world.advance(1_000)
+    states = world.runtime.read(0, lambda shard: [each.state for each in shard.transactions()]).answer()
+    assert states == [State.PREPARE_ABORT] * len(names)
+    assert max(read_batch(batch, 0).count for batch in world.partition.batches) == 1
