@@ -8,6 +8,9 @@ the number of partitions of each topic. Everything is in a fixed order, so that 
 * `uniform`: as even as can be, and then with as few moves as can be. Where all want the same topics each member gets
   its share, give or take one. Otherwise every partition goes to the least loaded member that wants it, and partitions
   move from the loaded to the idle as long as that makes them more even.
+
+Racks are not looked at: members name theirs, and it is kept and shown, but Kafka's own assignors of these names (4.3)
+give it no weight either. A consumer reads in its rack by asking the closest replica.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -50,7 +50,8 @@ class ConsumerGroup:
     """A `Group`."""
 
     group_id: str
-    epoch: int = 0
+    #: Above that of the target, which begins at 0, so that even a group that wants nothing gets one.
+    epoch: int = 1
     metadata_hash: int = 0
     target_epoch: int = 0
     target_ms: int = 0
