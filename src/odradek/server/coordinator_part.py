@@ -1,14 +1,16 @@
-"""The coordinators of a broker, put together from its configuration."""
+"""The coordinators of a broker, put together from its configuration.
+
+What groups and transactions are made of is imported when the first partition of theirs is led here: a node starts
+without it.
+"""
 
 import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.api.context import Services
-from odradek.coordinator.group.shard import GroupShard
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.shard import Shard, ShardContext
-from odradek.coordinator.transaction.ending import ProducerIds
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.metadata.loader import MetadataLoader
 from odradek.records.compression import Compression
@@ -18,6 +20,10 @@ from odradek.server.coordinator_log import ReplicaLog
 from odradek.server.coordinator_settings import group_settings, offsets_compression
 from odradek.server.foundation import Foundation
 from odradek.server.transaction_part import TransactionPart
+
+if TYPE_CHECKING:
+    from odradek.coordinator.group.shard import GroupShard
+    from odradek.coordinator.transaction.ending import ProducerIds
 
 logger = logging.getLogger("odradek.coordinator")
 
@@ -35,7 +41,7 @@ class CoordinatorPart:
         self._drivers: list[CoordinatorDriver[Any]] = []
         self._transactions: TransactionPart | None = None
 
-    def start(self, services: Services, manager: ReplicaManager, new_id: ProducerIds) -> None:
+    def start(self, services: Services, manager: ReplicaManager, new_id: "ProducerIds") -> None:
         """After the replicas have begun to follow the metadata: a coordinator is loaded where its partition is led.
         `new_id` gives a producer id that is at hand."""
         services.groups = self._groups(manager)
@@ -53,19 +59,25 @@ class CoordinatorPart:
         logger.critical("unexpected", exc_info=error)
         self._on_over(f"a coordinator failed: {error!r}")
 
-    def _groups(self, manager: ReplicaManager) -> CoordinatorDriver[GroupShard]:
+    def _groups(self, manager: ReplicaManager) -> "CoordinatorDriver[GroupShard]":
         settings = self._base.config.settings
         chosen = group_settings(settings)
+
+        def new_shard(context: ShardContext) -> "GroupShard":
+            from odradek.coordinator.group.shard import GroupShard
+
+            return GroupShard(context, chosen)
+
         return self._driver(
             manager,
             CONSUMER_OFFSETS,
-            lambda context: GroupShard(context, chosen),
+            new_shard,
             partition_count=settings.whole("offsets.topic.num.partitions"),
             timeout_ms=chosen.offset_commit_timeout_ms,
             compression=offsets_compression(settings),
         )
 
-    def _start_transactions(self, services: Services, manager: ReplicaManager, new_id: ProducerIds) -> None:
+    def _start_transactions(self, services: Services, manager: ReplicaManager, new_id: "ProducerIds") -> None:
         part = self._transactions = TransactionPart(self._base, services, new_id)
         driver = self._driver(
             manager,
