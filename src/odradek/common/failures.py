@@ -13,13 +13,18 @@ names what was wrong, where, and what would be right; the command prints it as i
 from typing import NoReturn
 
 
+#: Characters of what a client is told. It quotes what the client sent, which may be as long as a string of the protocol
+#: can be (32,767 bytes); longer than that it could not be sent.
+_MESSAGE_MAX = 4_000
+
+
 class ApiError(Exception):
     """An expected refusal. Subclasses name it and set `code`, the number of Kafka's error code."""
 
     code: int = -1  # UNKNOWN_SERVER_ERROR
 
     def __init__(self, message: str = "", code: int | None = None) -> None:
-        super().__init__(message)
+        super().__init__(message if len(message) <= _MESSAGE_MAX else f"{message[:_MESSAGE_MAX]}…")
         if code is not None:
             self.code = code
 
