@@ -15,6 +15,7 @@ from odradek.client.errors import VersionsDiffer
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
+from odradek.protocol.errors import InvalidMessage
 
 _Result = TypeVar("_Result")
 
@@ -58,3 +59,5 @@ async def _work(cluster: Cluster, work: Callable[[Cluster], Awaitable[_Result]])
                 else "a broker is asked here, and that may be a controller or an old one"
             )
             raise InputError(f"{error.message}; {advice}") from None
+        except InvalidMessage as error:  # a number or a name of the command line that is too large
+            raise InputError(str(error)) from None

@@ -12,7 +12,7 @@ import click
 
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
-from odradek.cli.groups_reset import reset_command
+from odradek.cli.groups_reset import HAS_MEMBERS, reset_command
 from odradek.cli.groups_show import (
     Lag,
     describe_all,
@@ -32,6 +32,16 @@ from odradek.client.bootstrap import Cluster, Refused
 from odradek.protocol.error_codes import ErrorCode
 
 _TYPES = ("classic", "consumer", "share", "streams")
+_STATES = (
+    "Assigning",
+    "CompletingRebalance",
+    "Dead",
+    "Empty",
+    "NotReady",
+    "PreparingRebalance",
+    "Reconciling",
+    "Stable",
+)
 
 
 @click.group()
@@ -44,7 +54,14 @@ groups.add_command(reset_command)
 
 
 @groups.command("list")
-@click.option("--state", "states", multiple=True, metavar="STATE", help="Only those; Stable, Empty, … May be repeated.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(_STATES, case_sensitive=False),
+    metavar="STATE",
+    help="Only those; Stable, Empty, … May be repeated.",
+)
 @click.option("--type", "types", multiple=True, type=click.Choice(_TYPES), help="Only those. May be repeated.")
 @network_options
 @click.pass_obj
@@ -76,7 +93,7 @@ def describe_command(settings: Settings, names: tuple[str, ...], view: str | Non
         print_json([member_document(each) if view else description_document(each) for each in found])
     else:
         {"members": print_members, "state": print_states, None: print_lags}[view](found)
-    return status_of(outcomes, "group", unknown_group)
+    return status_of(outcomes, "group", _unknown_group)
 
 
 @groups.command("delete")
@@ -93,7 +110,7 @@ def delete_command(settings: Settings, names: tuple[str, ...], yes: bool) -> int
         print_json(deleted)
     elif deleted:
         click.echo(f"Deleted {', '.join(deleted)}.")
-    return status_of(outcomes, "group", unknown_group)
+    return status_of(outcomes, "group", _unknown_group)
 
 
 @groups.command("delete-offsets")
@@ -116,15 +133,21 @@ def delete_offsets_command(settings: Settings, name: str, places: tuple[str, ...
         print_json([{"topic": each.topic, "partition": each.partition} for each in gone])
     elif gone:
         click.echo(f"Forgot the offsets of {plural(len(gone), 'partition')}.")
-    return status_of(outcomes, "partition", unknown_topic)
+    return status_of(outcomes, "partition", _is_read)
 
 
-def unknown_group(key: object, error: Refused) -> str | None:
+def _unknown_group(key: object, error: Refused) -> str | None:
     if error.code == ErrorCode.GROUP_ID_NOT_FOUND:
         return "there is none; odradek groups list shows those there are"
     if error.code == ErrorCode.NON_EMPTY_GROUP:
-        return "it has members; stop them first, odradek groups describe --members shows where they are"
+        return HAS_MEMBERS
     return None
+
+
+def _is_read(key: object, error: Refused) -> str | None:
+    if error.code == ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC:
+        return "members of the group read this topic; stop them first"
+    return unknown_topic(key, error)
 
 
 def _cells(found: object) -> tuple[str, ...]:

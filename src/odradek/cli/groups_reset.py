@@ -1,7 +1,7 @@
 """`odradek groups reset-offsets`: a group goes on from somewhere else.
 
 What would be committed is shown before anybody is asked. Only a group without members can be reset: its members would
-commit over it.
+commit over it. That is looked at first, and by the coordinator again.
 """
 
 from collections.abc import Mapping
@@ -13,17 +13,21 @@ from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
 from odradek.cli.options import Settings, network_options
 from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
-from odradek.cli.output import UNKNOWN, plural, print_json, print_table
+from odradek.cli.output import plural, print_json, print_table
 from odradek.cli.partitions import find_partitions
 from odradek.cli.times import parse_moment
 from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_groups import Committed, committed_offsets, set_offsets
+from odradek.client.admin_groups import Committed, committed_offsets, describe_groups, set_offsets
 from odradek.client.admin_partitions import list_offsets
 from odradek.client.bootstrap import Cluster, Refused
 from odradek.common.failures import InputError
 from odradek.common.special_timestamps import EARLIEST, LATEST
+from odradek.protocol.error_codes import ErrorCode
 
 _EARLIEST, _LATEST, _CURRENT = "earliest", "latest", "current"
+_NOTHING = "-"
+
+HAS_MEMBERS = "it has members; stop them first, odradek groups describe --members shows where they are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,10 @@ def reset_command(
     if (to is None) == (shift_by is None):
         raise click.UsageError("Say where: --to, or else --shift-by.")
     _check_where(to)
+    if not name:
+        raise InputError("the name of the group is empty")
+    if not dry_run:
+        on_cluster(settings, lambda cluster: _check_members(cluster, name))
     plan = on_cluster(settings, lambda cluster: _plan(cluster, name, topics, to, shift_by))
     if not settings.as_json:
         _show(plan)
@@ -73,6 +81,13 @@ def reset_command(
     elif done:
         click.echo(f"Changed {plural(len(done), 'offset')} of {name}.")
     return status_of({**plan.missing, **outcomes}, "partition", _has_members)
+
+
+async def _check_members(cluster: Cluster, name: str) -> None:
+    """A group that is not there yet may be given offsets to begin with."""
+    found = (await describe_groups(cluster, [name]))[name]
+    if not isinstance(found, Refused) and found.members:
+        raise InputError(f"group {name}: {HAS_MEMBERS}")
 
 
 async def _plan(cluster: Cluster, name: str, topics: tuple[str, ...], to: str | None, shift_by: int | None) -> _Plan:
@@ -101,7 +116,10 @@ async def _wanted(
 ) -> dict[TopicPartition, int]:
     """Perhaps outside of what there is: before the beginning is at the beginning, after the end is at the end."""
     if shift_by is not None:
-        return {place: committed[place] + shift_by for place in places if place in committed}
+        unknown = [str(place) for place in places if place not in committed]
+        if unknown:
+            raise InputError(f"nothing is committed for {', '.join(unknown)}; --to says where to begin there")
+        return {place: committed[place] + shift_by for place in places}
     if to == _CURRENT:
         return {place: committed.get(place, last[place]) for place in places}
     if to == _EARLIEST:
@@ -129,7 +147,9 @@ def _check_where(to: str | None) -> None:
 
 
 def _show(plan: _Plan) -> None:
-    rows = [(*place, UNKNOWN if plan.now[place] is None else plan.now[place], plan.then[place]) for place in plan.then]
+    if not plan.then:
+        return
+    rows = [(*place, _NOTHING if plan.now[place] is None else plan.now[place], plan.then[place]) for place in plan.then]
     print_table(("topic", "partition", "now", "then"), rows)
 
 
@@ -141,6 +161,7 @@ def _documents(plan: _Plan, done: Mapping[TopicPartition, int]) -> list[dict[str
 
 
 def _has_members(key: object, error: Refused) -> str | None:
-    from odradek.cli.groups import unknown_group
-
-    return unknown_topic(key, error) or unknown_group(key, error)
+    """Those who commit without being members are unknown members, once there are others."""
+    if error.code == ErrorCode.UNKNOWN_MEMBER_ID:
+        return "the group has members by now; stop them first"
+    return unknown_topic(key, error)

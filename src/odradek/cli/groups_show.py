@@ -90,7 +90,18 @@ def _row(
 
 def print_lags(found: Sequence[Lag]) -> None:
     headers = ("group", "topic", "partition", "committed", "end", "lag", "member", "host")
-    print_table(headers, [_lag_cells(each.group, row) for each in found for row in each.rows])
+    rows = [cells for each in found for cells in _lag_rows(each) or [_alone(each.group, headers)]]
+    if rows:
+        print_table(headers, rows)
+
+
+def _lag_rows(found: Lag) -> list[tuple[object, ...]]:
+    return [_lag_cells(found.group, row) for row in found.rows]
+
+
+def _alone(group: GroupDescription, headers: Sequence[str]) -> tuple[object, ...]:
+    """A group of which there is nothing to tell is there nevertheless."""
+    return (group.group_id, *[_NOBODY] * (len(headers) - 1))
 
 
 def _lag_cells(group: GroupDescription, row: Row) -> tuple[object, ...]:
@@ -98,9 +109,9 @@ def _lag_cells(group: GroupDescription, row: Row) -> tuple[object, ...]:
     return (
         group.group_id,
         *row.place,
-        _cell(row.committed),
-        _cell(row.end),
-        _cell(row.lag),
+        _NOBODY if row.committed is None else row.committed,
+        UNKNOWN if row.end is None else row.end,
+        _NOBODY if row.committed is None else UNKNOWN if row.lag is None else row.lag,
         _NOBODY if member is None else member.member_id,
         _NOBODY if member is None else member.host,
     )
@@ -108,25 +119,29 @@ def _lag_cells(group: GroupDescription, row: Row) -> tuple[object, ...]:
 
 def print_members(found: Sequence[Lag]) -> None:
     headers = ("group", "member", "instance", "client", "host", "epoch", "partitions")
-    print_table(
-        headers,
-        [
-            (
-                each.group.group_id,
-                member.member_id,
-                member.instance_id or _NOBODY,
-                member.client_id,
-                member.host,
-                _NOBODY if member.epoch is None else member.epoch,
-                ", ".join(map(str, member.assignment)) or _NOBODY,
-            )
-            for each in found
-            for member in each.group.members
-        ],
-    )
+    rows = [cells for each in found for cells in _member_rows(each.group) or [_alone(each.group, headers)]]
+    if rows:
+        print_table(headers, rows)
+
+
+def _member_rows(group: GroupDescription) -> list[tuple[object, ...]]:
+    return [
+        (
+            group.group_id,
+            member.member_id,
+            member.instance_id or _NOBODY,
+            member.client_id,
+            member.host,
+            _NOBODY if member.epoch is None else member.epoch,
+            ", ".join(map(str, member.assignment)) or _NOBODY,
+        )
+        for member in group.members
+    ]
 
 
 def print_states(found: Sequence[Lag]) -> None:
+    if not found:
+        return
     headers = ("group", "type", "state", "assignor", "members", "coordinator")
     print_table(
         headers,
@@ -144,10 +159,6 @@ def print_states(found: Sequence[Lag]) -> None:
     )
 
 
-def _cell(value: int | None) -> object:
-    return UNKNOWN if value is None else value
-
-
 # JSON
 
 
@@ -161,6 +172,7 @@ def description_document(each: Lag) -> dict[str, Any]:
                 "end": row.end,
                 "lag": row.lag,
                 "member": None if row.member is None else row.member.member_id,
+                "host": None if row.member is None else row.member.host,
             }
             for row in each.rows
         ]

@@ -34,6 +34,10 @@ from odradek.protocol.error_codes import ErrorCode
 
 _NOBODY = "-"
 _MINUTE_MS = 60_000
+_STATES = (
+    *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"),
+    *("Dead", "PrepareEpochFence"),
+)
 #: The longest that a broker lets a transaction run unless it is told otherwise: transaction.max.timeout.ms.
 _MAX_TIMEOUT_MINUTES = 15
 
@@ -45,7 +49,14 @@ def transactions() -> None:
 
 
 @transactions.command("list")
-@click.option("--state", "states", multiple=True, metavar="STATE", help="Only those; Ongoing, … May be repeated.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(_STATES, case_sensitive=False),
+    metavar="STATE",
+    help="Only those; Ongoing, … May be repeated.",
+)
 @click.option(
     "--longer-than", type=click.IntRange(min=0), default=None, metavar="MS", help="Only those that run so long."
 )
@@ -72,7 +83,7 @@ def describe_command(settings: Settings, names: tuple[str, ...]) -> int:
     found: list[TransactionDescription] = list(accepted(outcomes).values())
     if settings.as_json:
         print_json([_document(each) for each in found])
-    else:
+    elif found:
         headers = ("transactional id", "state", "producer id", "epoch", "time-out ms", "started", "partitions")
         print_table(headers, [_cells(each, settings) for each in found])
     return status_of(outcomes, "transactional id", _unknown)
@@ -138,10 +149,14 @@ class _Hanging:
 async def _find_hanging(
     cluster: Cluster, names: Sequence[str], broker: int | None, max_timeout_ms: int
 ) -> Outcomes[TopicPartition, list[_Hanging]]:
-    """Open in a partition for longer than any transaction may be, and not open there for its coordinator."""
-    wanted = names or [topic.name for topic in await list_topics(cluster) if not topic.is_internal]
+    """Open in a partition for longer than any transaction may be, and not open there for its coordinator. Internal
+    topics can be concerned: offsets are committed in transactions."""
+    wanted = names or [topic.name for topic in await list_topics(cluster)]
     places, missing = await find_partitions(cluster, wanted)
     if broker is not None:
+        known = (await cluster.describe()).nodes
+        if broker not in known:
+            raise InputError(f"--broker: there is no broker {broker}; there are {', '.join(map(str, sorted(known)))}")
         led = await _led_by(cluster, places, broker)
         places = [place for place in places if place in led]
     producers = await describe_producers(cluster, places)
@@ -181,17 +196,16 @@ async def _open_at(cluster: Cluster, name: str, start_offset: int) -> tuple[Topi
     if ":" not in name:
         raise InputError(f'"{name}" is no partition. Right would be TOPIC:PARTITION, for example orders:0.')
     places, missing = await find_partitions(cluster, [name])
-    for error in missing.values():
-        raise error
-    found = (await describe_producers(cluster, places))[places[0]]
+    known: Outcomes[TopicPartition, tuple[ProducerState, ...]] = missing or await describe_producers(cluster, places)
+    ((place, found),) = known.items()
     if isinstance(found, Refused):
-        raise found
+        raise InputError(f"partition {place}: {unknown_topic(place, found) or found.message}")
     for producer in found:
         if producer.started_offset == start_offset:
-            return places[0], producer
+            return place, producer
     began = [str(each.started_offset) for each in found if each.started_offset is not None]
     there = f"those that are open there begin at {', '.join(began)}" if began else "none is open there"
-    raise InputError(f"no transaction begins at offset {start_offset} of {places[0]}; {there}")
+    raise InputError(f"no transaction begins at offset {start_offset} of {place}; {there}")
 
 
 def _cells(each: TransactionDescription, settings: Settings) -> tuple[object, ...]:
