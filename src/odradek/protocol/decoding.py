@@ -203,7 +203,7 @@ class DecoderSource:
         marker = self._name("n")
         self._fixed("b", marker)
         self._flush()
-        self._emit(f"if {marker} < 0: {target} = None")
+        self._emit(f"if {marker} <= {field.null_marker}: {target} = None")
         self._emit("else:")
         self._depth += 1
         self._struct(field.element, fields, inner, path + ".")

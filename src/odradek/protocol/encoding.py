@@ -176,7 +176,7 @@ class EncoderSource:
         run = [*self._run]
         self._emit(f"if {inner} is None:")
         self._depth += 1
-        self._fixed("b", "-1")
+        self._fixed("b", str(field.null_marker))
         self._flush()
         self._depth -= 1
         self._emit("else:")

@@ -93,6 +93,11 @@ class Field(NamedTuple):
     def is_struct(self) -> bool:
         return self.element[0].isupper()
 
+    @property
+    def null_marker(self) -> int:
+        """Before a structure that may be null stands 1 or, if it is, this; tagged ones have an unsigned number."""
+        return -1 if self.tag is None else 0
+
 
 class Schema(NamedTuple):
     name: str

@@ -17,6 +17,7 @@ from odradek.protocol.errors import InvalidMessage, UnsupportedVersion
 from odradek.protocol.message import Message
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.consumer_group_heartbeat_response import Assignment, ConsumerGroupHeartbeatResponse
+from odradek.protocol.messages.consumer_group_member_metadata_value import ConsumerGroupMemberMetadataValue
 from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
@@ -251,6 +252,14 @@ class TestMessages:
     def test_take_no_other_attributes(self) -> None:
         with pytest.raises(AttributeError):
             ProduceRequest().ackks = 1  # type: ignore[attr-defined]
+
+
+def test_a_tagged_structure_that_is_null() -> None:
+    """As Apache Kafka 4.3.1 wrote it of a member that speaks the consumer protocol."""
+    written = bytes.fromhex("0773746174696300076d656d6265720b2f3132372e302e302e310206706c61696e01000493e00001000100")
+    member = decode(ConsumerGroupMemberMetadataValue, 0, written)
+    assert (member.instance_id, member.classic_member_metadata) == ("static", None)
+    assert encode(member, 0) == written
 
 
 def test_nothing_is_imported_or_generated_before_it_is_used() -> None:
