@@ -26,7 +26,7 @@ PARTITIONS = 2
 #: Those of the directory, and one more.
 RECORDS = 110 + 25 + 1
 
-#: Of a group with a member, of the two that are in the directory, and of none; in this order.
+#: Of groups with a member of either protocol, of the two that are in the directory, and of none; in this order.
 COMMANDS = [
     "--list",
     "--list --state Stable",
@@ -34,6 +34,12 @@ COMMANDS = [
     "--describe --group live",
     "--describe --group live --members --verbose",
     "--describe --group live --state",
+    "--list --type consumer",
+    "--describe --group modern",
+    "--describe --group modern --members --verbose",
+    "--describe --group modern --state --verbose",
+    "--reset-offsets --group modern --topic plain --to-latest --execute",
+    "--delete-offsets --group modern --topic plain",
     "--describe --all-groups --offsets --verbose",
     "--describe --group g1 --state --verbose",
     "--describe --group java --offsets",
@@ -45,12 +51,19 @@ COMMANDS = [
     "--delete-offsets --group g1 --topic txn",
     "--delete-offsets --group live --topic plain",
     "--delete-offsets --group missing --topic plain",
-    "--delete --group g2 --group live --group missing",
+    "--delete --group g2 --group live --group modern --group missing",
     "--describe --all-groups --offsets",
     "--list --state",
 ]
 
-SEEN_AGAIN = ["--list --state", "--describe --group g1 --offsets", "--describe --group new --offsets"]
+MODERN_MEMBERS = "--describe --group modern --members --verbose"
+SEEN_AGAIN = [
+    "--list --state",
+    "--describe --group g1 --offsets",
+    "--describe --group new --offsets",
+    "--describe --group modern --offsets",
+    MODERN_MEMBERS,
+]
 
 
 @contextmanager
@@ -67,9 +80,13 @@ def our_node(data: Path, root: Path) -> Iterator[Node]:
 
 def transcript(java: JavaClients, bootstrap: str) -> dict[str, list[str]]:
     produce(bootstrap)
-    with members([Member(bootstrap, "live", TOPIC, **{"client.id": "member"})]) as (member,):
-        wait_balanced([member], PARTITIONS)
-        member.commit({0: 4, 1: 5})
+    live = Member(bootstrap, "live", TOPIC, **{"client.id": "member"})
+    # A static one: it says that it will be back, and its group keeps it.
+    static = {"group.protocol": "consumer", "group.instance.id": "static", "client.id": "member"}
+    with members([live, Member(bootstrap, "modern", TOPIC, **static)]) as both:
+        for member in both:
+            wait_balanced([member], PARTITIONS)
+            member.commit({0: 4, 1: 5})
         consume(java, bootstrap)
         return {command: said(java, bootstrap, command) for command in COMMANDS}
 
@@ -93,9 +110,21 @@ def said(java: JavaClients, bootstrap: str, command: str) -> list[str]:
     """Without what is different on every run, and without the order of lines, which is that of a hash table."""
     answer = java.tool(COMMAND, "--bootstrap-server", bootstrap, *command.split())
     output = answer.output.replace(bootstrap, "BROKER")
-    output = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", output)
+    output = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<= )[\w+/-]{22}(?= )", "UUID", output)
     lines = [re.sub(r"\s+", " ", line).strip() for line in output.splitlines()]
     return [f"status {answer.status}", *sorted(line for line in lines if line)]
+
+
+def left_behind(java: JavaClients, bootstrap: str) -> dict[str, list[str]]:
+    """Once the members have left."""
+    wait_until(lambda: "live Empty" in said(java, bootstrap, "--list --state"), "one member has left")
+    wait_until(lambda: any(" -2 " in line for line in said(java, bootstrap, MODERN_MEMBERS)), "the other has left")
+    return {command: said(java, bootstrap, command) for command in SEEN_AGAIN}
+
+
+def found(java: JavaClients, bootstrap: str, expected: dict[str, list[str]]) -> dict[str, list[str]]:
+    wait_until(lambda: said(java, bootstrap, "--list --state") == expected["--list --state"], "all groups are loaded")
+    return {command: said(java, bootstrap, command) for command in SEEN_AGAIN}
 
 
 def test_tools_say_the_same_of_both_brokers(tmp_path: Path) -> None:
@@ -103,15 +132,15 @@ def test_tools_say_the_same_of_both_brokers(tmp_path: Path) -> None:
     with JavaClients(tmp_path) as java:
         with our_node(ours, tmp_path / "node") as our:
             of_ours = transcript(java, our.broker_address)
-            wait_until(lambda: "live Empty" in said(java, our.broker_address, "--list --state"), "the member has left")
-            left_behind = {command: said(java, our.broker_address, command) for command in SEEN_AGAIN}
+            left_by_ours = left_behind(java, our.broker_address)
         with kafka_node(kafkas, tmp_path / "kafka") as node:
             of_kafkas = transcript(java, node.bootstrap)
-        with kafka_node(our.data, tmp_path / "again") as node:
-            wait_until(lambda: said(java, node.bootstrap, "--list --state") == left_behind["--list --state"], "loaded")
-            found = {command: said(java, node.bootstrap, command) for command in SEEN_AGAIN}
-    for command in COMMANDS:
-        assert of_ours[command] == of_kafkas[command], command
-    assert "g1 plain 0 0 27 111 84 - - -" in of_ours["--describe --all-groups --offsets --verbose"]
-    assert "java plain 0 111 111 0 - - -" in of_ours["--describe --group java --offsets"]
-    assert found == left_behind
+            left_by_kafka = left_behind(java, node.bootstrap)
+        for command in COMMANDS:
+            assert of_ours[command] == of_kafkas[command], command
+        assert "g1 plain 0 0 27 111 84 - - -" in of_ours["--describe --all-groups --offsets --verbose"]
+        assert "java plain 0 111 111 0 - - -" in of_ours["--describe --group java --offsets"]
+        with kafka_node(our.data, tmp_path / "kafka-on-ours") as node:
+            assert found(java, node.bootstrap, left_by_ours) == left_by_ours
+        with our_node(kafkas, tmp_path / "ours-on-kafkas") as our:
+            assert found(java, our.broker_address, left_by_kafka) == left_by_kafka
