@@ -5,9 +5,10 @@ v1 throttle after the response · v2 flexible · v3 error messages (KIP-1043)
 Authorised by DELETE on each group.
 """
 
-import asyncio
+from functools import partial
 
 from odradek.api.context import Context
+from odradek.api.replies import answers
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_groups_request import DeleteGroupsRequest
@@ -18,7 +19,7 @@ from odradek.security.resources import Operation, ResourceType
 async def handle(ctx: Context, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     group_ids = list(dict.fromkeys(request.groups_names))
     allowed = ctx.allowed(Operation.DELETE, ResourceType.GROUP, group_ids)
-    results = await asyncio.gather(*(_delete(ctx, one) for one in group_ids if one in allowed))
+    results = await answers(partial(_delete, ctx), [one for one in group_ids if one in allowed])
     refused = [
         DeletableGroupResult(group_id=group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
         for group_id in group_ids

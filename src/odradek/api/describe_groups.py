@@ -6,10 +6,11 @@ not there is an error (KIP-1043)
 Authorised by DESCRIBE on each group.
 """
 
-import asyncio
+from functools import partial
 
 from odradek.api.context import Context
 from odradek.api.group_requests import group_resource
+from odradek.api.replies import answers
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_groups_request import DescribeGroupsRequest
@@ -24,7 +25,7 @@ async def handle(ctx: Context, request: DescribeGroupsRequest) -> DescribeGroups
         for group_id in request.groups
         if group_id not in allowed
     ]
-    described = await asyncio.gather(*(_describe(ctx, one) for one in request.groups if one in allowed))
+    described = await answers(partial(_describe, ctx), [one for one in request.groups if one in allowed])
     if request.include_authorized_operations:
         for group in described:
             if not group.error_code:

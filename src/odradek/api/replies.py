@@ -1,11 +1,16 @@
-"""Waiting for the answer of a core."""
+"""Waiting for the answer of a core, or for many of them."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from odradek.coordinator.reply import Reply
 
 Answer = TypeVar("Answer")
+Asked = TypeVar("Asked")
+
+#: One of them takes some tenths of a millisecond, and a request may name any number.
+_AT_ONCE = 50
 
 
 async def answer(reply: Reply[Answer]) -> Answer:
@@ -15,3 +20,11 @@ async def answer(reply: Reply[Answer]) -> Answer:
         reply.then(lambda _: None if done.done() else done.set_result(None))
         await done
     return reply.answer()
+
+
+async def answers(ask: Callable[[Asked], Awaitable[Answer]], about: Sequence[Asked]) -> list[Answer]:
+    """In their order. Others have the loop now and then."""
+    found: list[Answer] = []
+    for first in range(0, len(about), _AT_ONCE):
+        found += await asyncio.gather(*(ask(each) for each in about[first : first + _AT_ONCE]))
+    return found
