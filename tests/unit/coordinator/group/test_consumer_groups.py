@@ -8,7 +8,9 @@ from helpers.consumer_groups import REVOCATION_MS, SESSION_MS, A, B, Member, Wor
 from helpers.replica import partition_record
 from odradek.coordinator.group.consumer_settings import ConsumerSettings
 from odradek.coordinator.group.settings import GroupSettings
+from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.consumer_group_heartbeat_request import TopicPartitions
 from odradek.replica.errors import NotEnoughReplicas
 
@@ -110,6 +112,29 @@ def test_regular_expressions_follow_the_topics(world: World) -> None:
 def test_a_group_that_is_full_takes_nobody(world: World) -> None:
     settle(*(Member(world, f"m{n}") for n in range(4)))
     assert world.refusal(Member(world, "m9").request(0)) == ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+def test_a_group_has_settings_of_its_own(world: World) -> None:
+    def setting(name: str, value: str) -> ConfigRecord:
+        group = int(ConfigResourceType.GROUP)
+        return ConfigRecord(resource_type=group, resource_name="g", name=f"consumer.{name}", value=value)
+
+    world.add_topics(setting("session.timeout.ms", "60000"), setting("heartbeat.interval.ms", "7000"))
+    one, two = Member(world, "m1"), Member(world, "m2")
+    assert one.beat().heartbeat_interval_ms == 7_000
+    two.beat()
+    world.advance(SESSION_MS + 1)
+    assert list(world.consumer_group.members) == ["m1", "m2"]
+    world.advance(60_000 - SESSION_MS)
+    assert world.consumer_group.members == {}
+    world.add_topics(setting("assignment.interval.ms", "10000"))
+    one, two = Member(world, "m3"), Member(world, "m4")
+    one.beat()
+    two.beat()
+    assert (world.consumer_group.state_name, two.epoch) == ("Assigning", one.epoch)
+    world.advance(10_000)
+    settle(one, two)
+    assert (numbers(one), numbers(two)) == ([0, 1], [2, 3])
 
 
 def test_the_log_has_all_of_it(world: World) -> None:
