@@ -13,6 +13,9 @@ from odradek import __version__
 
 INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
+#: What is imported stays: to look for garbage in it every 700 containers, as Python does, takes a tenth of the start.
+_YOUNG_CONTAINERS = 50_000
+
 
 def main() -> int:
     try:
@@ -25,8 +28,10 @@ def _main(arguments: list[str]) -> int:
     if arguments == ["--version"] and sys.stdout is not None:
         print(f"odradek {__version__}")
         return 0
+    import gc
     import signal
 
+    gc.set_threshold(_YOUNG_CONTAINERS)
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, for example under nohup
         return _run(arguments)
     signal.signal(signal.SIGINT, _leave)
