@@ -55,6 +55,7 @@ def write(bootstrap: str) -> None:
 
 
 def test_groups_with_members_and_without(odradek: Command) -> None:
+    assert odradek.do("groups", "describe") == "There are no groups.\n"
     odradek.do("topics", "create", TOPIC, "--partitions", "2")
     write(odradek.bootstrap)
     made = [
@@ -128,6 +129,9 @@ def test_a_transaction_that_is_open_and_one_that_hangs(odradek: Command) -> None
     assert listed["transactional_id"] == described["transactional_id"] == "payer 1"
     assert described["partitions"] == [{"topic": "payments", "partition": 0}]
     assert odradek.do("transactions", "find-hanging", "--max-timeout", "0") == "No transaction hangs.\n"
+    said = odradek.say("transactions", "find-hanging", "payments", "nowhere")
+    assert (said.status, said.out) == (1, "No transaction hangs in what could be asked.\n")
+    assert "partition nowhere-0: there is none" in said.err
     producer.commit_transaction(WAIT_S)
 
     hang(odradek.bootstrap, producer_id=listed["producer_id"] + 1_000)

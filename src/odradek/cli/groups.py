@@ -91,6 +91,8 @@ def describe_command(settings: Settings, names: tuple[str, ...], view: str | Non
     found: list[Lag] = list(accepted(outcomes).values())
     if settings.as_json:
         print_json([member_document(each) if view else description_document(each) for each in found])
+    elif not outcomes:
+        click.echo("There are no groups.")
     else:
         {"members": print_members, "state": print_states, None: print_lags}[view](found)
     return status_of(outcomes, "group", _unknown_group)

@@ -4,6 +4,7 @@ What would be committed is shown before anybody is asked. Only a group without m
 commit over it. That is looked at first, and by the coordinator again.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -98,7 +99,7 @@ async def _plan(cluster: Cluster, name: str, topics: tuple[str, ...], to: str | 
     places, missing = (sorted(committed), {}) if not topics else await find_partitions(cluster, topics)
     if not places and not missing:
         raise InputError(f"group {name} has committed nothing; --topic says what to begin with")
-    ranges = [await list_offsets(cluster, dict.fromkeys(places, each)) for each in (EARLIEST, LATEST)]
+    ranges = await asyncio.gather(*(list_offsets(cluster, dict.fromkeys(places, each)) for each in (EARLIEST, LATEST)))
     first, last = ({place: each.offset or 0 for place, each in accepted(one).items()} for one in ranges)
     wanted = await _wanted(cluster, [place for place in places if place in last], committed, last, to, shift_by)
     then = {place: min(max(offset, first.get(place, 0)), last[place]) for place, offset in wanted.items()}

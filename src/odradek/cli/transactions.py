@@ -15,7 +15,7 @@ import click
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
 from odradek.cli.options import Settings, local_options, network_options
-from odradek.cli.outcomes import accepted, status_of, unknown_topic
+from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.output import format_timestamp, print_json, print_table
 from odradek.cli.partitions import find_partitions
 from odradek.client.admin import Outcomes, TopicPartition
@@ -109,7 +109,7 @@ def find_hanging_command(settings: Settings, names: tuple[str, ...], broker: int
     if settings.as_json:
         print_json([_hanging_document(each) for each in found])
     elif not found:
-        click.echo("No transaction hangs.")
+        click.echo("No transaction hangs in what could be asked." if refused(outcomes) else "No transaction hangs.")
     else:
         headers = ("topic", "partition", "producer id", "epoch", "start offset", "last record")
         print_table(headers, [_hanging_cells(each, settings) for each in found])
@@ -171,8 +171,7 @@ async def _find_hanging(
         place: [_Hanging(place, each) for each in found if (each.producer_id, place) not in owned]
         for place, found in open_now.items()
     }
-    refused = {place: each for place, each in producers.items() if isinstance(each, Refused)}
-    return {**missing, **refused, **hanging}
+    return {**missing, **refused(producers), **hanging}
 
 
 async def _led_by(cluster: Cluster, places: Sequence[TopicPartition], broker: int) -> set[TopicPartition]:
