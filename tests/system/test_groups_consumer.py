@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
 
 import pytest
@@ -15,7 +14,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, NewTopic
 
 from helpers.figures import report
-from helpers.group_members import HasPartitions, Member, members, until_no_error, wait_balanced
+from helpers.group_members import Member, members, until_no_error, wait_balanced
 from helpers.java_clients import JavaClients, JavaMember
 from helpers.nodes import OURS, Cluster, NodeSpec
 from helpers.waiting import wait_until
@@ -27,6 +26,10 @@ PARTITIONS = 6
 SESSION_MS = 3_000
 TIMEOUT_S = 60
 CONSUMER = {"group.protocol": "consumer"}
+JAVA_ASSIGNORS = {
+    "range": "org.apache.kafka.clients.consumer.RangeAssignor",
+    "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+}
 
 _names = (f"group-{number}" for number in itertools.count())
 
@@ -55,6 +58,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         create(made, TOPIC)
         yield made
         made.check_alive()
+
+
+@pytest.fixture(scope="module")
+def java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaClients]:
+    with JavaClients(tmp_path_factory.mktemp("java")) as clients:
+        yield clients
 
 
 @pytest.fixture
@@ -185,52 +194,68 @@ def test_the_group_outlives_its_coordinator(cluster: Cluster, group: str, ending
 # Both protocols at once
 
 
+class Rolling:
+    """Members of one group, of both clients, in the protocol that each is started with."""
+
+    def __init__(self, cluster: Cluster, java: JavaClients, group: str, strategy: str) -> None:
+        self._cluster = cluster
+        self._java = java
+        self._group = group
+        self._strategy = strategy
+        self._offsets = itertools.count(1)
+        self.running: list[Member | JavaMember] = []
+
+    def start_pair(self, protocol: str) -> list[Member | JavaMember]:
+        ours: dict[str, str] = {"group.protocol": protocol}
+        javas = {"group.protocol": protocol}
+        if protocol == "classic":
+            ours["partition.assignment.strategy"] = self._strategy
+            javas["partition.assignment.strategy"] = JAVA_ASSIGNORS[self._strategy]
+            javas["heartbeat.interval.ms"] = "200"
+        servers = bootstrap(self._cluster)
+        pair: list[Member | JavaMember] = [
+            Member(servers, self._group, TOPIC, **ours),
+            JavaMember(self._java, servers, self._group, TOPIC, **javas),
+        ]
+        for each in pair:
+            each.start()
+            self.running.append(each)
+        return pair
+
+    def stop(self, each: Member | JavaMember) -> None:
+        self.running.remove(each)
+        each.stop()
+
+    def check(self, kind: str) -> None:
+        """All partitions have an owner, whose commits are taken."""
+        wait_balanced(self.running, PARTITIONS)
+        wait_until(lambda: type_of(self._cluster, self._group) == kind, f"it is a {kind} group", TIMEOUT_S)
+        for each in self.running:
+            offset = next(self._offsets)
+            until_no_error(partial(commit, each, offset), "commits are taken")
+            assert committed(self._cluster, self._group).items() >= dict.fromkeys(each.partitions, offset).items()
+
+
 @pytest.mark.peer
+@pytest.mark.parametrize("strategy", JAVA_ASSIGNORS)
 def test_a_group_goes_to_the_consumer_protocol_and_back_member_by_member(
-    cluster: Cluster, group: str, tmp_path_factory: pytest.TempPathFactory
+    cluster: Cluster, java: JavaClients, group: str, strategy: str
 ) -> None:
-    servers = bootstrap(cluster)
-    ranges = "org.apache.kafka.clients.consumer.RangeAssignor"
-    with JavaClients(tmp_path_factory.mktemp("java")) as java, ExitStack() as stack:
-
-        def start(kind: type[Member] | type[JavaMember], protocol: str) -> Member | JavaMember:
-            made: Member | JavaMember
-            if kind is JavaMember:
-                classic = {"partition.assignment.strategy": ranges, "heartbeat.interval.ms": "200"}
-                options = {"group.protocol": protocol, **(classic if protocol == "classic" else {})}
-                made = JavaMember(java, servers, group, TOPIC, **options)
-            else:
-                made = Member(servers, group, TOPIC, **({} if protocol == "classic" else CONSUMER))
-            made.start()
-            running.append(made)
-            return made
-
-        def stop(each: Member | JavaMember) -> None:
-            running.remove(each)
-            each.stop()
-
-        def check(those: list[Member | JavaMember], kind: str) -> None:
-            owners: list[HasPartitions] = list(those)
-            wait_balanced(owners, PARTITIONS)
-            wait_until(lambda: type_of(cluster, group) == kind, f"it is a {kind} group", TIMEOUT_S)
-            for offset, each in enumerate(those, next(offsets)):
-                until_no_error(partial(commit, each, offset), "commits are taken")
-                assert committed(cluster, group).items() >= dict.fromkeys(each.partitions, offset).items()
-
-        running: list[Member | JavaMember] = []
-        stack.callback(lambda: [each.stop() for each in running])
-        offsets = itertools.count(10, 10)
-        kinds: list[type[Member] | type[JavaMember]] = [Member, JavaMember]
-        old = [start(kind, "classic") for kind in kinds]
-        check(old, "CLASSIC")
-        new = [start(kind, "consumer") for kind in kinds]
-        check([*old, *new], "CONSUMER")
-        stop(old[1])
-        check([old[0], *new], "CONSUMER")
-        stop(old[0])
-        check(new, "CONSUMER")
-        back = [start(kind, "classic") for kind in kinds]
-        check([*new, *back], "CONSUMER")
+    rolling = Rolling(cluster, java, group, strategy)
+    try:
+        old = rolling.start_pair("classic")
+        rolling.check("CLASSIC")
+        new = rolling.start_pair("consumer")
+        rolling.check("CONSUMER")
+        rolling.stop(old[1])
+        rolling.check("CONSUMER")
+        rolling.stop(old[0])
+        rolling.check("CONSUMER")
+        rolling.start_pair("classic")
+        rolling.check("CONSUMER")
         for each in new:
-            stop(each)
-        check(back, "CLASSIC")
+            rolling.stop(each)
+        rolling.check("CLASSIC")
+    finally:
+        for each in list(rolling.running):
+            rolling.stop(each)

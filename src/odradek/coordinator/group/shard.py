@@ -223,7 +223,18 @@ class GroupShard:
         if not isinstance(group, ConsumerGroup) or not decision.records:
             return decision
         # An empty consumer group has become a classic one.
-        return replace(decision, records=(*group.tombstones(), *decision.records))
+        return replace(
+            decision,
+            records=(*group.tombstones(), *decision.records),
+            on_done=lambda error: self._end_change(group, decision, error),
+        )
+
+    def _end_change(self, former: ConsumerGroup, decision: Decision[None], error: ApiError | None) -> None:
+        """What could not be written did not happen."""
+        if decision.on_done is not None:
+            decision.on_done(error)
+        if error is not None:
+            self.store.groups.setdefault(former.group_id, former)
 
     def _classic_group(self, group_id: str) -> ClassicGroup:
         """Raises ApiError: who is in no such group is not known."""

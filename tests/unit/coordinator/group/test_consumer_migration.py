@@ -175,6 +175,19 @@ def test_an_empty_group_becomes_of_either_kind_whatever_the_policy() -> None:
     assert list(world.group().members) == [old.member_id]
 
 
+def test_an_empty_group_stays_what_it_is_if_that_cannot_be_written(world: World) -> None:
+    new, old = Member(world, "n1"), ClassicMember(world)
+    new.beat()
+    new.leave()
+    epoch = world.consumer_group.epoch
+    world.log.refusal = ApiError("", ErrorCode.NOT_ENOUGH_REPLICAS)
+    old.act()
+    world.log.refusal = None
+    assert world.consumer_group.epoch == epoch
+    settle(world, old)
+    assert (kind(world), owned_by(old)) == (ClassicGroup, [0, 1, 2, 3])
+
+
 def test_those_who_cannot_be_read_stay_classic(world: World) -> None:
     world.stable(protocols=[("range", b"")])
     assert world.refusal(Member(world, "n1").request(0)) == ErrorCode.GROUP_ID_NOT_FOUND
