@@ -1,4 +1,5 @@
-"""`odradek groups` and `odradek transactions` on a node with real consumers, and a transaction that really hangs."""
+"""`odradek groups` and `odradek transactions` on a node with real consumers, and a transaction that really hangs: ours,
+and Apache Kafka's."""
 
 import asyncio
 import time
@@ -9,7 +10,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from helpers.cli import Command
 from helpers.group_members import Member, members, wait_balanced
-from helpers.nodes import Cluster, NodeSpec
+from helpers.nodes import OURS, Cluster, Kind, NodeSpec
 from helpers.waiting import wait_until
 from odradek.client.bootstrap import Cluster as ClusterClient
 from odradek.client.config import ClientConfig
@@ -31,10 +32,10 @@ PRODUCE_VERSION = 11
 SETTINGS = {"transaction.partition.verification.enable": "false", "group.initial.rebalance.delay.ms": "0"}
 
 
-@pytest.fixture(scope="module")
-def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture(scope="module", params=[OURS, pytest.param(Kind.KAFKA, marks=pytest.mark.peer)])
+def bootstrap(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("groups")
-    with Cluster(root, [NodeSpec(1, roles="broker,controller", settings=SETTINGS)]) as cluster:
+    with Cluster(root, [NodeSpec(1, request.param, "broker,controller", settings=SETTINGS)]) as cluster:
         cluster.start()
         address = cluster[1].broker_address
         producer = Producer({"bootstrap.servers": address, "log_level": 0})
@@ -133,6 +134,7 @@ def test_a_transaction_that_is_open_and_one_that_hangs(odradek: Command) -> None
     assert (said.status, said.out) == (1, "No transaction hangs in what could be asked.\n")
     assert "partition nowhere-0: there is none" in said.err
     producer.commit_transaction(WAIT_S)
+    wait_until(lambda: committed_end(odradek.bootstrap) == 2, "the marker is written")
 
     hang(odradek.bootstrap, producer_id=listed["producer_id"] + 1_000)
     (found,) = odradek.json("transactions", "find-hanging", "--max-timeout", "0", "--broker", "1")
