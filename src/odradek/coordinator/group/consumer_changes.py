@@ -190,7 +190,13 @@ class ConsumerChanges:
         self._resolve(draft)
         found = metadata_hash(self._context.image(), names_wanted(draft.group, draft.group.members.values()))
         draft.write(epoch_record(group.group_id, group.epoch + 1, found))
-        return Decision(answer, tuple(draft.records))
+
+        def on_done(error: ApiError | None) -> None:
+            if error is not None:  # they are members still, and must be heard of
+                for member in members:
+                    self.begin_session(group.group_id, member)
+
+        return Decision(answer, tuple(draft.records), on_done=on_done)
 
     def downgrade(
         self,

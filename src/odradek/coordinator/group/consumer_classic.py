@@ -66,7 +66,8 @@ class ClassicConsumers:
             return self._downgrade(group, draft, member_id, subscription, has_new_topics)
         self._changes.assign(draft)
         after = self._step(draft, member_id, subscription, has_new_topics)
-        self._changes.has_done(Phase.JOIN, group.group_id, member_id)
+        for phase in Phase:
+            self._changes.has_done(phase, group.group_id, member_id)
         self._changes.begin_session(group.group_id, after)
         self._changes.expect(Phase.SYNC, group.group_id, after)
         return Decision(_joined(after), tuple(draft.records))

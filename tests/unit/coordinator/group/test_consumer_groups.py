@@ -6,6 +6,7 @@ import pytest
 
 from helpers.consumer_groups import REVOCATION_MS, SESSION_MS, A, B, Member, World, numbers, settle, topic
 from helpers.replica import partition_record
+from odradek.common.failures import ApiError
 from odradek.coordinator.group.consumer_settings import ConsumerSettings
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.protocol.config_kinds import ConfigResourceType
@@ -112,6 +113,17 @@ def test_regular_expressions_follow_the_topics(world: World) -> None:
 def test_a_group_that_is_full_takes_nobody(world: World) -> None:
     settle(*(Member(world, f"m{n}") for n in range(4)))
     assert world.refusal(Member(world, "m9").request(0)) == ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+def test_who_could_not_leave_must_still_be_heard_of(world: World) -> None:
+    one = Member(world, "m1")
+    settle(one)
+    world.log.refusal = ApiError("", ErrorCode.NOT_ENOUGH_REPLICAS)
+    assert world.refusal(one.request(-1)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.log.refusal = None
+    assert list(world.consumer_group.members) == ["m1"]
+    world.advance(SESSION_MS)
+    assert world.consumer_group.members == {}
 
 
 def test_a_group_has_settings_of_its_own(world: World) -> None:
