@@ -27,13 +27,34 @@ _CLEANER = (
 )
 
 
+PER_IP_OVERRIDES = "max.connections.per.ip.overrides"
+
+
 class _Requirement(NamedTuple):
     is_met: bool
     words: str
 
 
+def per_ip_overrides(settings: Settings) -> dict[str, int]:
+    """Limits by address. Raises InvalidRequest."""
+    found: dict[str, int] = {}
+    for entry in filter(None, settings.items(PER_IP_OVERRIDES)):
+        host, _, limit = entry.rpartition(":")
+        try:
+            found[host.strip()] = int(limit)
+        except ValueError:
+            host = ""
+        if not host:
+            raise InvalidRequest(
+                f"Error parsing configuration property '{PER_IP_OVERRIDES}': {entry} is no address with a limit, "
+                "as 127.0.0.1:100 is"
+            )
+    return found
+
+
 def check_together(settings: Settings) -> None:
     """Raises InvalidRequest."""
+    per_ip_overrides(settings)
     if settings.whole("log.cleaner.threads") == 0:
         raise InvalidRequest("/ by zero")
     for requirement in _requirements(settings):
@@ -71,7 +92,7 @@ def _requirements(after: Settings) -> Iterator[_Requirement]:
         "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
     )
     yield _Requirement(
-        after.whole("max.connections.per.ip") != 0 or bool(after.items("max.connections.per.ip.overrides")),
+        after.whole("max.connections.per.ip") != 0 or bool(after.items(PER_IP_OVERRIDES)),
         "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.",
     )
 

@@ -109,6 +109,9 @@ def _tell(subscriber: _Subscriber, settings: Settings) -> None:
         subscriber.apply(settings)
     except ApiError as error:
         logger.error("settings cannot be applied: %s", error)
+    except Exception:
+        # What is set stays set: a node that ended here would end at every start, and all the others with it.
+        logger.exception("settings cannot be applied: %s", ", ".join(sorted(subscriber.names)))
 
 
 def _words(resource: ConfigResource) -> str:

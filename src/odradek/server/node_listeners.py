@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from odradek.api.context import Services
 from odradek.api.registry import Registry
-from odradek.common.failures import Fault, InputError
+from odradek.common.failures import ApiError, Fault, InputError
 from odradek.network.creation_rate import CreationRate
 from odradek.network.endpoint import Endpoint
 from odradek.network.limits import ConnectionQuotas, Limits, RequestBudget
@@ -13,7 +13,7 @@ from odradek.network.listener import Listener
 from odradek.protocol import api_keys
 from odradek.server import addresses
 from odradek.server.config import ServerConfig
-from odradek.server.dynamic_network import per_ip_overrides
+from odradek.server.dynamic_checks import per_ip_overrides
 
 _SERVED_PROTOCOLS = ("PLAINTEXT",)
 
@@ -102,9 +102,11 @@ def _limits(config: ServerConfig) -> Limits:
 
 def _quotas(config: ServerConfig) -> ConnectionQuotas:
     whole = config.settings.whole
-    return ConnectionQuotas(
-        whole("max.connections"), whole("max.connections.per.ip"), per_ip_overrides(config.settings)
-    )
+    try:
+        overrides = per_ip_overrides(config.settings)
+    except ApiError as error:
+        raise InputError(error.message) from None
+    return ConnectionQuotas(whole("max.connections"), whole("max.connections.per.ip"), overrides)
 
 
 def _budget(config: ServerConfig) -> RequestBudget:

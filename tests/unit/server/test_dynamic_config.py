@@ -43,12 +43,13 @@ def test_who_subscribes_is_told_at_once_and_of_changes() -> None:
     assert told == [2, 3, 2]
 
 
-def test_who_cannot_follow_does_not_keep_the_others_from_it() -> None:
+@pytest.mark.parametrize("error", [ApiError("no", ErrorCode.INVALID_CONFIG), ValueError("unexpected")])
+def test_who_cannot_follow_does_not_keep_the_others_from_it(error: Exception) -> None:
     world = World()
     told: list[int] = []
 
     def refuse(settings: Settings) -> None:
-        raise ApiError("no", ErrorCode.INVALID_CONFIG)
+        raise error
 
     world.dynamic.subscribe(("message.max.bytes",), refuse)
     world.dynamic.subscribe(("message.max.bytes",), lambda settings: told.append(settings.whole("message.max.bytes")))
@@ -101,3 +102,14 @@ def test_changes_are_checked_against_what_holds() -> None:
     world.set(OWN, "num.io.threads", "8")
     check({"num.io.threads": "9"}, True)
     check({"num.io.threads": "1000"}, False)  # this broker has one of its own
+
+
+@pytest.mark.parametrize("value", ["many", "127.0.0.1", "127.0.0.1:many", ":5", "127.0.0.1:5,many"])
+def test_limits_of_addresses_that_are_none_are_refused(value: str) -> None:
+    world = World()
+    with pytest.raises(ApiError, match="no address with a limit") as caught:
+        world.dynamic.check_change({"max.connections.per.ip.overrides": value}, False)
+    assert caught.value.code == ErrorCode.INVALID_REQUEST
+    world.set(ALL, "max.connections.per.ip.overrides", value)
+    assert not world.settings.is_given("max.connections.per.ip.overrides")
+    world.dynamic.check_change({"max.connections.per.ip.overrides": "127.0.0.1:5, ::1:7"}, False)
