@@ -188,6 +188,8 @@ class _Synonym(NamedTuple):
     factor: int = 1
 
 
+_RETENTION, _FOR_EVER = "retention.ms", "-1"
+
 #: Settings of a broker that a topic's setting falls back to, first one first; all others have the same name in front
 #: of which `log.` or `log.cleaner.` may stand.
 _SYNONYMS: Mapping[str, tuple[_Synonym, ...]] = {
@@ -196,7 +198,7 @@ _SYNONYMS: Mapping[str, tuple[_Synonym, ...]] = {
     "segment.index.bytes": (_Synonym("log.index.size.max.bytes"),),
     "flush.messages": (_Synonym("log.flush.interval.messages"),),
     "flush.ms": (_Synonym("log.flush.interval.ms"), _Synonym("log.flush.scheduler.interval.ms")),
-    "retention.ms": (
+    _RETENTION: (
         _Synonym("log.retention.ms"),
         _Synonym("log.retention.minutes", _MINUTE_MS),
         _Synonym("log.retention.hours", _HOUR_MS),
@@ -257,7 +259,11 @@ def effective_topic_config(name: str, layers: ConfigLayers) -> EffectiveConfig:
         for synonym in synonyms:
             if synonym.name in layer:
                 text = layer[synonym.name]
-                return EffectiveConfig(text if synonym.factor == 1 else str(int(text) * synonym.factor), source)
+                if synonym.factor != 1:
+                    text = str(int(text) * synonym.factor)
+                if name == _RETENTION and int(text) < 0:
+                    text = _FOR_EVER  # for brokers anything below zero says so, also -1 hours
+                return EffectiveConfig(text, source)
     return EffectiveConfig(definitions(ConfigResourceType.TOPIC)[name].default, ConfigSource.DEFAULT_CONFIG)
 
 
