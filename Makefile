@@ -1,7 +1,8 @@
 # One command for each thing a developer does. `make help` lists them.
 
 PYTHON ?= python3
-WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+# One more than there are cores: tests with nodes wait for them more than they compute.
+WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 BIN := .venv/bin
 FIGURES := $(CURDIR)/bench/out/figures.jsonl
 # Slow tests come in rows: a worker that has none left takes over half of another's.

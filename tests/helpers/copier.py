@@ -8,7 +8,7 @@ belongs to and how many records that has. It ends when every partition is at its
 import sys
 import time
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 #: Records of a transaction.
 SIZE = 200
@@ -33,6 +33,8 @@ class Copier:
         self._target = target
         self._partitions = partitions
         self._number = 0
+        #: The end of a partition is told once each time that it is reached.
+        self._ended: set[int] = set()
         client = {"bootstrap.servers": bootstrap, **_CLIENT}
         self._producer = Producer({**client, "transactional.id": name, "transaction.timeout.ms": 30_000})
         self._consumer = Consumer(
@@ -55,6 +57,7 @@ class Copier:
 
     def _rewind(self) -> None:
         """To what is committed."""
+        self._ended.clear()
         places = [TopicPartition(self._source, partition) for partition in self._partitions]
         found = self._consumer.committed(places, _TIMEOUT_S)
         self._consumer.assign([TopicPartition(p.topic, p.partition, max(0, p.offset)) for p in found])
@@ -62,15 +65,15 @@ class Copier:
     def _read(self) -> list[Message]:
         """As many as a transaction has, or what is left; nothing when all partitions are at their end."""
         records: list[Message] = []
-        ended: set[int] = set()
         deadline_s = time.monotonic() + _TIMEOUT_S
-        while len(records) < SIZE and len(ended) < len(self._partitions):
+        while len(records) < SIZE and len(self._ended) < len(self._partitions):
             assert time.monotonic() < deadline_s, "nothing could be read"
             for message in self._consumer.consume(SIZE - len(records), 0.5):
                 if message.error() is None:
                     records.append(message)
-                else:
-                    ended.add(message.partition() or 0)
+                    self._ended.discard(message.partition() or 0)
+                elif message.error().code() == KafkaError._PARTITION_EOF:
+                    self._ended.add(message.partition() or 0)
         return records
 
     def _copy(self, records: list[Message]) -> None:
@@ -83,6 +86,7 @@ class Copier:
             self._producer.produce(self._target, message.value(), partition=partition, headers=headers)
             self._producer.poll(0)
         if self._number % _ABORT_EVERY == 0:
+            self._producer.flush(_TIMEOUT_S)  # so that there is something to be aborted
             self._abort()
             return
         try:

@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,9 @@ from helpers.nodes_quorum import Quorum, QuorumView
 from odradek.common.ids import uuid_to_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
+
+#: Voters say what they support after this time; see `upgrade_kraft_version`.
+SOON_TOLD = {"controller.quorum.fetch.timeout.ms": "6000"}
 
 QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
@@ -66,7 +70,7 @@ def test_tools_on_static_voters(tmp_path: Path) -> None:
         said = await tool(CLUSTER, "unregister", *at, "--id", str(FAKE_BROKER_ID))
         assert f"Broker {FAKE_BROKER_ID} is no longer registered." in said
 
-    with Cluster(tmp_path, controllers(3), settings=PATIENT_QUORUM) as cluster:
+    with Cluster(tmp_path, controllers(3), settings=PATIENT_QUORUM | SOON_TOLD) as cluster:
         asyncio.run(scenario(cluster))
 
 
@@ -112,7 +116,7 @@ async def change_features(at: list[str]) -> None:
     assert "transaction.version was upgraded to 2." in said
     refused, said = await asyncio.gather(
         tool(FEATURES, *at, "upgrade", "--feature", "transaction.version=9", fails=True),
-        tool(FEATURES, *at, "upgrade", "--feature", "kraft.version=1"),
+        upgrade_kraft_version(at),
     )
     assert "Could not upgrade transaction.version to 9. The update failed for all features since" in refused
     assert re.search(r"Local controller \d only supports versions 0-2", refused)
@@ -125,6 +129,17 @@ async def change_features(at: list[str]) -> None:
     assert features_of(features)["kraft.version"] == "1"
     assert "Can't downgrade the version of this feature." in refused
     assert all("directoryId" in voter for voter in json.loads(status_of(status)["CurrentVoters"]))
+
+
+async def upgrade_kraft_version(at: list[str]) -> str:
+    """When all voters have told the leader what they support, which takes them a fetch time-out."""
+    deadline_s = time.monotonic() + 120
+    while True:
+        try:
+            return await tool(FEATURES, *at, "upgrade", "--feature", "kraft.version=1")
+        except AssertionError as error:
+            if "have said that they support" not in str(error) or time.monotonic() > deadline_s:
+                raise
 
 
 async def change_configs(at: list[str]) -> None:

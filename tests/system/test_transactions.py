@@ -3,6 +3,7 @@
 Nothing of an aborted transaction is ever seen, nothing of a committed one is missing, and nobody sees half of one.
 """
 
+import json
 import os
 import random
 import subprocess
@@ -35,6 +36,8 @@ BOUNCES = 60 if IS_SOAK else 6
 #: Every other one is a copier's.
 MIXED_BOUNCES = 20 if IS_SOAK else 4
 SETTINGS = {
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.replication.factor": "3",
     "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.min.isr": "2",
@@ -58,10 +61,14 @@ def test_coordinators_of_either_kind_take_over_from_each_other(tmp_path: Path) -
         seen: list[int] = []
 
         def coordinator(bounce: int) -> int:
+            if not seen:
+                lead(cluster, KAFKA_BROKER)
             seen.append(leader_of(cluster, "__transaction_state", 0))
             return seen[-1]
 
         copy_under_bounces(cluster, MIXED_BOUNCES, coordinator, "transactions: coordinators of both kinds")
+        seen.append(leader_of(cluster, "__transaction_state", 0))
+        assert KAFKA_BROKER in seen and set(seen) != {KAFKA_BROKER}
         report("transactions: who coordinated", nodes=seen, apache_kafka=seen.count(KAFKA_BROKER))
 
 
@@ -102,6 +109,22 @@ def copy_under_bounces(cluster: Cluster, bounces: int, victim_of: Callable[[int]
         copiers.kill_all()
     watcher.read_to_the_end()
     report(name, **kills, copiers_given_up=len(copiers.failures), **watcher.verdict())
+
+
+def lead(cluster: Cluster, node_id: int) -> None:
+    """From now on this one coordinates all transactions."""
+    others = [node.id for node in cluster.nodes.values() if node.spec.is_broker and node.id != node_id]
+    plan = cluster.root / "plan.json"
+    place = {"topic": "__transaction_state", "partition": 0, "replicas": [node_id, *others]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [place]}))
+    for command in (["reassign", "run", str(plan), "--wait"], ["elect-leaders", "__transaction_state:0"]):
+        odradek(*command, "--bootstrap", bootstrap_of(cluster))
+    wait_until(lambda: leader_of(cluster, "__transaction_state", 0) == node_id, f"broker {node_id} coordinates")
+
+
+def odradek(*arguments: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "odradek.cli.main", *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def leader_of(cluster: Cluster, topic: str, partition: int) -> int:
