@@ -12,7 +12,6 @@ names what was wrong, where, and what would be right; the command prints it as i
 
 from typing import NoReturn
 
-
 #: Characters of what a client is told. It quotes what the client sent, which may be as long as a string of the protocol
 #: can be (32,767 bytes); longer than that it could not be sent.
 _MESSAGE_MAX = 4_000
