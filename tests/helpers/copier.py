@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 SIZE = 200
 _ABORT_EVERY = 5
 #: Of one call; the coordinator may be on its way to another node.
-_TIMEOUT_S = 60
+_TIMEOUT_S = 20
 
 _CLIENT = {
     "reconnect.backoff.ms": 20,
@@ -91,7 +91,9 @@ class Copier:
             return
         try:
             group = self._consumer.consumer_group_metadata()
-            self._producer.send_offsets_to_transaction(self._consumer.position(self._consumer.assignment()), group, 60)
+            self._producer.send_offsets_to_transaction(
+                self._consumer.position(self._consumer.assignment()), group, _TIMEOUT_S
+            )
             self._producer.commit_transaction(_TIMEOUT_S)
         except KafkaException as error:
             if not error.args[0].txn_requires_abort():

@@ -213,13 +213,16 @@ class Rolling:
             javas["partition.assignment.strategy"] = JAVA_ASSIGNORS[self._strategy]
             javas["heartbeat.interval.ms"] = "200"
         servers = bootstrap(self._cluster)
+        # Java leads: as a leader librdkafka may copy what a Java member says of itself into its assignment, and such
+        # a group cannot be upgraded, by Kafka's rules.
         pair: list[Member | JavaMember] = [
-            Member(servers, self._group, TOPIC, **ours),
             JavaMember(self._java, servers, self._group, TOPIC, **javas),
+            Member(servers, self._group, TOPIC, **ours),
         ]
         for each in pair:
             each.start()
             self.running.append(each)
+            wait_balanced(self.running, PARTITIONS)
         return pair
 
     def stop(self, each: Member | JavaMember) -> None:
