@@ -47,6 +47,8 @@ IN_FLIGHT = (1, 50)
 COMMITS = 20_000
 TRANSACTIONS = 2_000
 MEMBERS = 100
+#: Of a group that never comes to rest nothing is told.
+_JOIN_TIMEOUT_S = 120
 COPIES = 200_000
 COPIES_A_TRANSACTION = 2_000
 #: The last versions in which topics go by their names.
@@ -72,10 +74,10 @@ def run(effort: Effort) -> Iterator[Row]:
             asyncio.run(_warm_up(cluster))
         for in_flight in IN_FLIGHT:
             yield from in_turn(clusters, effort, partial(commits, in_flight=in_flight, effort=effort))
-        yield from in_turn(clusters, effort, joins)
         for in_flight in IN_FLIGHT:
             yield from in_turn(clusters, effort, partial(transactions, in_flight=in_flight, effort=effort))
         yield from in_turn(clusters, effort, lambda cluster: copies(cluster, effort))
+        yield from in_turn(clusters, effort, joins)
 
 
 def commits(cluster: Cluster, in_flight: int, effort: Effort) -> Figures:
@@ -110,8 +112,9 @@ def joins(cluster: Cluster) -> Figures:
             await member.client.open()
         started_s = time.perf_counter()
         tasks = [asyncio.ensure_future(member.live()) for member in members]
-        while {member.generation for member in members} != {members[0].generation} or not members[0].generation:
-            await asyncio.sleep(_RETRY_S)
+        async with asyncio.timeout(_JOIN_TIMEOUT_S):
+            while {member.generation for member in members} != {members[0].generation} or not members[0].generation:
+                await asyncio.sleep(_RETRY_S)
         spent_s = time.perf_counter() - started_s
         for task in tasks:
             task.cancel()
