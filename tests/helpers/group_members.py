@@ -136,3 +136,14 @@ def until_no_error(attempt: Callable[[], Answer], what: str) -> Answer:
     found: list[Answer] = []
     wait_until(lambda: found.append(attempt()) or True, what)  # type: ignore[func-returns-value]
     return found[0]
+
+
+def committed(bootstrap: str, group: str, topic: str, partitions: int) -> dict[int, int]:
+    """As a consumer that is no member sees them."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0})
+    try:
+        asked = [TopicPartition(topic, index) for index in range(partitions)]
+        found = until_no_error(lambda: consumer.committed(asked, timeout=10), "offsets are there")
+        return {one.partition: one.offset for one in found if one.offset >= 0}
+    finally:
+        consumer.close()

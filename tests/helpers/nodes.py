@@ -9,10 +9,12 @@ What a quorum thinks of itself is asked over the wire, in `helpers.nodes_quorum`
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -310,6 +312,18 @@ class Cluster:
         if node.spec.is_broker:
             values |= _SMALL_BROKER
         return values | self._settings | dict(node.spec.settings)
+
+
+@contextmanager
+def node_on(data: Path, root: Path, settings: Mapping[str, str] | None = None) -> Iterator[Node]:
+    """One of ours, broker and controller, on a directory that somebody else has formatted, which it takes over."""
+    with Cluster(root, [NodeSpec(1, roles="broker,controller")], settings=settings) as cluster:
+        node = cluster[1]
+        shutil.rmtree(node.data)
+        data.rename(node.data)
+        node.start()
+        yield node
+        node.stop()
 
 
 #: Settings with which nobody doubts a leader, and no election is given up, because the machine is busy.

@@ -14,9 +14,11 @@ from collections.abc import Iterator
 import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition as AioPartition
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from helpers import group_members
+from helpers.data_load import bootstrap_of
 from helpers.figures import report
 from helpers.group_members import Member, members, until_no_error, wait_balanced
 from helpers.nodes import OURS, Cluster, NodeSpec
@@ -48,7 +50,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in (1, 2, 3)]
     with Cluster(tmp_path_factory.mktemp("groups"), specs, settings=settings) as made:
         made.start()
-        admin = AdminClient({"bootstrap.servers": bootstrap(made), "log_level": 0})
+        admin = AdminClient({"bootstrap.servers": bootstrap_of(made), "log_level": 0})
         wait_until(lambda: len(admin.list_topics(timeout=5).brokers) == len(specs), "all brokers are there", TIMEOUT_S)
         admin.create_topics([NewTopic(TOPIC, PARTITIONS)])[TOPIC].result(TIMEOUT_S)
         fill(made)
@@ -61,36 +63,25 @@ def group() -> str:
     return next(_names)
 
 
-def bootstrap(cluster: Cluster) -> str:
-    return ",".join(node.broker_address for node in cluster.nodes.values())
-
-
 def fill(cluster: Cluster) -> None:
-    producer = Producer({"bootstrap.servers": bootstrap(cluster), "log_level": 0})
+    producer = Producer({"bootstrap.servers": bootstrap_of(cluster), "log_level": 0})
     for number in range(RECORDS):
         producer.produce(TOPIC, b"%d" % number, partition=number % PARTITIONS)
     assert producer.flush(TIMEOUT_S) == 0
 
 
 def committed(cluster: Cluster, group: str) -> dict[int, int]:
-    """As a consumer that is no member sees them."""
-    consumer = Consumer({"bootstrap.servers": bootstrap(cluster), "group.id": group, "log_level": 0})
-    try:
-        asked = [TopicPartition(TOPIC, index) for index in range(PARTITIONS)]
-        found = until_no_error(lambda: consumer.committed(asked, timeout=10), "offsets are there")
-        return {one.partition: one.offset for one in found if one.offset >= 0}
-    finally:
-        consumer.close()
+    return group_members.committed(bootstrap_of(cluster), group, TOPIC, PARTITIONS)
 
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "cooperative-sticky"])
 def test_members_come_and_go(cluster: Cluster, group: str, strategy: str) -> None:
     options = {"partition.assignment.strategy": strategy}
-    with members(Member(bootstrap(cluster), group, TOPIC, **options) for _ in range(3)) as three:
+    with members(Member(bootstrap_of(cluster), group, TOPIC, **options) for _ in range(3)) as three:
         wait_balanced(three, PARTITIONS)
         seconds = max(one.assigned_s for one in three) - max(one.subscribed_s for one in three)
         report("a group of 3 confluent-kafka members is balanced", strategy=strategy, seconds=round(seconds, 3))
-        with members([Member(bootstrap(cluster), group, TOPIC, **options)]) as more:
+        with members([Member(bootstrap_of(cluster), group, TOPIC, **options)]) as more:
             wait_balanced([*three, *more], PARTITIONS)
         wait_balanced(three, PARTITIONS)
         three[0].commit(dict.fromkeys(three[0].partitions, 7))
@@ -99,7 +90,7 @@ def test_members_come_and_go(cluster: Cluster, group: str, strategy: str) -> Non
 
 def test_static_members_come_back_without_a_rebalance(cluster: Cluster, group: str) -> None:
     def made(name: str) -> Member:
-        return Member(bootstrap(cluster), group, TOPIC, **{"group.instance.id": name, "session.timeout.ms": 30_000})
+        return Member(bootstrap_of(cluster), group, TOPIC, **{"group.instance.id": name, "session.timeout.ms": 30_000})
 
     with members([made("one"), made("two")]) as (one, two):
         wait_balanced([one, two], PARTITIONS)
@@ -129,11 +120,11 @@ while True:
 
 def test_a_killed_members_partitions_move_within_its_session(cluster: Cluster, group: str) -> None:
     victim = subprocess.Popen(
-        [sys.executable, "-c", _VICTIM, bootstrap(cluster), group, TOPIC], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _VICTIM, bootstrap_of(cluster), group, TOPIC], stdout=subprocess.PIPE, text=True
     )
     try:
         assert victim.stdout is not None
-        with members([Member(bootstrap(cluster), group, TOPIC)]) as (survivor,):
+        with members([Member(bootstrap_of(cluster), group, TOPIC)]) as (survivor,):
             wait_until(lambda: len(survivor.partitions) == PARTITIONS // 2, "both have their half", TIMEOUT_S)
             victim.send_signal(signal.SIGKILL)
             killed_s = time.monotonic()
@@ -149,7 +140,7 @@ def test_aiokafka_shares_partitions_and_keeps_offsets(cluster: Cluster, group: s
     def made() -> AIOKafkaConsumer:
         return AIOKafkaConsumer(
             TOPIC,
-            bootstrap_servers=bootstrap(cluster),
+            bootstrap_servers=bootstrap_of(cluster),
             group_id=group,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
@@ -184,7 +175,7 @@ def test_kafka_python_shares_partitions_and_keeps_offsets(cluster: Cluster, grou
     def poll(mine: int) -> None:
         consumer = kafka.KafkaConsumer(
             TOPIC,
-            bootstrap_servers=bootstrap(cluster).split(","),
+            bootstrap_servers=bootstrap_of(cluster).split(","),
             group_id=group,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
@@ -209,7 +200,7 @@ def test_kafka_python_shares_partitions_and_keeps_offsets(cluster: Cluster, grou
 
 
 def test_offsets_outlive_a_killed_coordinator_and_restarts(cluster: Cluster, group: str) -> None:
-    with members(Member(bootstrap(cluster), group, TOPIC) for _ in range(2)) as two:
+    with members(Member(bootstrap_of(cluster), group, TOPIC) for _ in range(2)) as two:
         wait_balanced(two, PARTITIONS)
         for member in two:
             member.commit({index: index + 1 for index in member.partitions})
@@ -238,7 +229,7 @@ def test_offsets_outlive_a_killed_coordinator_and_restarts(cluster: Cluster, gro
 
 
 def coordinator_of(cluster: Cluster, group: str) -> int:
-    admin = AdminClient({"bootstrap.servers": bootstrap(cluster), "log_level": 0})
+    admin = AdminClient({"bootstrap.servers": bootstrap_of(cluster), "log_level": 0})
     described = until_no_error(
         lambda: admin.describe_consumer_groups([group])[group].result(TIMEOUT_S), "the group is described"
     )
@@ -247,7 +238,7 @@ def coordinator_of(cluster: Cluster, group: str) -> int:
 
 
 def test_an_admin_client_lists_alters_and_deletes(cluster: Cluster, group: str) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap(cluster), "log_level": 0})
+    admin = AdminClient({"bootstrap.servers": bootstrap_of(cluster), "log_level": 0})
     wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(TOPIC, 0, 3), TopicPartition(TOPIC, 1, 4)])
     until_no_error(lambda: admin.alter_consumer_group_offsets([wanted])[group].result(TIMEOUT_S), "offsets are altered")
     listed = admin.list_consumer_groups().result(TIMEOUT_S)

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, NewTopic
 
+from helpers import group_members
+from helpers.data_load import bootstrap_of
 from helpers.figures import report
 from helpers.group_members import Member, members, until_no_error, wait_balanced
 from helpers.java_clients import JavaClients, JavaMember
@@ -71,12 +72,8 @@ def group() -> str:
     return next(_names)
 
 
-def bootstrap(cluster: Cluster) -> str:
-    return ",".join(node.broker_address for node in cluster.nodes.values())
-
-
 def admin_of(cluster: Cluster) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap(cluster), "log_level": 0})
+    return AdminClient({"bootstrap.servers": bootstrap_of(cluster), "log_level": 0})
 
 
 def create(cluster: Cluster, topic: str) -> None:
@@ -85,18 +82,11 @@ def create(cluster: Cluster, topic: str) -> None:
 
 
 def member(cluster: Cluster, group: str, topic: str = TOPIC, **options: str) -> Member:
-    return Member(bootstrap(cluster), group, topic, **CONSUMER, **options)
+    return Member(bootstrap_of(cluster), group, topic, **CONSUMER, **options)
 
 
 def committed(cluster: Cluster, group: str) -> dict[int, int]:
-    """As a consumer that is no member sees them."""
-    consumer = Consumer({"bootstrap.servers": bootstrap(cluster), "group.id": group, "log_level": 0})
-    try:
-        asked = [TopicPartition(TOPIC, index) for index in range(PARTITIONS)]
-        found = until_no_error(lambda: consumer.committed(asked, timeout=10), "offsets are there")
-        return {one.partition: one.offset for one in found if one.offset >= 0}
-    finally:
-        consumer.close()
+    return group_members.committed(bootstrap_of(cluster), group, TOPIC, PARTITIONS)
 
 
 def described(cluster: Cluster, group: str) -> ConsumerGroupDescription:
@@ -138,7 +128,7 @@ while True:
 
 
 def test_a_killed_members_partitions_move_within_its_session(cluster: Cluster, group: str) -> None:
-    victim = subprocess.Popen([sys.executable, "-c", _VICTIM, bootstrap(cluster), group, TOPIC])
+    victim = subprocess.Popen([sys.executable, "-c", _VICTIM, bootstrap_of(cluster), group, TOPIC])
     try:
         with members([member(cluster, group)]) as (survivor,):
             wait_until(lambda: len(survivor.partitions) == PARTITIONS // 2, "both have their half", TIMEOUT_S)
@@ -212,7 +202,7 @@ class Rolling:
             ours["partition.assignment.strategy"] = self._strategy
             javas["partition.assignment.strategy"] = JAVA_ASSIGNORS[self._strategy]
             javas["heartbeat.interval.ms"] = "200"
-        servers = bootstrap(self._cluster)
+        servers = bootstrap_of(self._cluster)
         # Java leads: as a leader librdkafka may copy what a Java member says of itself into its assignment, and such
         # a group cannot be upgraded, by Kafka's rules.
         pair: list[Member | JavaMember] = [

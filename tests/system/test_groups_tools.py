@@ -2,9 +2,6 @@
 one that Apache Kafka wrote, and again, on Apache Kafka's own node, on what ours has made of it."""
 
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,7 @@ from helpers import vectors
 from helpers.group_members import Member, members, wait_balanced
 from helpers.java_clients import JavaClients
 from helpers.kafka_node import kafka_node
-from helpers.nodes import Cluster, Node, NodeSpec
+from helpers.nodes import node_on
 from helpers.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
@@ -69,18 +66,6 @@ SEEN_AGAIN = [
 ]
 
 
-@contextmanager
-def our_node(data: Path, root: Path) -> Iterator[Node]:
-    """On a directory that somebody else has formatted."""
-    with Cluster(root, [NodeSpec(1, roles="broker,controller")], settings=SETTINGS) as cluster:
-        node = cluster[1]
-        shutil.rmtree(node.data)
-        data.rename(node.data)
-        node.start()
-        yield node
-        node.stop()
-
-
 def transcript(java: JavaClients, bootstrap: str) -> dict[str, list[str]]:
     produce(bootstrap)
     live = Member(bootstrap, "live", TOPIC, **{"client.id": "member"})
@@ -133,7 +118,7 @@ def found(java: JavaClients, bootstrap: str, expected: dict[str, list[str]]) -> 
 def test_tools_say_the_same_of_both_brokers(tmp_path: Path) -> None:
     ours, kafkas = (vectors.unpack(vectors.CLEAN, tmp_path / name) for name in ("ours", "kafkas"))
     with JavaClients(tmp_path) as java:
-        with our_node(ours, tmp_path / "node") as our:
+        with node_on(ours, tmp_path / "node", SETTINGS) as our:
             of_ours = transcript(java, our.broker_address)
             left_by_ours = left_behind(java, our.broker_address)
         with kafka_node(kafkas, tmp_path / "kafka", settings=SETTINGS) as node:
@@ -145,5 +130,5 @@ def test_tools_say_the_same_of_both_brokers(tmp_path: Path) -> None:
         assert "java plain 0 111 111 0 - - -" in of_ours["--describe --group java --offsets"]
         with kafka_node(our.data, tmp_path / "kafka-on-ours", settings=SETTINGS) as node:
             assert found(java, node.bootstrap, left_by_ours) == left_by_ours
-        with our_node(kafkas, tmp_path / "ours-on-kafkas") as our:
+        with node_on(kafkas, tmp_path / "ours-on-kafkas", SETTINGS) as our:
             assert found(java, our.broker_address, left_by_kafka) == left_by_kafka

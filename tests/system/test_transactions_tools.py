@@ -2,9 +2,6 @@
 of Apache Kafka's on the same directory; what each has left behind is there when the other starts on it."""
 
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from helpers import vectors
 from helpers.java_clients import JavaClients
 from helpers.kafka_node import kafka_node
-from helpers.nodes import Cluster, Node, NodeSpec
+from helpers.nodes import node_on
 from helpers.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
@@ -31,18 +28,6 @@ COMMANDS = [
     "find-hanging --broker-id 1",
 ]
 SEEN_AGAIN = ["list", "describe --transactional-id done", "describe --transactional-id copier"]
-
-
-@contextmanager
-def our_node(data: Path, root: Path) -> Iterator[Node]:
-    """On a directory that somebody else has formatted."""
-    with Cluster(root, [NodeSpec(1, roles="broker,controller")]) as cluster:
-        node = cluster[1]
-        shutil.rmtree(node.data)
-        data.rename(node.data)
-        node.start()
-        yield node
-        node.stop()
 
 
 def transcript(java: JavaClients, bootstrap: str) -> dict[str, list[str]]:
@@ -134,7 +119,7 @@ def are_complete(java: JavaClients, bootstrap: str) -> bool:
 def test_tools_say_the_same_of_both_brokers(tmp_path: Path) -> None:
     ours, kafkas = (vectors.unpack(vectors.CLEAN, tmp_path / name) for name in ("ours", "kafkas"))
     with JavaClients(tmp_path) as java:
-        with our_node(ours, tmp_path / "node") as our:
+        with node_on(ours, tmp_path / "node") as our:
             of_ours = transcript(java, our.broker_address)
             wait_until(lambda: are_complete(java, our.broker_address), "all transactions are complete")
             left_by_ours = seen_again(java, our.broker_address)
@@ -146,5 +131,5 @@ def test_tools_say_the_same_of_both_brokers(tmp_path: Path) -> None:
             assert of_ours[command] == of_kafkas[command], command
         with kafka_node(our.data, tmp_path / "kafka-on-ours") as node:
             assert found(java, node.bootstrap, left_by_ours) == left_by_ours
-        with our_node(kafkas, tmp_path / "ours-on-kafkas") as our:
+        with node_on(kafkas, tmp_path / "ours-on-kafkas") as our:
             assert found(java, our.broker_address, left_by_kafka) == left_by_kafka

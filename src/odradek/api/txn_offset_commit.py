@@ -79,9 +79,7 @@ async def _verified(ctx: Context, request: TxnOffsetCommitRequest) -> Writer:
 
 
 def _support(ctx: Context) -> Support:
-    if ctx.api_version >= _FIRST_VERSION_THAT_ADDS:
-        return Support.ADD
-    return Support.ABORTABLE if ctx.api_version >= _FIRST_VERSION_WITH_ABORTABLE else Support.OLD_ERRORS
+    return Support.of(ctx.api_version, abortable_from=_FIRST_VERSION_WITH_ABORTABLE, adds_from=_FIRST_VERSION_THAT_ADDS)
 
 
 def _answers(refused: Iterable[Refused[TxnOffsetCommitRequestTopic]]) -> list[TxnOffsetCommitResponseTopic]:

@@ -38,6 +38,13 @@ class Support(Enum):
     def adds(self) -> bool:
         return self is Support.ADD
 
+    @classmethod
+    def of(cls, version: int, *, abortable_from: int, adds_from: int) -> "Support":
+        """By the first versions of its request that understand the one and the other."""
+        if version >= adds_from:
+            return cls.ADD
+        return cls.ABORTABLE if version >= abortable_from else cls.OLD_ERRORS
+
 
 async def ask_coordinator(
     ctx: Context,
