@@ -1,0 +1,1 @@
+"""Consumers as members of groups: assignors, the two protocols of membership, commits, and what drives them."""

@@ -1,0 +1,76 @@
+"""A consumer's membership of its group, as the consumer sees it.
+
+There are three kinds: the classic protocol (`classic_driver`), the consumer protocol of KIP-848 (`consumer_driver`),
+both by `group.protocol`, and none at all (no `group.id`), where commits are refused. With partitions that were assigned
+by hand the first two join nothing, and commit alone.
+
+Requests, heartbeats among them, go out from tasks of the membership's own. What concerns the application happens in
+`poll`, in the caller's task: callbacks of rebalances, the commit before partitions are given up, automatic commits (what
+was handed out before this poll counts as handled). `needs_poll` says that there is something of that kind; it also
+becomes true now and then by itself, so that the time between two polls (`max.poll.interval.ms`) is noticed without a
+look at the clock for each record. A consumer that waits for records must look again when `wake` is called.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from odradek.client.consumer.subscriptions import Subscriptions
+from odradek.client.group.listener import RebalanceListener
+from odradek.client.network_client import NetworkClient
+from odradek.client.settings import ConsumerSettings
+from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMetadata:
+    """Who commits: what a producer needs for `send_offsets_to_transaction`."""
+
+    group_id: str
+    #: The generation, or the member epoch; -1 without one.
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+
+
+class Membership(Protocol):
+    #: Cheap, for the hot path: call `poll` before records are handed out.
+    needs_poll: bool
+    #: Called whenever `needs_poll` becomes true; set by the consumer.
+    wake: Callable[[], None]
+
+    async def poll(self, timeout_ms: float) -> None:
+        """Joins, finishes rebalances (callbacks run here), commits automatically.
+
+        Waits for the coordinator only while a rebalance is under way, and at most `timeout_ms`: with 0 it does what can
+        be done now. Raises what the application must know: an error of its group, of its rights, or of a callback.
+        """
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: float) -> None:
+        """Tries again what may be tried again until the time is up. Raises CommitFailed when we are no member any more."""
+
+    async def committed(
+        self, partitions: Iterable[TopicPartition], timeout_ms: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group has committed; None where it has nothing."""
+
+    def group_metadata(self) -> GroupMetadata: ...
+
+    def enforce_rebalance(self, reason: str | None = None) -> None:
+        """At the next poll, with the classic protocol; the consumer protocol knows no such thing, as in Kafka."""
+
+    async def leave(self, timeout_ms: float) -> None:
+        """For `unsubscribe`: callbacks, a last automatic commit, and out of the group. It may be joined again."""
+
+    async def close(self, timeout_ms: float) -> None:
+        """As `leave`, and ends the tasks. A member with `group.instance.id` stays in its group."""
+
+
+def membership(
+    settings: ConsumerSettings,
+    network: NetworkClient,
+    subscriptions: Subscriptions,
+    listener: Callable[[], RebalanceListener | None],
+) -> Membership:
+    """`listener` is asked each time, since every `subscribe` may bring another."""
+    raise NotImplementedError
