@@ -34,7 +34,6 @@ from odradek.coordinator.group.consumer_records import (
 )
 from odradek.coordinator.group.consumer_settings import ConsumerSettings, settings_of
 from odradek.coordinator.group.consumer_topics import (
-    metadata_hash,
     names_wanted,
     partition_counts,
     regexes_of,
@@ -44,6 +43,7 @@ from odradek.coordinator.group.consumer_topics import (
 from odradek.coordinator.group.rebalance import Rebalances
 from odradek.coordinator.group.records import group_metadata_record
 from odradek.coordinator.group.store import GroupStore
+from odradek.coordinator.group.topic_hash import group_hash
 from odradek.coordinator.group.values import refusal
 from odradek.coordinator.shard import Decision
 from odradek.protocol.error_codes import ErrorCode
@@ -108,7 +108,7 @@ class ConsumerChanges:
         if not has_new_topics and now_ms < group.refresh_at_ms:
             return
         self._resolve(draft)
-        found = metadata_hash(image, names_wanted(group, group.members.values()))
+        found = group_hash(image, names_wanted(group, group.members.values()))
         if has_new_topics or found != group.metadata_hash:
             draft.write(epoch_record(group.group_id, group.epoch + 1, found))
             _log.info("group %s is at epoch %d", group.group_id, group.epoch)
@@ -188,7 +188,7 @@ class ConsumerChanges:
         for member_id in gone:
             draft.write(*member_tombstones(group.group_id, member_id))
         self._resolve(draft)
-        found = metadata_hash(self._context.image(), names_wanted(draft.group, draft.group.members.values()))
+        found = group_hash(self._context.image(), names_wanted(draft.group, draft.group.members.values()))
         draft.write(epoch_record(group.group_id, group.epoch + 1, found))
 
         def on_done(error: ApiError | None) -> None:

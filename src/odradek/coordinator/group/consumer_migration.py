@@ -32,8 +32,9 @@ from odradek.coordinator.group.consumer_records import (
     target_epoch_record,
     target_record,
 )
-from odradek.coordinator.group.consumer_topics import metadata_hash, names_wanted
+from odradek.coordinator.group.consumer_topics import names_wanted
 from odradek.coordinator.group.settings import GroupSettings
+from odradek.coordinator.group.topic_hash import group_hash
 from odradek.coordinator.group.values import refusal
 from odradek.metadata.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
@@ -52,7 +53,7 @@ def upgraded(group: ClassicGroup, settings: GroupSettings, image: MetadataImage)
     draft = Draft(ConsumerGroup(group.group_id), group.tombstones())
     group_id, epoch = group.group_id, group.generation
     draft.write(*(member_record(group_id, member) for member in members))
-    draft.write(epoch_record(group_id, epoch, metadata_hash(image, names_wanted(draft.group, members))))
+    draft.write(epoch_record(group_id, epoch, group_hash(image, names_wanted(draft.group, members))))
     draft.write(*(target_record(group_id, member.member_id, _partitions(member)) for member in members))
     draft.write(target_epoch_record(group_id, epoch, 0))
     draft.write(*(current_assignment_record(group_id, member) for member in members))

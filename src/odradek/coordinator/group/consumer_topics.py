@@ -1,6 +1,5 @@
 """The topics that members of a consumer group want: by name, and by regular expressions, resolved now and then."""
 
-import hashlib
 from collections.abc import Iterable
 
 from odradek.coordinator.group.consumer_group import ConsumerGroup
@@ -23,17 +22,6 @@ def topic_ids(image: MetadataImage, names: Iterable[str]) -> tuple[bytes, ...]:
 
 def partition_counts(image: MetadataImage, ids: Iterable[bytes]) -> dict[bytes, int]:
     return {topic_id: len(image.topics.by_id[topic_id].partitions) for topic_id in ids}
-
-
-def metadata_hash(image: MetadataImage, names: Iterable[str]) -> int:
-    """Of all that assignors look at: another one means that they are to be asked again. 0 where there is no topic."""
-    found = [image.topics.by_name[name] for name in sorted(set(names)) if name in image.topics.by_name]
-    if not found:
-        return 0
-    digest = hashlib.blake2b(digest_size=8)
-    for topic in found:
-        digest.update(b"%s %s %d\n" % (topic.id, topic.name.encode(), len(topic.partitions)))
-    return int.from_bytes(digest.digest(), "big", signed=True)
 
 
 def check_regex(regex: str) -> None:
