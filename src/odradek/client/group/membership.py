@@ -5,10 +5,10 @@ both by `group.protocol`, and none at all (no `group.id`), where commits are ref
 by hand the first two join nothing, and commit alone.
 
 Requests, heartbeats among them, go out from tasks of the membership's own. What concerns the application happens in
-`poll`, in the caller's task: callbacks of rebalances, the commit before partitions are given up, automatic commits (what
-was handed out before this poll counts as handled). `needs_poll` says that there is something of that kind; it also
-becomes true now and then by itself, so that the time between two polls (`max.poll.interval.ms`) is noticed without a
-look at the clock for each record. A consumer that waits for records must look again when `wake` is called.
+`poll`, in the caller's task: callbacks of rebalances, the commit before partitions are given up, automatic commits
+(what was handed out before this poll counts as handled). `needs_poll` says that there is something of that kind; it
+also becomes true now and then by itself, so that the time between two polls (`max.poll.interval.ms`) is noticed without
+a look at the clock for each record. A consumer that waits for records must look again when `wake` is called.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -47,7 +47,7 @@ class Membership(Protocol):
         """
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: float) -> None:
-        """Tries again what may be tried again until the time is up. Raises CommitFailed when we are no member any more."""
+        """Tries again what may be tried again until the time is up. Raises CommitFailed if we are no member now."""
 
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: float

@@ -6,22 +6,17 @@ a newer version than ours has more is left unread, as in Kafka.
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
 
 from odradek.common.failures import ProtocolError
 from odradek.metadata.image import MetadataImage
-from odradek.protocol.codec import decode_prefix, encode
-from odradek.protocol.message import Message
+from odradek.protocol.codec import decode_prefix
 from odradek.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
 from odradek.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from odradek.protocol.version_prefixed import VERSION_BYTES, prefixed_version, read_prefixed, write_prefixed
 
 _log = logging.getLogger("odradek.groups")
 
 PROTOCOL_TYPE = "consumer"
-
-_VERSION_BYTES = 2
-
-M = TypeVar("M", bound=Message)
 
 
 def subscribed_topics(group_id: str, metadata_of_members: Iterable[bytes]) -> frozenset[str] | None:
@@ -29,7 +24,7 @@ def subscribed_topics(group_id: str, metadata_of_members: Iterable[bytes]) -> fr
     topics: list[str] = []
     try:
         for metadata in metadata_of_members:
-            subscription, _ = decode_prefix(ConsumerProtocolSubscription, 0, metadata, _VERSION_BYTES)
+            subscription, _ = decode_prefix(ConsumerProtocolSubscription, 0, metadata, VERSION_BYTES)
             topics += subscription.topics
     except ProtocolError as error:
         _log.warning("group %s: a member's subscription cannot be read (%s)", group_id, error)
@@ -39,17 +34,17 @@ def subscribed_topics(group_id: str, metadata_of_members: Iterable[bytes]) -> fr
 
 def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
     """Raises ProtocolError."""
-    return _read(ConsumerProtocolSubscription, metadata)
+    return read_prefixed(ConsumerProtocolSubscription, metadata)
 
 
 def read_assignment(assignment: bytes) -> ConsumerProtocolAssignment:
     """Raises ProtocolError."""
-    return _read(ConsumerProtocolAssignment, assignment)
+    return read_prefixed(ConsumerProtocolAssignment, assignment)
 
 
 def write_assignment(partitions: Mapping[bytes, Iterable[int]], image: MetadataImage, metadata: bytes) -> bytes:
     """For the member with this metadata, in its version. Topics that are gone have no name to be called by."""
-    version = _version(ConsumerProtocolAssignment, metadata)
+    version = prefixed_version(ConsumerProtocolAssignment, metadata)
     known = image.topics.by_id
     assignment = ConsumerProtocolAssignment(
         assigned_partitions=[
@@ -58,18 +53,4 @@ def write_assignment(partitions: Mapping[bytes, Iterable[int]], image: MetadataI
             if topic_id in known
         ]
     )
-    return version.to_bytes(_VERSION_BYTES, "big") + encode(assignment, version)
-
-
-def _read(kind: type[M], data: bytes) -> M:
-    message, _ = decode_prefix(kind, _version(kind, data), data, _VERSION_BYTES)
-    return message
-
-
-def _version(kind: type[Message], data: bytes) -> int:
-    version = int.from_bytes(data[:_VERSION_BYTES], "big", signed=True)
-    if len(data) < _VERSION_BYTES or version < 0:
-        raise ProtocolError(
-            f"a {kind.__name__} begins with its version, not with {data[:_VERSION_BYTES].hex() or 'nothing'}"
-        )
-    return min(version, kind.VERSIONS[1])
+    return write_prefixed(assignment, version)
