@@ -9,7 +9,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from odradek.metadata.config_schema import InvalidConfig, InvalidRequest
+from odradek.common.config_definition import InvalidConfig
+from odradek.metadata.config_schema import InvalidRequest
 from odradek.protocol.config_kinds import ConfigOp
 
 ROOT = "root"

@@ -12,15 +12,10 @@ from functools import partial
 
 from odradek.api.broker_loggers import levels
 from odradek.api.context import Context
+from odradek.common.config_definition import ConfigDefinition
 from odradek.metadata.config_dynamic import broker_definition, effective, usable
 from odradek.metadata.config_dynamic import synonyms as synonyms_of
-from odradek.metadata.config_schema import (
-    ConfigDefinition,
-    ConfigLayers,
-    definitions,
-    effective_topic_config,
-    topic_synonym,
-)
+from odradek.metadata.config_schema import ConfigLayers, definitions, effective_topic_config, topic_synonym
 from odradek.metadata.configs_image import ConfigResource
 from odradek.metadata.image import MetadataImage
 from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource

@@ -13,9 +13,10 @@ from typing import NamedTuple
 from odradek.api.broker_loggers import Change, change_levels
 from odradek.api.config_authorization import check_may
 from odradek.api.context import Context
+from odradek.common.config_definition import InvalidConfig
 from odradek.common.failures import ApiError
 from odradek.metadata.config_dynamic import usable
-from odradek.metadata.config_schema import InvalidConfig, InvalidRequest, definitions
+from odradek.metadata.config_schema import InvalidRequest, definitions
 from odradek.metadata.configs_image import ConfigResource
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode

@@ -11,14 +11,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+from odradek.common.config_definition import ConfigDefinition, InvalidConfig, read_table
 from odradek.metadata import config_table
-from odradek.metadata.config_schema import (
-    ConfigDefinition,
-    InvalidConfig,
-    InvalidRequest,
-    definitions,
-    read_table,
-)
+from odradek.metadata.config_schema import InvalidRequest, definitions
 from odradek.protocol.config_kinds import ConfigResourceType
 
 _LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)", re.DOTALL)

@@ -7,7 +7,8 @@ looked at instead.
 
 from collections.abc import Mapping
 
-from odradek.metadata.config_schema import InvalidConfig, definitions
+from odradek.common.config_definition import InvalidConfig
+from odradek.metadata.config_schema import definitions
 from odradek.protocol.config_kinds import ConfigResourceType
 
 _KINDS = ("consumer", "share", "streams")

@@ -9,10 +9,11 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from odradek.common.config_definition import ConfigDefinition, InvalidConfig
 from odradek.common.failures import InputError, check
 from odradek.common.properties import Properties
 from odradek.metadata.config_dynamic import dynamic_only_definitions
-from odradek.metadata.config_schema import ConfigDefinition, InvalidConfig, definitions
+from odradek.metadata.config_schema import definitions
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.addresses import repeated
 from odradek.server.problems import Problems

@@ -2,8 +2,8 @@
 
 import pytest
 
+from odradek.common.config_definition import InvalidConfig
 from odradek.metadata.config_groups import validate_group
-from odradek.metadata.config_schema import InvalidConfig
 
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
