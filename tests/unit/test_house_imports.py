@@ -32,12 +32,13 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "api": ("protocol", "security", "replica", "coordinator", "controller", "metadata", "common"),
     "network": ("api", "security", "protocol", "common"),
     "server": _BELOW_SERVER,
-    "testing": ("server", "client", "common"),
+    "service": ("client", "records", "protocol", "common"),
+    "testing": ("server", "network", "client", "metadata", "protocol", "common"),
     "console": ("client", "common"),
     "spark": ("client", "records", "protocol", "common"),
     "zookeeper": ("metadata", "raft", "protocol", "common"),
     "sim": tuple(room for room in _BELOW_SERVER if room != "network"),
-    "cli": (*_BELOW_SERVER, "server", "testing", "spark", "sim"),
+    "cli": (*_BELOW_SERVER, "server", "testing", "service", "spark", "sim"),
 }
 
 

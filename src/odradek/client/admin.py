@@ -6,25 +6,20 @@ them: its value, or a `Refused` that says why not. An error of the operation as 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.topic_partition import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
+
+__all__ = ["Outcomes", "TopicPartition", "by_topic", "change", "in_order"]
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 #: For each thing what was asked for, or why not.
 Outcomes = Mapping[_Key, _Value | Refused]
-
-
-class TopicPartition(NamedTuple):
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 async def change(cluster: Cluster, request: Message, codes_of: Callable[[Any], Iterable[int]]) -> Any:

@@ -6,24 +6,21 @@ loaded, is looked up again, until the operation's time is up.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from enum import IntEnum
 from typing import TypeVar
 
 from odradek.client.admin import Outcomes, in_order
 from odradek.client.bootstrap import Cluster, Refused, Unreachable, refusal
+from odradek.client.coordinator_kind import CoordinatorKind
 from odradek.common.addresses import HostPort
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from odradek.protocol.messages.find_coordinator_response import FindCoordinatorResponse
 
+__all__ = ["CoordinatorKind", "ask_coordinators"]
+
 _RETRY_BACKOFF_S = 0.1
 
 _Value = TypeVar("_Value")
-
-
-class CoordinatorKind(IntEnum):
-    GROUP = 0
-    TRANSACTION = 1
 
 
 #: Where asking once more may help.

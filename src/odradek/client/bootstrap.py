@@ -18,7 +18,16 @@ from typing import Any, Self
 
 from odradek.client.channel import Channel
 from odradek.client.config import ClientConfig
-from odradek.client.errors import Disconnected, RequestTimedOut
+from odradek.client.errors import (
+    Disconnected,
+    NoLeader,
+    Refused,
+    RequestTimedOut,
+    Unreachable,
+    WrongEndpoint,
+    check_error,
+    refusal,
+)
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
@@ -27,34 +36,23 @@ from odradek.protocol.message import Message
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterResponse
 
+__all__ = [
+    "Cluster",
+    "ClusterDescription",
+    "NoLeader",
+    "Refused",
+    "Unreachable",
+    "WrongEndpoint",
+    "check_error",
+    "refusal",
+]
+
 #: retry.backoff.ms, between two rounds of asking who leads.
 _RETRY_BACKOFF_S = 0.1
 
 _BROKERS, _CONTROLLERS = 1, 2
 
 _NOT_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_CONTROLLER, ErrorCode.LEADER_NOT_AVAILABLE)
-
-
-class Unreachable(ApiError):
-    """None of the addresses answers."""
-
-    code = ErrorCode.NETWORK_EXCEPTION
-
-
-class NoLeader(ApiError):
-    """Nodes answer, but none of them leads the quorum."""
-
-    code = ErrorCode.LEADER_NOT_AVAILABLE
-
-
-class WrongEndpoint(ApiError):
-    """A broker where a controller was expected, or the other way round."""
-
-    code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
-
-
-class Refused(ApiError):
-    """The cluster said no; the text has its reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,21 +200,3 @@ class Cluster:
             return await channel.send(request, self.config.request_timeout_ms, version=version)
         except (Disconnected, RequestTimedOut) as error:
             raise Unreachable(f"{channel.host}:{channel.port}: {error.message}", error.code) from None
-
-
-def check_error(code: int, message: str | None) -> None:
-    """Raises Refused for an error of a response, in its own words if it has any."""
-    error = refusal(code, message)
-    if error is not None:
-        raise error
-
-
-def refusal(code: int, message: str | None = None) -> Refused | None:
-    """An error of a response, or of one of the things that it is about."""
-    if code == ErrorCode.NONE:
-        return None
-    try:
-        known = ErrorCode(code)
-    except ValueError:
-        return Refused(f"error {code}: {message or 'which this software does not know'}", code)
-    return Refused(f"{known.name}: {message or known.message}", code)

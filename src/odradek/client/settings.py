@@ -1,0 +1,174 @@
+"""What a producer, a consumer or an admin client is told, by Kafka's own names.
+
+A setting comes in a mapping with Kafka's names (`{"linger.ms": 5}`) or as a keyword (`linger_ms=5`); one that comes
+twice is refused. Values may be text, as in a properties file, or Python's own (`True`, `5`, `["a:9092"]`). Names that
+do not exist and values that cannot be are refused with what would be right (InputError).
+
+A properties file that Java programs read as well may hold settings that mean something to Java alone: classes to load,
+metrics reporters, SASL and TLS details. They are known, checked as far as Kafka's table says, and have no effect here.
+Which way is taken follows from the table in `tables/client_settings.py` and the fields below: a setting with a field
+has an effect.
+
+The data classes hold parsed values; units are in the names, as in Kafka's. Pure.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Self
+
+from odradek.common.addresses import HostPort
+
+#: Of a key or value; the default leaves bytes alone and refuses everything else.
+Serializer = Callable[[Any], bytes | None]
+Deserializer = Callable[[bytes], Any]
+
+#: topic, key, value, number of partitions -> partition. Key and value are serialized; None is none.
+Partitioner = Callable[[str, bytes | None, bytes | None, int], int]
+
+
+class ResetStrategy(Enum):
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    #: An error instead: NoOffsetForPartition.
+    NONE = "none"
+    BY_DURATION = "by_duration"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetReset:
+    """auto.offset.reset: where to begin without a committed offset, or with one that is not there any more."""
+
+    strategy: ResetStrategy
+    #: With BY_DURATION: at the first record that is not older.
+    duration_ms: int | None = None
+
+
+class IsolationLevel(Enum):
+    """Values are the protocol's."""
+
+    READ_UNCOMMITTED = 0
+    READ_COMMITTED = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonSettings:
+    """What all three have."""
+
+    bootstrap_servers: tuple[HostPort, ...]
+    client_id: str
+    connections_max_idle_ms: int
+    metadata_max_age_ms: int
+    #: "rebootstrap" or "none"
+    metadata_recovery_strategy: str
+    metadata_recovery_rebootstrap_trigger_ms: int
+    receive_buffer_bytes: int
+    send_buffer_bytes: int
+    reconnect_backoff_ms: int
+    reconnect_backoff_max_ms: int
+    request_timeout_ms: int
+    retry_backoff_ms: int
+    retry_backoff_max_ms: int
+    socket_connection_setup_timeout_ms: int
+    socket_connection_setup_timeout_max_ms: int
+    #: Only PLAINTEXT is spoken.
+    security_protocol: str
+
+    # Settings of some; the others have what Kafka's clients have built in.
+
+    #: default.api.timeout.ms; of a producer max.block.ms.
+    default_api_timeout_ms: int
+    #: metadata.max.idle.ms of producers; None elsewhere.
+    metadata_max_idle_ms: int | None
+    max_in_flight_requests_per_connection: int
+    #: Whether asking for a topic may make it.
+    allow_auto_create_topics: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerSettings(CommonSettings):
+    #: -1 is all.
+    acks: int
+    batch_size: int
+    buffer_memory: int
+    compression_type: str
+    compression_gzip_level: int
+    compression_lz4_level: int
+    compression_zstd_level: int
+    delivery_timeout_ms: int
+    enable_idempotence: bool
+    linger_ms: int
+    max_block_ms: int
+    max_request_size: int
+    partitioner_adaptive_partitioning_enable: bool
+    partitioner_availability_timeout_ms: int
+    partitioner_ignore_keys: bool
+    retries: int
+    transaction_timeout_ms: int
+    transactional_id: str | None
+    key_serializer: Serializer
+    value_serializer: Serializer
+    #: None is Kafka's own way: by the key's hash, or sticky. "roundrobin" is RoundRobinPartitioner.
+    partitioner: Partitioner | str | None
+
+    @classmethod
+    def of(cls, config: Mapping[str, object] | None = None, **keywords: object) -> Self:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerSettings(CommonSettings):
+    auto_commit_interval_ms: int
+    auto_offset_reset: OffsetReset
+    check_crcs: bool
+    client_rack: str
+    enable_auto_commit: bool
+    exclude_internal_topics: bool
+    fetch_max_bytes: int
+    fetch_max_wait_ms: int
+    fetch_min_bytes: int
+    group_id: str | None
+    group_instance_id: str | None
+    #: "classic" or "consumer"
+    group_protocol: str
+    group_remote_assignor: str | None
+    heartbeat_interval_ms: int
+    isolation_level: IsolationLevel
+    max_partition_fetch_bytes: int
+    max_poll_interval_ms: int
+    max_poll_records: int
+    #: Names as members tell each other (range, roundrobin, sticky, cooperative-sticky), or assignors of one's own.
+    partition_assignment_strategy: tuple[Any, ...]
+    session_timeout_ms: int
+    key_deserializer: Deserializer
+    value_deserializer: Deserializer
+
+    @classmethod
+    def of(cls, config: Mapping[str, object] | None = None, **keywords: object) -> Self:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminSettings(CommonSettings):
+    #: Instead of bootstrap_servers: the addresses are those of controllers.
+    bootstrap_controllers: tuple[HostPort, ...]
+    retries: int
+
+    @classmethod
+    def of(cls, config: Mapping[str, object] | None = None, **keywords: object) -> Self:
+        raise NotImplementedError
+
+
+def producer_settings(config: Mapping[str, object] | None = None, **keywords: object) -> ProducerSettings:
+    """Raises InputError."""
+    return ProducerSettings.of(config, **keywords)
+
+
+def consumer_settings(config: Mapping[str, object] | None = None, **keywords: object) -> ConsumerSettings:
+    """Raises InputError."""
+    return ConsumerSettings.of(config, **keywords)
+
+
+def admin_settings(config: Mapping[str, object] | None = None, **keywords: object) -> AdminSettings:
+    """Raises InputError."""
+    return AdminSettings.of(config, **keywords)
