@@ -1,0 +1,1 @@
+"""The data source `odradek` for PySpark. Only here is PySpark imported."""

@@ -1,0 +1,133 @@
+"""Where a read begins and where it ends, as Spark's Kafka connector lets people say it. Pure.
+
+A limit is one of four: `earliest` or `latest` everywhere, an offset for each partition (where -2 stands for the
+earliest and -1 for the latest), a timestamp for each partition, or one timestamp for all of them. Offsets travel as
+JSON, `{"topic": {"0": 5}}`: in options, in Spark's checkpoints and in its progress reports.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from odradek.common.failures import InputError
+from odradek.common.ids import TopicPartition
+
+Offsets = Mapping[TopicPartition, int]
+
+
+class Special(IntEnum):
+    """The numbers that stand for an end of the log among offsets."""
+
+    LATEST = -1
+    EARLIEST = -2
+
+
+@dataclass(frozen=True, slots=True)
+class Everywhere:
+    which: Special
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Offsets, or one of `Special`."""
+
+    offsets: Offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The first record of each partition that is not older. `falls_back`: to the latest, where there is none."""
+
+    timestamps_ms: Offsets
+    falls_back: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AllSince:
+    timestamp_ms: int
+    falls_back: bool
+
+
+Limit = Everywhere | At | Since | AllSince
+
+EARLIEST, LATEST = Everywhere(Special.EARLIEST), Everywhere(Special.LATEST)
+
+
+def parse_offsets(option: str, text: str) -> dict[TopicPartition, int]:
+    """Raises InputError that names the option."""
+    example = f'{option} is a JSON object such as {{"topic": {{"0": 23, "1": -2}}}}'
+    topics = _object(option, text, example)
+    found: dict[TopicPartition, int] = {}
+    for topic, partitions in topics.items():
+        if not isinstance(partitions, dict):
+            raise InputError(f"{option}: {json.dumps(partitions)} of topic {topic} is no object. {example}")
+        for partition, offset in partitions.items():
+            if not partition.isdecimal() or not isinstance(offset, int) or isinstance(offset, bool):
+                raise InputError(f"{option}: {partition!r}: {json.dumps(offset)} of topic {topic}. {example}")
+            found[TopicPartition(topic, int(partition))] = offset
+    return found
+
+
+def parse_partitions(option: str, text: str) -> tuple[TopicPartition, ...]:
+    example = f'{option} is a JSON object such as {{"topic": [0, 1]}}'
+    found: dict[TopicPartition, None] = {}
+    for topic, partitions in _object(option, text, example).items():
+        if not isinstance(partitions, list) or not all(type(each) is int and each >= 0 for each in partitions):
+            raise InputError(f"{option}: {json.dumps(partitions)} of topic {topic}. {example}")
+        found.update(dict.fromkeys(TopicPartition(topic, each) for each in partitions))
+    if not found:
+        raise InputError(f"{option} names no partition. {example}")
+    return tuple(found)
+
+
+def offsets_to_json(offsets: Offsets) -> dict[str, dict[str, int]]:
+    """As Spark keeps them; sorted, since Spark compares the text."""
+    found: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        found.setdefault(topic, {})[str(partition)] = offset
+    return found
+
+
+def offsets_from_json(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
+    return {
+        TopicPartition(topic, int(partition)): offset
+        for topic, partitions in offsets.items()
+        for partition, offset in partitions.items()
+    }
+
+
+def check_order(starting: Limit, ending: Limit) -> None:
+    """Raises InputError where a partition would end before it begins, or is in one of the two alone."""
+    if isinstance(starting, At) and isinstance(ending, At):
+        _check_pairs("startingOffsets", starting.offsets, "endingOffsets", ending.offsets)
+    elif isinstance(starting, Since) and isinstance(ending, Since):
+        names = "startingOffsetsByTimestamp", "endingOffsetsByTimestamp"
+        _check_pairs(names[0], starting.timestamps_ms, names[1], ending.timestamps_ms)
+    elif isinstance(starting, AllSince) and isinstance(ending, AllSince):
+        _check_times(starting.timestamp_ms, ending.timestamp_ms)
+
+
+def _check_times(start_ms: int, end_ms: int) -> None:
+    if start_ms > end_ms:
+        raise InputError(f"startingTimestamp {start_ms} lies after endingTimestamp {end_ms}")
+
+
+def _check_pairs(start_name: str, starts: Offsets, end_name: str, ends: Offsets) -> None:
+    alone = [str(partition) for partition in (*starts, *ends) if partition not in starts or partition not in ends]
+    if alone:
+        raise InputError(f"{start_name} and {end_name} must name the same partitions; only one has {', '.join(alone)}")
+    for partition, start in starts.items():
+        end = ends[partition]
+        if start > end and start >= 0 and end >= 0:
+            raise InputError(f"{partition}: {start_name} has {start}, which lies after {end} in {end_name}")
+
+
+def _object(option: str, text: str, example: str) -> dict[str, object]:
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{option} cannot be read: {error}. {example}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{option}: {text!r} is no JSON object. {example}")
+    return found
