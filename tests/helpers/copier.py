@@ -5,8 +5,11 @@ again. Every fifth transaction is aborted once, and its records are read again. 
 belongs to and how many records that has. It ends when every partition is at its end; whoever kills it starts it anew.
 """
 
+import faulthandler
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
@@ -15,6 +18,9 @@ SIZE = 200
 _ABORT_EVERY = 5
 #: Of one call; the coordinator may be on its way to another node.
 _TIMEOUT_S = 20
+#: `send_offsets_to_transaction` heeds no time-out, and librdkafka from 2.10 on may wait in it without end: for a group's
+#: coordinator that it forgot while that broker was away, and goes on waiting for when it is back.
+_STUCK_S = 25
 
 _CLIENT = {
     "reconnect.backoff.ms": 20,
@@ -91,9 +97,10 @@ class Copier:
             return
         try:
             group = self._consumer.consumer_group_metadata()
-            self._producer.send_offsets_to_transaction(
-                self._consumer.position(self._consumer.assignment()), group, _TIMEOUT_S
-            )
+            with ended_if_stuck(_STUCK_S):
+                self._producer.send_offsets_to_transaction(
+                    self._consumer.position(self._consumer.assignment()), group, _TIMEOUT_S
+                )
             self._producer.commit_transaction(_TIMEOUT_S)
         except KafkaException as error:
             if not error.args[0].txn_requires_abort():
@@ -103,6 +110,16 @@ class Copier:
     def _abort(self) -> None:
         self._producer.abort_transaction(_TIMEOUT_S)
         self._rewind()
+
+
+@contextmanager
+def ended_if_stuck(seconds: float) -> Iterator[None]:
+    """The process ends and says where it was, if this takes so long."""
+    faulthandler.dump_traceback_later(seconds, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 if __name__ == "__main__":

@@ -35,6 +35,8 @@ RECORDS = 20_000
 BOUNCES = 60 if IS_SOAK else 6
 #: Every other one is a copier's.
 MIXED_BOUNCES = 20 if IS_SOAK else 4
+#: Of a copier that ends of itself: the innermost calls and its error.
+_LAST_WORDS_CHARACTERS = 600
 SETTINGS = {
     "offsets.topic.replication.factor": "3",
     "transaction.state.log.replication.factor": "3",
@@ -155,7 +157,7 @@ class Copiers:
         self._bootstrap = bootstrap
         self._running = [self._start(number) for number in range(COPIERS)]
         self._done = [False] * COPIERS
-        #: The last lines of those that nobody killed: a client may give up, and is then started again.
+        #: The last words of those that nobody killed: a client may give up, and is then started again.
         self.failures: list[str] = []
 
     def _start(self, number: int) -> "subprocess.Popen[bytes]":
@@ -176,7 +178,7 @@ class Copiers:
             if process.returncode == 0:
                 self._done[number] = True
                 continue
-            self.failures.append(said.decode().strip().rpartition("\n")[2])
+            self.failures.append(said.decode()[-_LAST_WORDS_CHARACTERS:].strip())
             self._running[number] = self._start(number)
 
     def explain(self) -> str:
