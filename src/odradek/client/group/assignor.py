@@ -31,7 +31,7 @@ class Assignor(Protocol):
         """This member has been assigned these."""
 
     def assign(self, topics: Topics, members: Members) -> Assignment:
-        """By member id; each of `members` has an entry. Topics that do not exist are not in `topics`."""
+        """By member id; each of `members` has an entry. `topics` are those that exist, and that somebody wants."""
 
 
 _PACKAGE = "org.apache.kafka.clients.consumer."

@@ -19,11 +19,8 @@ class RoundRobinAssignor:
     def assign(self, topics: Topics, members: Members) -> Assignment:
         assignment: Assignment = {member_id: [] for member_id in members}
         circle = sorted(members, key=lambda one: member_order(one, members[one]))
-        wanted = frozenset(topic for member in members.values() for topic in member.topics)
         turn = 0
         for topic in sorted(topics):
-            if topic not in wanted:
-                continue
             for number in range(len(topics[topic])):
                 while topic not in members[circle[turn % len(circle)]].topics:
                     turn += 1

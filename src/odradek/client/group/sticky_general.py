@@ -187,7 +187,7 @@ class _Movements:
         """What to move instead: if one of the topic has come the opposite way, that one goes back."""
         origin = self._moved.get(partition, (owner, ""))[0]
         back = [one for one, way in self._moved.items() if way == (target, origin) and one.topic == partition.topic]
-        return min(back) if back else partition
+        return max(back) if back else partition
 
     def record(self, partition: TopicPartition, source: str, target: str) -> None:
         origin = self._moved.pop(partition, (source, ""))[0]

@@ -88,6 +88,12 @@ Members = Mapping[str, MemberSubscription]
 Assignment = dict[str, list[TopicPartition]]
 
 
+def subscribed_only(topics: Topics, members: Members) -> Topics:
+    """What an assignor is given: topics that somebody wants."""
+    wanted = frozenset(topic for member in members.values() for topic in member.topics)
+    return {topic: partitions for topic, partitions in topics.items() if topic in wanted}
+
+
 def member_order(member_id: str, subscription: MemberSubscription) -> tuple[bool, str]:
     """Static members first and by their instance id: they keep their place when they come back with a new member id."""
     instance_id = subscription.group_instance_id
