@@ -232,6 +232,30 @@ def end_transaction_marker(
     )
 
 
+def batch_of_payload(
+    payload: bytes,
+    count: int,
+    *,
+    compression: Compression,
+    base_timestamp: int,
+    max_timestamp: int,
+    producer: tuple[int, int, int],
+    is_transactional: bool,
+) -> bytes:
+    """A producer's batch of records that are packed, and compressed, already; `producer` is id, epoch and sequence."""
+    return _assemble(
+        base_offset=0,
+        leader_epoch=NO_LEADER_EPOCH,
+        attributes=compression | (TRANSACTIONAL_BIT if is_transactional else 0),
+        last_offset=count - 1,
+        base_timestamp=base_timestamp,
+        max_timestamp=max_timestamp,
+        producer=producer,
+        count=count,
+        payload=payload,
+    )
+
+
 def _assemble(
     *,
     base_offset: int,

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from odradek.common.ports import Buffer
+from odradek.records.aborted import AbortedTransaction, AbortedTransactions
 from odradek.records.batch import (
     APPEND_TIME_BIT,
     COMPRESSION_MASK,
@@ -31,7 +32,6 @@ from odradek.records.batch import (
 from odradek.records.builder import BatchBuilder
 from odradek.records.columns_layout import lay_out
 from odradek.records.compression import DEFAULT_LIMIT_BYTES
-from odradek.records.control import read_end_transaction
 from odradek.records.decode import decode_headers
 from odradek.records.errors import ExpandedTooLarge, InvalidRecord
 from odradek.records.record import Header, TimestampType
@@ -41,13 +41,6 @@ Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
 Int8s = NDArray[np.int8]
 Bools = NDArray[np.bool_]
-
-
-class AbortedTransaction(NamedTuple):
-    """As Fetch lists them: from `first_offset` to its abort marker, what the producer wrote in it does not count."""
-
-    producer_id: int
-    first_offset: int
 
 
 class Joined(NamedTuple):
@@ -133,7 +126,7 @@ def read_columns(
     """`aborted` makes it read_committed; `limit_bytes` is what each batch may unfold to; `check` verifies each CRC."""
     whole = chunk if type(chunk) is bytes else bytes(chunk)
     batches = tuple(read_batches(whole))
-    aborts = _Aborts(aborted)
+    transactions = AbortedTransactions(aborted)
     position = 0
     visible: list[_Span] = []
     control_positions = []
@@ -143,7 +136,7 @@ def read_columns(
         end = position + batch.size_bytes
         if batch.is_control:
             control_positions.append(position)
-        if aborts.shows(batch) and batch.count and (from_offset is None or batch.last_offset >= from_offset):
+        if transactions.shows(batch) and batch.count and (from_offset is None or batch.last_offset >= from_offset):
             visible.append(_Span(index, batch, position + HEADER_BYTES, end))
         position = end
     data, spans = _unfolded(whole, visible, limit_bytes)
@@ -232,26 +225,6 @@ def _renewed(batch: Batch, limit_bytes: int) -> Batch:
     for record in records:
         builder.append(record.timestamp, record.key, record.value, offset=record.offset)
     return read_batch(builder.build())
-
-
-class _Aborts:
-    """Follows a chunk's batches in order and knows which belong to an aborted transaction."""
-
-    def __init__(self, aborted: Sequence[AbortedTransaction]) -> None:
-        self._coming = sorted(aborted, key=lambda transaction: transaction.first_offset, reverse=True)
-        self._aborting: dict[int, int] = {}
-
-    def shows(self, batch: Batch) -> bool:
-        while self._coming and self._coming[-1].first_offset <= batch.last_offset:
-            producer_id, first_offset = self._coming.pop()
-            self._aborting[producer_id] = first_offset
-        if batch.is_control:
-            if batch.producer_id in self._aborting:
-                marker = read_end_transaction(batch)
-                if marker is not None and not marker.committed:
-                    del self._aborting[batch.producer_id]
-            return False
-        return not (batch.is_transactional and batch.producer_id in self._aborting)
 
 
 def _slices(data: bytes, start: Int64s, length: Int64s) -> list[bytes | None]:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from helpers.records import CODECS, SAMPLE, Made, build, made_records
 from odradek.common.failures import ApiError
+from odradek.records.aborted import AbortedTransaction
 from odradek.records.batch import Compression, TimestampType, read_batches
 from odradek.records.builder import BatchBuilder, empty_batch, end_transaction_marker, retained_batch
-from odradek.records.columns import AbortedTransaction, Columns, read_columns
+from odradek.records.columns import Columns, read_columns
 from odradek.records.errors import CorruptRecord, ExpandedTooLarge, InvalidRecord
 from odradek.records.record import Record
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from helpers.vectors import ExpectedRecord, expected_records
+from odradek.records.aborted import AbortedTransaction
 from odradek.records.batch import Batch, Compression, TimestampType, read_batches
-from odradek.records.columns import AbortedTransaction, read_columns
+from odradek.records.columns import read_columns
 from odradek.records.control import ControlType, control_type, read_end_transaction
 from odradek.records.walk import walk
 
