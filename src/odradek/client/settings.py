@@ -13,42 +13,33 @@ The data classes hold parsed values; units are in the names, as in Kafka's. Pure
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from odradek.client.serializers import Deserializer, Serializer
+from odradek.client.settings_reading import Kind, Reading, definitions, read
+from odradek.client.settings_relations import admin_values, consumer_values, producer_values
+from odradek.client.settings_types import IsolationLevel, OffsetReset, ResetStrategy
 from odradek.common.addresses import HostPort
 
-#: Of a key or value; the default leaves bytes alone and refuses everything else.
-Serializer = Callable[[Any], bytes | None]
-Deserializer = Callable[[bytes], Any]
+__all__ = [
+    "AdminSettings",
+    "CommonSettings",
+    "ConsumerSettings",
+    "Deserializer",
+    "IsolationLevel",
+    "OffsetReset",
+    "Partitioner",
+    "ProducerSettings",
+    "ResetStrategy",
+    "Serializer",
+    "admin_settings",
+    "consumer_settings",
+    "producer_settings",
+]
 
 #: topic, key, value, number of partitions -> partition. Key and value are serialized; None is none.
 Partitioner = Callable[[str, bytes | None, bytes | None, int], int]
-
-
-class ResetStrategy(Enum):
-    EARLIEST = "earliest"
-    LATEST = "latest"
-    #: An error instead: NoOffsetForPartition.
-    NONE = "none"
-    BY_DURATION = "by_duration"
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetReset:
-    """auto.offset.reset: where to begin without a committed offset, or with one that is not there any more."""
-
-    strategy: ResetStrategy
-    #: With BY_DURATION: at the first record that is not older.
-    duration_ms: int | None = None
-
-
-class IsolationLevel(Enum):
-    """Values are the protocol's."""
-
-    READ_UNCOMMITTED = 0
-    READ_COMMITTED = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +104,8 @@ class ProducerSettings(CommonSettings):
 
     @classmethod
     def of(cls, config: Mapping[str, object] | None = None, **keywords: object) -> Self:
-        raise NotImplementedError
+        reading = read(Kind.PRODUCER, config, keywords)
+        return cls(**(_plain_values(cls, reading) | producer_values(reading)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +137,8 @@ class ConsumerSettings(CommonSettings):
 
     @classmethod
     def of(cls, config: Mapping[str, object] | None = None, **keywords: object) -> Self:
-        raise NotImplementedError
+        reading = read(Kind.CONSUMER, config, keywords)
+        return cls(**(_plain_values(cls, reading) | consumer_values(reading)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +149,14 @@ class AdminSettings(CommonSettings):
 
     @classmethod
     def of(cls, config: Mapping[str, object] | None = None, **keywords: object) -> Self:
-        raise NotImplementedError
+        reading = read(Kind.ADMIN, config, keywords)
+        return cls(**(_plain_values(cls, reading) | admin_values(reading)))
+
+
+def _plain_values(cls: type[CommonSettings], reading: Reading) -> dict[str, Any]:
+    """Of all fields that are settings of this kind, as the table's types say."""
+    names = {each.name.replace("_", "."): each.name for each in fields(cls)}
+    return {names[name]: reading.plain(name) for name in definitions(reading.kind) if name in names}
 
 
 def producer_settings(config: Mapping[str, object] | None = None, **keywords: object) -> ProducerSettings:

@@ -17,6 +17,15 @@ REQUIRED = "<required>"
 #: Widest range of each whole type.
 _WHOLE = {"short": 15, "int": 31, "long": 63}
 
+_TYPE_WORDS = {
+    "int": "a whole number",
+    "long": "a whole number",
+    "short": "a whole number",
+    "double": "a number",
+    "boolean": "true or false",
+    "list": "a list, separated by commas",
+}
+
 #: What is valid of a list of replicas begins with this.
 _REPLICAS = "[partitionId]"
 
@@ -63,6 +72,14 @@ class ConfigDefinition:
         if self.type == "list":
             return self._list_reason(_items(text))
         return self._choice_reason(text)
+
+    @property
+    def allowed(self) -> str:
+        """A sentence about what would be right."""
+        kind = _TYPE_WORDS.get(self.type, "text")
+        valid = f", {self.valid}" if self.valid else ""
+        default = "" if self.default is None else f"; {self.default or 'empty'} unless set"
+        return f"It is {kind}{valid}{default}."
 
     def _number_reason(self, text: str, pattern: str, otherwise: str) -> str | None:
         if not re.fullmatch(pattern, text, re.ASCII):

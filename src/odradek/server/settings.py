@@ -39,15 +39,6 @@ _OPEN_PREFIXES = ("listener.name.", "config.providers.", "rsm.config.", "rlmm.co
 #: Looked at elsewhere: their checks tell more than the table can.
 _WITH_OWN_CHECKS = ("controller.quorum.voters", "controller.quorum.bootstrap.servers", "process.roles")
 
-_TYPE_WORDS = {
-    "int": "a whole number",
-    "long": "a whole number",
-    "short": "a whole number",
-    "double": "a number",
-    "boolean": "true or false",
-    "list": "a list, separated by commas",
-}
-
 
 class Given(NamedTuple):
     """A value and where it stands: `server.properties:7`, or the option that overrode it."""
@@ -132,10 +123,10 @@ class Settings:
         except InvalidConfig as error:
             self._wrong.add(key)
             reason = error.message.partition(f" for configuration {key}: ")[2]
-            problems.error(self.where(key), f'"{text}": {reason}.', _allowed(definition))
+            problems.error(self.where(key), f'"{text}": {reason}.', definition.allowed)
             return
         if "" in entries:
-            problems.error(self.where(key), f'"{text}" has an empty entry.', _allowed(definition))
+            problems.error(self.where(key), f'"{text}" has an empty entry.', definition.allowed)
         for entry in repeated(filter(None, entries)):
             problems.warning(self.where(key), f'"{entry}" is there twice; once counts.')
 
@@ -164,13 +155,6 @@ def read_settings(properties: Properties, overrides: Iterable[str], problems: Pr
             )
         given[key.strip()] = Given(value, OVERRIDE)
     return Settings(properties.path, given)
-
-
-def _allowed(definition: ConfigDefinition) -> str:
-    kind = _TYPE_WORDS.get(definition.type, "text")
-    valid = f", {definition.valid}" if definition.valid else ""
-    default = "" if definition.default is None else f"; {definition.default or 'empty'} unless set"
-    return f"It is {kind}{valid}{default}."
 
 
 def _split(text: str) -> list[str]:
