@@ -1,0 +1,53 @@
+"""The consumer service: handlers per topic, with what teams build by hand around a consumer.
+
+`Service` holds handlers and runs them; `CeleryBridge` in `celery_bridge` hands messages to Celery instead. Names are
+imported when they are asked for: the command lists its subcommands without any of this.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from odradek.service.application import Service
+    from odradek.service.codecs import Codec, Undecodable
+    from odradek.service.codecs_avro import AvroCodec
+    from odradek.service.context import Context, Reject, Send
+    from odradek.service.done import Done, MemoryDone, SqliteDone
+    from odradek.service.handlers import Order
+    from odradek.service.retries import Retries
+
+__all__ = [
+    "AvroCodec",
+    "Codec",
+    "Context",
+    "Done",
+    "MemoryDone",
+    "Order",
+    "Reject",
+    "Retries",
+    "Send",
+    "Service",
+    "SqliteDone",
+    "Undecodable",
+]
+
+_HOMES = {
+    "AvroCodec": "codecs_avro",
+    "Codec": "codecs",
+    "Context": "context",
+    "Done": "done",
+    "MemoryDone": "done",
+    "Order": "handlers",
+    "Reject": "context",
+    "Retries": "retries",
+    "Send": "context",
+    "Service": "application",
+    "SqliteDone": "done",
+    "Undecodable": "codecs",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,261 @@
+"""The service: what it is told, and its life from the start of its clients to their end.
+
+    app = Service("orders", bootstrap_servers="localhost:9092")
+
+    @app.handler("orders", retries=Retries(in_place=2, topics=["10s", "1m"]), concurrency=8, time_limit_s=30)
+    async def handle(order: Order, context: Context) -> None: ...
+
+`odradek service run shop:app` runs it; so does `asyncio.run(app.run())`. What happens to messages is in `engine`, or
+with `exactly_once=True` in `transactions`.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any, TypeVar
+
+from odradek.client.bootstrap import Cluster
+from odradek.client.config import ClientConfig
+from odradek.client.consumer.consumer import Consumer
+from odradek.client.producer.producer import Producer
+from odradek.client.topic_partition import TopicPartition
+from odradek.common.addresses import parse_bootstrap
+from odradek.common.failures import InputError
+from odradek.common.system import SystemClock
+from odradek.service.codecs import Codec
+from odradek.service.done import Done
+from odradek.service.engine import Engine
+from odradek.service.figures import Figures
+from odradek.service.handlers import Handler, Order, make_handler
+from odradek.service.handling import DoneKey, Handling
+from odradek.service.intake import Intake
+from odradek.service.retries import Retries
+from odradek.service.topics import TopicNames, prepare_topics, routes_of
+from odradek.service.transactions import TransactionalEngine
+from odradek.service.watching import Watching
+
+logger = logging.getLogger("odradek.service")
+
+DEFAULT_BOOTSTRAP = "localhost:9092"
+
+#: A transaction that a dead service left open hides what comes after it from read_committed consumers for this long.
+_TRANSACTION_TIMEOUT_MS = 15_000
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Service:
+    def __init__(
+        self,
+        name: str,
+        *,
+        bootstrap_servers: str | None = None,
+        group_id: str | None = None,
+        consumer: Mapping[str, object] | None = None,
+        producer: Mapping[str, object] | None = None,
+        done: Done | None = None,
+        done_key: DoneKey | None = None,
+        exactly_once: bool = False,
+        transactional_id: str | None = None,
+        batch_records: int = 200,
+        commit_interval_ms: int = 1_000,
+        drain_limit_s: float = 30,
+        admin_listener: str | None = None,
+        retry_topic: str = "{topic}.retry.{delay}",
+        dead_topic: str = "{topic}.dead",
+    ) -> None:
+        """`consumer` and `producer` are further settings of the clients, by Kafka's names. `batch_records` are those of
+        one transaction. `admin_listener` is host:port of /healthz and /metrics. Raises InputError."""
+        if done_key is not None and done is None:
+            raise InputError("done_key needs a store: done=MemoryDone() or done=SqliteDone(path).")
+        if transactional_id is not None and not exactly_once:
+            raise InputError("transactional_id needs exactly_once=True.")
+        self.name = name
+        self.bootstrap_servers = bootstrap_servers
+        self.group_id = group_id or name
+        self.handlers: list[Handler] = []
+        self.names = TopicNames(self.group_id, retry_topic, dead_topic)
+        self.exactly_once = exactly_once
+        self.figures = Figures()
+        self.watching = Watching(admin_listener, self)
+        self._consumer_settings = dict(consumer or {})
+        self._producer_settings = dict(producer or {})
+        self._done = done
+        self._done_key = done_key
+        self._transactional_id = transactional_id
+        self._batch_records = batch_records
+        self._commit_interval_ms = commit_interval_ms
+        self._drain_limit_s = drain_limit_s
+        self._clock = SystemClock()
+        self._life: _Life | None = None
+        self._stopping = False
+
+    def handler(
+        self,
+        topic: str,
+        *,
+        message: Any = None,
+        codec: Codec | None = None,
+        retries: Retries | None = None,
+        dead_letters: bool = True,
+        concurrency: int = 8,
+        order: Order | str = Order.KEY,
+        time_limit_s: float | None = None,
+    ) -> Callable[[_Function], _Function]:
+        """A decorator: the function handles messages of the topic. `message` is their type, if the annotation of the
+        first argument does not say it; `codec` is for types that do not say how they are read."""
+
+        def register(function: _Function) -> _Function:
+            handler = make_handler(
+                topic,
+                function,
+                message=message,
+                codec=codec,
+                retries=retries if retries is not None else Retries(),
+                dead_letters=dead_letters,
+                concurrency=concurrency,
+                order=order,
+                time_limit_s=time_limit_s,
+            )
+            routes_of([*self.handlers, handler], self.names)
+            self.handlers.append(handler)
+            return function
+
+        return register
+
+    async def run(self) -> None:
+        """Until `stop`. Raises Unreachable, InputError, and errors of the group that do not pass."""
+        if not self.handlers:
+            raise InputError(f"service {self.name} has no handlers; @app.handler(topic) makes one.")
+        routes = routes_of(self.handlers, self.names)
+        handling = self._handling()
+        await self.watching.start()
+        try:
+            await self._prepare_topics()
+            async with self._clients() as (consumer, producer):
+                intake = Intake(consumer, routes, self.figures, self._clock)
+                engine = self._engine(consumer, producer, intake, handling)
+                consumer.subscribe(list(routes), listener=engine)
+                self._life = _Life(consumer, intake, engine, handling)
+                if self._stopping:
+                    engine.stop()
+                logger.info("%s: reading %s as group %s", self.name, ", ".join(routes), self.group_id)
+                await engine.run()
+        finally:
+            self._life = None
+            handling.close()
+            await self.watching.stop()
+
+    def stop(self) -> None:
+        """Begin nothing more, finish what runs within `drain_limit_s`, commit, leave the group. On the event loop."""
+        self._stopping = True
+        if self._life is not None:
+            self._life.engine.stop()
+
+    # What watchers ask
+
+    @property
+    def running(self) -> int:
+        return self._life.engine.running if self._life is not None else 0
+
+    @property
+    def in_hand(self) -> int:
+        return self._life.intake.in_hand if self._life is not None else 0
+
+    @property
+    def waiting(self) -> int:
+        return self._life.intake.held if self._life is not None else 0
+
+    @property
+    def abandoned(self) -> int:
+        return self._life.handling.threads.abandoned if self._life is not None else 0
+
+    def lags(self) -> dict[TopicPartition, int]:
+        """Of the partitions that are ours, as far as known."""
+        if self._life is None:
+            return {}
+        known = ((each, self._life.consumer.current_lag(each)) for each in self._life.intake.works)
+        return {partition: lag for partition, lag in known if lag is not None}
+
+    def since_poll_ms(self) -> int | None:
+        """None while it is not running."""
+        return None if self._life is None else self._clock.monotonic_ms() - self._life.engine.last_poll_ms
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopping
+
+    # Parts
+
+    def _handling(self) -> Handling:
+        return Handling(
+            self.group_id,
+            self.names,
+            self.figures,
+            clock=self._clock,
+            randomness=Random(),
+            done=self._done,
+            done_key=self._done_key,
+        )
+
+    def _engine(
+        self, consumer: Consumer, producer: Producer, intake: Intake, handling: Handling
+    ) -> Engine | TransactionalEngine:
+        if not self.exactly_once:
+            return Engine(
+                consumer,
+                producer,
+                intake,
+                handling,
+                self.figures,
+                self._clock,
+                commit_interval_ms=self._commit_interval_ms,
+                drain_limit_s=self._drain_limit_s,
+            )
+        return TransactionalEngine(
+            consumer,
+            producer,
+            intake,
+            handling,
+            self.figures,
+            self._clock,
+            batch_records=self._batch_records,
+            drain_limit_s=self._drain_limit_s,
+        )
+
+    async def _prepare_topics(self) -> None:
+        addresses = parse_bootstrap(self.bootstrap_servers or DEFAULT_BOOTSTRAP, "bootstrap_servers")
+        async with Cluster(addresses, ClientConfig()) as cluster:
+            await prepare_topics(cluster, self.handlers, self.names)
+
+    @asynccontextmanager
+    async def _clients(self) -> AsyncIterator[tuple[Consumer, Producer]]:
+        """The producer is closed last: what the consumer's end still writes goes through it."""
+        common = {"bootstrap.servers": self.bootstrap_servers or DEFAULT_BOOTSTRAP, "client.id": self.name}
+        consuming = common | {"auto.offset.reset": "earliest"} | self._consumer_settings
+        consuming |= {"group.id": self.group_id, "enable.auto.commit": False}
+        producing = common | self._producer_settings
+        if self.exactly_once:
+            consuming["isolation.level"] = "read_committed"
+            producing = {"transaction.timeout.ms": _TRANSACTION_TIMEOUT_MS} | producing
+            producing["transactional.id"] = self._transactional_id or f"{self.group_id}-{uuid.uuid4()}"
+        async with Producer(producing) as producer, Consumer(config=consuming) as consumer:
+            if self.exactly_once:
+                await producer.init_transactions()
+            yield consumer, producer
+
+
+class _Life:
+    """What there is while the service runs."""
+
+    def __init__(
+        self, consumer: Consumer, intake: Intake, engine: Engine | TransactionalEngine, handling: Handling
+    ) -> None:
+        self.consumer = consumer
+        self.intake = intake
+        self.engine = engine
+        self.handling = handling

@@ -1,0 +1,179 @@
+"""Messages as they come in: partitions that are ours, what is in hand of each, what waits until it is due.
+
+A partition is paused while enough of it is in hand, so that memory is bounded and polling can go on: it is polling that
+keeps us in the group. A partition of a retry topic is paused while its next message is not due. Its messages all have
+the same delay, so that the first is due first; the others of the partition are held with it.
+
+When a partition is taken away its `Work` is given up for good. Messages that still run find that out at their end. If
+the partition comes back it has a new `Work` and begins at what was committed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from odradek.client.consumer.record import ConsumerRecord
+from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.common.ports import Clock
+from odradek.service.figures import Figures
+from odradek.service.handlers import Handler
+from odradek.service.handling import Message
+from odradek.service.origin import first_origin, moved_origin
+from odradek.service.ports import Source
+from odradek.service.progress import Progress
+
+#: Of one partition: as much as one poll brings by default, so that there is always something to run.
+_IN_HAND_MIN = 500
+#: For each message that may run at once, so that lanes that are busy do not leave others idle.
+_IN_HAND_PER_CONCURRENCY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What is to be done with messages of a topic."""
+
+    handler: Handler
+    #: 0 for the handler's topic, n for its n-th retry topic.
+    stage: int
+
+    @property
+    def in_hand_max(self) -> int:
+        return max(_IN_HAND_MIN, _IN_HAND_PER_CONCURRENCY * self.handler.concurrency)
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """Of one partition, from its assignment until it is taken away."""
+
+    partition: TopicPartition
+    route: Route
+    progress: Progress = field(default_factory=Progress)
+    held: deque[Job] = field(default_factory=deque)
+    is_paused: bool = False
+    #: Nothing of it is begun any more.
+    is_closing: bool = False
+    #: It is not ours any more: nothing of it may be committed.
+    is_gone: bool = False
+
+    @property
+    def wants_pause(self) -> bool:
+        """Between the limit and half of it, it stays as it is."""
+        if self.held:
+            return True
+        limit = self.route.in_hand_max
+        return self.progress.unfinished > (limit // 2 if self.is_paused else limit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    message: Message
+    work: Work
+
+    @property
+    def offset(self) -> int:
+        return self.message.record.offset
+
+
+class Intake:
+    def __init__(self, source: Source, routes: Mapping[str, Route], figures: Figures, clock: Clock) -> None:
+        self._source = source
+        self._routes = routes
+        self._figures = figures
+        self._clock = clock
+        self.works: dict[TopicPartition, Work] = {}
+
+    @property
+    def in_hand(self) -> int:
+        return sum(work.progress.unfinished for work in self.works.values())
+
+    @property
+    def held(self) -> int:
+        return sum(len(work.held) for work in self.works.values())
+
+    def next_due_ms(self) -> int | None:
+        """When the next message that is held may be tried, by the calendar."""
+        return min((work.held[0].message.origin.due_ms for work in self.works.values() if work.held), default=None)
+
+    async def poll(self, timeout_ms: float, max_records: int | None = None) -> list[Job]:
+        """What can be run now: what is due, and what is new. Rebalances happen in here."""
+        self._pause_and_resume()
+        due_ms = self.next_due_ms()
+        if due_ms is not None:
+            timeout_ms = min(timeout_ms, max(0, due_ms - self._clock.wall_ms()))
+        found: list[Job] = []
+        for record in await self._source.poll(timeout_ms, max_records):
+            found += self._accept(record)
+        return [*self._due(), *found]
+
+    def assigned(self, partitions: Iterable[TopicPartition]) -> None:
+        """As new, also if they were ours: the consumer begins at what was committed."""
+        for partition in partitions:
+            if partition.topic in self._routes:
+                self.give_up(self.works_of([partition]))
+                self.works[partition] = Work(partition, self._routes[partition.topic])
+
+    def works_of(self, partitions: Iterable[TopicPartition]) -> list[Work]:
+        return [self.works[each] for each in partitions if each in self.works]
+
+    def give_up(self, works: Iterable[Work]) -> None:
+        for work in works:
+            work.is_closing = work.is_gone = True
+            self.works.pop(work.partition, None)
+
+    def to_commit(self, works: Iterable[Work]) -> dict[TopicPartition, OffsetAndMetadata]:
+        found = ((work.partition, work.progress.committable) for work in works if not work.is_gone)
+        return {partition: OffsetAndMetadata(offset) for partition, offset in found if offset is not None}
+
+    def to_commit_with(self, jobs: Iterable[Job]) -> dict[TopicPartition, OffsetAndMetadata]:
+        """As if these were finished, too."""
+        offsets: dict[TopicPartition, set[int]] = {}
+        for job in jobs:
+            offsets.setdefault(job.work.partition, set()).add(job.offset)
+        return dict(self._to_commit_with(offsets))
+
+    def _to_commit_with(
+        self, offsets: Mapping[TopicPartition, Collection[int]]
+    ) -> Iterator[tuple[TopicPartition, OffsetAndMetadata]]:
+        for partition, finished in offsets.items():
+            offset = self.works[partition].progress.committable_with(finished)
+            if offset is not None:
+                yield partition, OffsetAndMetadata(offset)
+
+    def committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        for partition, committed in offsets.items():
+            if partition in self.works:
+                self.works[partition].progress.committed(committed.offset)
+
+    def _accept(self, record: ConsumerRecord) -> Iterator[Job]:
+        """A record that somebody else put into a retry topic has nothing to wait for."""
+        partition = TopicPartition(record.topic, record.partition)
+        work = self.works.get(partition)
+        if work is None:  # the consumer never hands out what was taken away; without a group nobody assigns
+            self.assigned([partition])
+            work = self.works[partition]
+        route = work.route
+        origin = (moved_origin(record) if route.stage else None) or first_origin(record)
+        job = Job(Message(record, route.handler, route.stage, origin), work)
+        work.progress.begin(record.offset)
+        self._figures.of(route.handler.topic).received += 1
+        if work.held or origin.due_ms > self._clock.wall_ms():
+            work.held.append(job)
+        else:
+            yield job
+
+    def _due(self) -> list[Job]:
+        now_ms = self._clock.wall_ms()
+        found: list[Job] = []
+        for work in self.works.values():
+            while work.held and work.held[0].message.origin.due_ms <= now_ms:
+                found.append(work.held.popleft())
+        return found
+
+    def _pause_and_resume(self) -> None:
+        for work in self.works.values():
+            wanted = work.wants_pause
+            if wanted != work.is_paused:
+                (self._source.pause if wanted else self._source.resume)(work.partition)
+                work.is_paused = wanted

@@ -1,0 +1,144 @@
+"""Headers of messages that moved: where they come from, how often they were tried, why they are dead. Pure.
+
+A record in a retry topic or among the dead letters has the bytes and the headers that it had at first, and ours beside
+them. All values are text. What was ours in an earlier place is replaced, so that headers do not pile up; a dead letter
+that somebody produces again to its topic starts anew, since ours count only in retry topics.
+
+| header | value |
+| --- | --- |
+| odradek-topic, -partition, -offset, -timestamp-ms | the record as it was first |
+| odradek-group | the group that could not handle it; others pass over it in retry topics |
+| odradek-attempts | how often it was tried |
+| odradek-due-ms | in retry topics: when it may be tried again, milliseconds since 1970 |
+| odradek-reason | among the dead letters: failed, time-limit, undecodable, rejected |
+| odradek-exception | the class of the last exception, with its module |
+| odradek-message | what it said |
+| odradek-trace | the end of its traceback |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from odradek.client.consumer.record import ConsumerRecord
+from odradek.records.record import Header
+
+PREFIX = "odradek-"
+TOPIC, PARTITION, OFFSET = f"{PREFIX}topic", f"{PREFIX}partition", f"{PREFIX}offset"
+TIMESTAMP_MS = f"{PREFIX}timestamp-ms"
+GROUP = f"{PREFIX}group"
+ATTEMPTS = f"{PREFIX}attempts"
+DUE_MS = f"{PREFIX}due-ms"
+REASON, EXCEPTION = f"{PREFIX}reason", f"{PREFIX}exception"
+MESSAGE, TRACE = f"{PREFIX}message", f"{PREFIX}trace"
+
+#: Of each of the two. A record with its headers must stay far below max.message.bytes, and the end says what failed.
+_TEXT_BYTES_MAX = 4_096
+
+
+class Reason(Enum):
+    FAILED = "failed"
+    TIME_LIMIT = "time-limit"
+    UNDECODABLE = "undecodable"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Of one attempt."""
+
+    reason: Reason
+    exception: str
+    message: str
+    trace: str = ""
+
+    @property
+    def is_final(self) -> bool:
+        """Another attempt would end the same way."""
+        return self.reason in (Reason.UNDECODABLE, Reason.REJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a message was first, and what has happened to it since."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    #: As the record had them at first.
+    headers: tuple[Header, ...]
+    #: Attempts in all places before this one.
+    attempts: int = 0
+    #: Not to be tried before; 0 where it has not failed yet.
+    due_ms: int = 0
+    #: Whose retry it is; None where it has not failed yet.
+    group: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Tells a message from all others of the cluster."""
+        return f"{self.topic}-{self.partition}-{self.offset}"
+
+
+def first_origin(record: ConsumerRecord) -> Origin:
+    """Of a record in the topic that the handler reads."""
+    theirs = tuple(header for header in record.headers if not header.key.startswith(PREFIX))
+    return Origin(record.topic, record.partition, record.offset, record.timestamp_ms, theirs)
+
+
+def moved_origin(record: ConsumerRecord) -> Origin | None:
+    """Of a record in a retry topic; None if its headers are not ours."""
+    ours = {header.key: header.value or b"" for header in record.headers if header.key.startswith(PREFIX)}
+    theirs = tuple(header for header in record.headers if not header.key.startswith(PREFIX))
+    try:
+        return Origin(
+            ours[TOPIC].decode(),
+            int(ours[PARTITION]),
+            int(ours[OFFSET]),
+            int(ours[TIMESTAMP_MS]),
+            theirs,
+            int(ours[ATTEMPTS]),
+            int(ours[DUE_MS]),
+            ours[GROUP].decode(),
+        )
+    except (KeyError, ValueError):
+        return None
+
+
+def retry_headers(origin: Origin, group: str, attempts: int, due_ms: int) -> list[tuple[str, bytes | None]]:
+    return [*_common(origin, group, attempts), (DUE_MS, str(due_ms).encode())]
+
+
+def dead_headers(origin: Origin, group: str, attempts: int, failure: Failure) -> list[tuple[str, bytes | None]]:
+    return [
+        *_common(origin, group, attempts),
+        (REASON, failure.reason.value.encode()),
+        (EXCEPTION, failure.exception.encode()),
+        (MESSAGE, _beginning(failure.message)),
+        (TRACE, _end(failure.trace)),
+    ]
+
+
+def _common(origin: Origin, group: str, attempts: int) -> list[tuple[str, bytes | None]]:
+    return [
+        *((header.key, header.value) for header in origin.headers),
+        (TOPIC, origin.topic.encode()),
+        (PARTITION, str(origin.partition).encode()),
+        (OFFSET, str(origin.offset).encode()),
+        (TIMESTAMP_MS, str(origin.timestamp_ms).encode()),
+        (GROUP, group.encode()),
+        (ATTEMPTS, str(attempts).encode()),
+    ]
+
+
+def _beginning(text: str) -> bytes:
+    found = text.encode(errors="backslashreplace")[:_TEXT_BYTES_MAX]
+    return found.decode(errors="ignore").encode()
+
+
+def _end(text: str) -> bytes:
+    """Of a traceback, where it says what failed."""
+    found = text.encode(errors="backslashreplace")[-_TEXT_BYTES_MAX:]
+    return found.decode(errors="ignore").encode()

@@ -1,0 +1,93 @@
+"""Jobs as tasks, by the lanes of their handlers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+
+from odradek.service.handlers import Handler, Order
+from odradek.service.intake import Job, Work
+from odradek.service.lanes import Lanes
+
+
+class Runner:
+    """Runs what is added, each handler's messages as its order and concurrency allow."""
+
+    def __init__(self, run: Callable[[Job], Awaitable[None]], on_error: Callable[[BaseException], None]) -> None:
+        """`on_error` hears of what `run` should never raise."""
+        self._run = run
+        self._on_error = on_error
+        self._lanes: dict[Handler, Lanes[Job]] = {}
+        self._tasks: dict[asyncio.Task[None], Work] = {}
+
+    @property
+    def running(self) -> int:
+        return len(self._tasks)
+
+    @property
+    def queued(self) -> int:
+        return sum(lanes.queued for lanes in self._lanes.values())
+
+    def add(self, job: Job) -> None:
+        handler = job.work.route.handler
+        lanes = self._lanes.get(handler)
+        if lanes is None:
+            lanes = self._lanes[handler] = Lanes(handler.concurrency)
+        lanes.add(_lane(job), job)
+        self._begin(lanes)
+
+    async def ended(self, works: Iterable[Work], timeout_s: float | None) -> int:
+        """Wait until nothing of these runs, cancel what does after the time, and say how many that were."""
+        chosen = set(works)
+        tasks = [task for task, work in self._tasks.items() if work in chosen]
+        if not tasks:
+            return 0
+        _, late = await asyncio.wait(tasks, timeout=timeout_s)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
+        return len(late)
+
+    async def all_ended(self) -> None:
+        """What waits in lanes is begun meanwhile, too."""
+        while self._tasks:
+            await asyncio.wait(list(self._tasks))
+
+    def cancel(self) -> None:
+        """Give up everything: what runs, and what waits."""
+        for task, work in self._tasks.items():
+            work.is_closing = True
+            task.cancel()
+
+    def _begin(self, lanes: Lanes[Job]) -> None:
+        while (taken := lanes.take()) is not None:
+            lane, job = taken
+            if job.work.is_closing:
+                lanes.done(lane)
+                continue
+            task = asyncio.ensure_future(self._guarded(job))
+            self._tasks[task] = job.work
+            task.add_done_callback(lambda task, lane=lane: self._ended(task, lanes, lane))  # type: ignore[misc]
+
+    async def _guarded(self, job: Job) -> None:
+        try:
+            await self._run(job)
+        except asyncio.CancelledError:
+            pass  # given up: it will be read again
+        except BaseException as error:  # noqa: BLE001 - nobody awaits the task
+            self._on_error(error)
+
+    def _ended(self, task: asyncio.Task[None], lanes: Lanes[Job], lane: Hashable) -> None:
+        del self._tasks[task]
+        lanes.done(lane)
+        self._begin(lanes)
+
+
+def _lane(job: Job) -> Hashable:
+    """Jobs of one lane run one after the other. A partition that was away and came back has lanes of its own."""
+    order = job.work.route.handler.order
+    if order is Order.PARTITION:
+        return job.work
+    key = job.message.record.key
+    return job if order is Order.NONE or key is None else (job.work, key)
