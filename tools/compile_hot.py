@@ -20,7 +20,13 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 
 #: Each becomes two extension modules: the code (`…__mypyc`) and, under the module's own name, the door to it.
-HOT = ("odradek/records/walk.py", "odradek/records/decode.py")
+HOT = (
+    "odradek/records/walk.py",
+    "odradek/records/decode.py",
+    "odradek/records/pack.py",
+    "odradek/client/producer/murmur2.py",
+    "odradek/client/consumer/record.py",
+)
 
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
