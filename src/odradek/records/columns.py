@@ -12,7 +12,7 @@ asked for, and, given the aborted transactions that came with the chunk, the rec
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +77,13 @@ class Columns:
         """Where the next fetch goes on; None if there was no whole batch."""
         return self.batches[-1].next_offset if self.batches else None
 
+    def before(self, offset: int) -> "Columns":
+        """Without the records from this offset on."""
+        count = int(np.searchsorted(self.offset, offset))
+        if count == len(self):
+            return self
+        return replace(self, **{name: getattr(self, name)[:count] for name in _BY_RECORD})
+
     def keys(self) -> list[bytes | None]:
         return _slices(self.data, self.key_start, self.key_length)
 
@@ -104,6 +111,13 @@ class Columns:
         if after != end:
             raise InvalidRecord(f"record {index}: its headers do not end where it ends")
         return headers
+
+
+#: The columns, among the fields.
+_BY_RECORD = (
+    *("offset", "timestamp", "timestamp_type", "key_start", "key_length", "value_start", "value_length"),
+    *("header_start", "record_end", "batch_index"),
+)
 
 
 class _Span(NamedTuple):

@@ -1,0 +1,104 @@
+"""Who leads which partition, and a connection to them; kept for as long as the process lives.
+
+A process has one `Leaders` for a cluster: the next task that reads from the same cluster finds it connected. What is
+known is asked for again when a leader refuses or does not answer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from odradek.client.direct.connection import Connection
+from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
+from odradek.common import special_timestamps
+from odradek.common.addresses import HostPort
+from odradek.common.ids import TopicPartition
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
+from odradek.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse
+from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.messages.metadata_response import MetadataResponse
+
+#: Passing while a topic is made or a leader elected.
+_PASSING = (ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Leadership:
+    topic_id: bytes
+    leader: HostPort
+    leader_epoch: int
+
+
+class Leaders:
+    def __init__(self, bootstrap: Sequence[HostPort], client_id: str, timeout_ms: int) -> None:
+        self._bootstrap = tuple(bootstrap)
+        self._client_id = client_id
+        self._timeout_ms = timeout_ms
+        self._known: dict[TopicPartition, Leadership] = {}
+        self._connections: dict[HostPort, Connection] = {}
+
+    def of(self, partition: TopicPartition) -> Leadership:
+        """Raises NoLeader while there is none, Unreachable, or what the cluster says of the topic."""
+        if partition not in self._known:
+            self._ask(partition.topic)
+        if partition not in self._known:
+            raise NoLeader(f"{partition} has no leader now")
+        return self._known[partition]
+
+    def connection(self, address: HostPort) -> Connection:
+        """Raises Disconnected or RequestTimedOut."""
+        if address not in self._connections:
+            self._connections[address] = Connection(address, self._client_id, self._timeout_ms)
+        return self._connections[address]
+
+    def log_start_offset(self, partition: TopicPartition) -> int:
+        """Its leader is asked. Raises what `of` and `connection` raise, and what the leader says."""
+        place = ListOffsetsPartition(partition_index=partition.partition, timestamp=special_timestamps.EARLIEST)
+        topics = [ListOffsetsTopic(name=partition.topic, partitions=[place])]
+        response = self.connection(self.of(partition).leader).ask(ListOffsetsRequest(topics=topics))
+        found: ListOffsetsPartitionResponse = response.topics[0].partitions[0]
+        if found.error_code:
+            raise Refused(f"{partition}: {error_name(found.error_code)}", found.error_code)
+        return found.offset
+
+    def forget(self, partition: TopicPartition) -> None:
+        """Its leader refused, or did not answer: the next one is looked up, and connected to anew."""
+        known = self._known.pop(partition, None)
+        if known is not None:
+            self.drop(known.leader)
+
+    def drop(self, address: HostPort) -> None:
+        connection = self._connections.pop(address, None)
+        if connection is not None:
+            connection.close()
+
+    def close(self) -> None:
+        for address in list(self._connections):
+            self.drop(address)
+
+    def _ask(self, topic: str) -> None:
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+        response = self._ask_any(request)
+        brokers = {each.node_id: HostPort(each.host, each.port) for each in response.brokers}
+        for found in response.topics:
+            if found.error_code not in _PASSING:
+                raise Refused(f"topic {topic}: {error_name(found.error_code)}", found.error_code)
+            for each in found.partitions:
+                leader = brokers.get(each.leader_id)
+                if leader is not None:
+                    partition = TopicPartition(topic, each.partition_index)
+                    self._known[partition] = Leadership(found.topic_id, leader, each.leader_epoch)
+
+    def _ask_any(self, request: MetadataRequest) -> MetadataResponse:
+        """Those that are connected first: they are alive."""
+        reasons = []
+        for address in dict.fromkeys((*self._connections, *self._bootstrap)):
+            try:
+                response: MetadataResponse = self.connection(address).ask(request)
+            except (Disconnected, RequestTimedOut) as error:
+                self.drop(address)
+                reasons.append(error.message)
+            else:
+                return response
+        raise Unreachable(f"no broker answers: {'; '.join(reasons)}")

@@ -1,0 +1,186 @@
+"""Everything between two offsets of a partition, chunk by chunk, as columns.
+
+While a chunk is decoded the next one is under way: where it begins can be told from the headers of the batches alone.
+A leader that refuses or disappears is looked up again, and reading goes on where it was. Offsets that compaction or
+transactions left out are simply not there; offsets that are gone from the front of the log are `DataLost`.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from odradek.client.direct.leaders import Leaders, Leadership
+from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
+from odradek.common.failures import ApiError
+from odradek.common.ids import TopicPartition
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
+from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
+from odradek.records.aborted import AbortedTransaction
+from odradek.records.batch import read_batches
+from odradek.records.columns import Columns, read_columns
+
+#: One request's worth: large enough that its costs vanish, and one chunk with its columns stays within some tens of MB.
+_CHUNK_BYTES = 8 * 1024 * 1024
+
+#: How long a leader may wait for data. There is some up to the end of the range, so that it hardly ever does.
+_WAIT_MS = 500
+
+#: Between two attempts at a leader: retry.backoff.ms.
+_RETRY_S = 0.1
+
+_MOVED = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+)
+
+
+class DataLost(ApiError):
+    """Offsets that were to be read are not there any more."""
+
+    code = ErrorCode.OFFSET_OUT_OF_RANGE
+
+    def __init__(self, message: str, log_start_offset: int) -> None:
+        super().__init__(message)
+        self.log_start_offset = log_start_offset
+
+
+@dataclass(frozen=True, slots=True)
+class RangeRequest:
+    partition: TopicPartition
+    start: int
+    end: int
+    is_read_committed: bool = False
+    #: Without progress for so long, reading gives up.
+    timeout_ms: int = 120_000
+    chunk_bytes: int = _CHUNK_BYTES
+    check_crcs: bool = True
+
+
+def read_range(leaders: Leaders, request: RangeRequest) -> Iterator[Columns]:
+    """Columns of at least one record each. Raises DataLost, and RequestTimedOut with the last reason."""
+    position, reader = request.start, _Reader(leaders, request)
+    while position < request.end:
+        data, after = reader.fetch(position)
+        columns = _columns(request, data, position)
+        position = after
+        if len(columns):
+            yield columns
+    reader.settle()
+
+
+class _Reader:
+    """Fetches, and keeps one fetch ahead."""
+
+    def __init__(self, leaders: Leaders, request: RangeRequest) -> None:
+        self._leaders = leaders
+        self._request = request
+        self._ahead: Leadership | None = None  # who has been asked for the next chunk already
+
+    def fetch(self, position: int) -> tuple[PartitionData, int]:
+        """What lies at the position, and where the next chunk begins, which is under way when this returns."""
+        deadline_s = time.monotonic() + self._request.timeout_ms / 1000
+        reason = "no data came"
+        while time.monotonic() < deadline_s:
+            try:
+                data = self._ask(position)
+            except (Disconnected, RequestTimedOut, NoLeader, Unreachable) as error:
+                reason = error.message
+            else:
+                reason = error_name(data.error_code) if data.error_code else reason
+                after = self._next_position(data, position)
+                if after is not None:
+                    return data, after
+                if not data.error_code:
+                    continue  # it waited already
+            self._leaders.forget(self._request.partition)
+            self._ahead = None
+            time.sleep(_RETRY_S)
+        where = f"{self._request.partition} at offset {position}"
+        raise RequestTimedOut(f"{where}: nothing read for {self._request.timeout_ms} ms ({reason})")
+
+    def settle(self) -> None:
+        """An answer that nobody wants any more must not meet the next reader of the connection."""
+        if self._ahead is not None:
+            self._leaders.drop(self._ahead.leader)
+
+    def _ask(self, position: int) -> PartitionData:
+        leadership, self._ahead = self._ahead, None
+        if leadership is None:
+            leadership = self._leaders.of(self._request.partition)
+            self._send(leadership, position)
+        response: FetchResponse = self._leaders.connection(leadership.leader).receive()
+        if response.error_code:
+            return PartitionData(error_code=response.error_code)
+        return response.responses[0].partitions[0]
+
+    def _send(self, leadership: Leadership, position: int) -> None:
+        wanted = self._request
+        topic, partition = wanted.partition
+        request = FetchRequest(
+            max_wait_ms=_WAIT_MS,
+            min_bytes=1,
+            max_bytes=wanted.chunk_bytes,
+            isolation_level=int(wanted.is_read_committed),
+            topics=[
+                FetchTopic(
+                    topic=topic,
+                    topic_id=leadership.topic_id,
+                    partitions=[
+                        FetchPartition(
+                            partition=partition,
+                            current_leader_epoch=leadership.leader_epoch,
+                            fetch_offset=position,
+                            partition_max_bytes=wanted.chunk_bytes,
+                        )
+                    ],
+                )
+            ],
+        )
+        self._leaders.connection(leadership.leader).send(request)
+
+    def _next_position(self, data: PartitionData, position: int) -> int | None:
+        """None if the leader has to be asked again."""
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            start = self._leaders.log_start_offset(self._request.partition)
+            what = "is gone" if position < start else "is not there"
+            raise DataLost(f"{self._request.partition}: offset {position} {what}; the log begins at {start}", start)
+        if data.error_code in _MOVED:
+            return None
+        if data.error_code:
+            where = f"{self._request.partition} at offset {position}"
+            raise Refused(f"{where}: {error_name(data.error_code)}", data.error_code)
+        after = position
+        for batch in read_batches(data.records or b""):
+            after = batch.next_offset
+        if after == position:
+            return None
+        if after < self._request.end:
+            self._ask_ahead(after)
+        return after
+
+    def _ask_ahead(self, position: int) -> None:
+        leadership = self._leaders.of(self._request.partition)
+        try:
+            self._send(leadership, position)
+        except (Disconnected, RequestTimedOut):  # the next fetch will say so, or find another leader
+            self._leaders.forget(self._request.partition)
+        else:
+            self._ahead = leadership
+
+
+def _columns(request: RangeRequest, data: PartitionData, position: int) -> Columns:
+    aborted = [
+        AbortedTransaction(each.producer_id, each.first_offset)
+        for each in (data.aborted_transactions or () if request.is_read_committed else ())
+    ]
+    columns = read_columns(data.records or b"", from_offset=position, aborted=aborted, check=request.check_crcs)
+    return columns.before(request.end)
