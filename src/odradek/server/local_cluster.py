@@ -68,9 +68,15 @@ class _Shape:
 
 
 def prepare_cluster(
-    files: FileSystem, clock: Clock, directory: str, node_count: int | None, port: int
+    files: FileSystem,
+    clock: Clock,
+    directory: str,
+    node_count: int | None,
+    port: int,
+    settings: Mapping[str, str] | None = None,
 ) -> tuple[LocalNode, ...]:
-    """The nodes, formatted and ready to start; without a count as many as there are, or one.
+    """The nodes, formatted and ready to start; without a count as many as there are, or one. `settings` are for all of
+    them, and count more than those made here.
 
     Raises InputError for a directory with something else in it, for fewer nodes than it holds, and for ports that are
     none.
@@ -83,7 +89,15 @@ def prepare_cluster(
     _check_ports(port, shape)
     if shape != found:
         _write_shape(files, path, shape)
-    return tuple(_prepare_node(files, clock, directory, shape, node_id, port) for node_id in _ids(shape.node_count))
+    return tuple(
+        _prepare_node(files, clock, f"{directory}/node-{node_id}", shape, node_id, port, settings or {})
+        for node_id in _ids(shape.node_count)
+    )
+
+
+def ports_needed(node_count: int) -> int:
+    """By a new cluster, in a row."""
+    return node_count + _first_controllers(node_count)
 
 
 def _shape(files: FileSystem, directory: str, found: _Shape | None, node_count: int | None) -> _Shape:
@@ -91,13 +105,17 @@ def _shape(files: FileSystem, directory: str, found: _Shape | None, node_count: 
         if files.exists(directory) and [name for name in files.list_dir(directory) if not name.startswith(".")]:
             raise InputError(f"{directory} is neither empty nor a cluster of odradek up; name another directory.")
         count = node_count or 1
-        return _Shape(uuid_to_text(random_uuid()), count, _COPIES if count >= _COPIES else 1)
+        return _Shape(uuid_to_text(random_uuid()), count, _first_controllers(count))
     if node_count is not None and node_count < found.node_count:
         raise InputError(
             f"{directory} holds a cluster of {found.node_count} nodes, which cannot do with {node_count}; "
             f"say --nodes {found.node_count}, or name another directory."
         )
     return _Shape(found.cluster_id, node_count or found.node_count, found.controller_count)
+
+
+def _first_controllers(node_count: int) -> int:
+    return _COPIES if node_count >= _COPIES else 1
 
 
 def _read_shape(files: FileSystem, path: str) -> _Shape:
@@ -127,13 +145,20 @@ def _check_ports(port: int, shape: _Shape) -> None:
         raise InputError(f"--port {port}: ports {port} to {last} would be needed, and there are 1 to {_MAX_PORT}.")
 
 
-def _prepare_node(files: FileSystem, clock: Clock, directory: str, shape: _Shape, node_id: int, port: int) -> LocalNode:
-    place = f"{directory}/node-{node_id}"
+def _prepare_node(
+    files: FileSystem,
+    clock: Clock,
+    place: str,
+    shape: _Shape,
+    node_id: int,
+    port: int,
+    settings: Mapping[str, str],
+) -> LocalNode:
     data = f"{place}/data"
     files.make_dirs(place)
     config_path = f"{place}/server.properties"
     text = format_properties(
-        _node_settings(shape, node_id, port, data),
+        {**_node_settings(shape, node_id, port, data), **settings},
         ["Made by odradek up, at every start.", f"Alone: odradek server start {config_path}"],
         escape_unicode=True,
     )

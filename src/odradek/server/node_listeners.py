@@ -28,12 +28,16 @@ class NodeListeners:
     for_clients: tuple[Listener, ...]
 
     @property
+    def all(self) -> tuple[Listener, ...]:
+        return (*self.for_controllers, *self.for_clients)
+
+    @property
     def ports(self) -> dict[str, int]:
         """By name, once they are bound."""
-        return {listener.endpoint.name: listener.port for listener in (*self.for_controllers, *self.for_clients)}
+        return {listener.endpoint.name: listener.port for listener in self.all}
 
     async def bind(self) -> None:
-        for listener in (*self.for_controllers, *self.for_clients):
+        for listener in self.all:
             await listener.bind()
 
 

@@ -1,0 +1,87 @@
+"""Topics of a test's cluster. Nodes are given as their addresses by id: those who can answer."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from odradek.client.admin_topics import (
+    NewTopic,
+    PartitionDescription,
+    create_topics,
+    delete_topics,
+    describe_topics,
+    list_topics,
+)
+from odradek.client.bootstrap import Cluster
+from odradek.client.config import ClientConfig
+from odradek.client.errors import Refused, Unreachable
+from odradek.common.addresses import parse_bootstrap
+from odradek.common.failures import Fault
+
+#: A new topic reaches brokers that are up within milliseconds, and a replica that comes back has little to fetch.
+_WAIT_S = 60.0
+_PAUSE_S = 0.005
+
+
+async def create_topic(nodes: Mapping[int, str], topic: NewTopic) -> None:
+    """Until each of the nodes knows of it, and of a leader of each partition. Raises Refused with the reason."""
+
+    async def is_known(cluster: Cluster) -> bool:
+        return all(each.leader_id is not None for each in await _partitions(cluster, [topic.name]))
+
+    async with _cluster(nodes.values()) as cluster:
+        _check((await create_topics(cluster, [topic]))[topic.name])
+    waits = (_wait_until(is_known, [address], f"{address} knows of {topic.name}") for address in nodes.values())
+    await asyncio.gather(*waits)
+
+
+async def delete_topic(nodes: Mapping[int, str], name: str) -> None:
+    async with _cluster(nodes.values()) as cluster:
+        _check((await delete_topics(cluster, [name]))[name])
+
+
+async def wait_until_in_sync(nodes: Mapping[int, str]) -> None:
+    """Every partition has a leader, and its replicas on these nodes are in sync."""
+
+    async def are_in_sync(cluster: Cluster) -> bool:
+        names = [each.name for each in await list_topics(cluster)]
+        return all(
+            each.leader_id in nodes and {*nodes}.intersection(each.replicas) <= {*each.isr}
+            for each in await _partitions(cluster, names)
+        )
+
+    await _wait_until(are_in_sync, nodes.values(), "all partitions are led and in sync")
+
+
+async def _partitions(cluster: Cluster, names: list[str]) -> list[PartitionDescription]:
+    """Raises Refused for a topic that is not known."""
+    found: list[PartitionDescription] = []
+    for description in (await describe_topics(cluster, names)).values():
+        if isinstance(description, Refused):
+            raise description
+        found += description.partitions
+    return found
+
+
+async def _wait_until(condition: Callable[[Cluster], Awaitable[bool]], addresses: Iterable[str], what: str) -> None:
+    loop = asyncio.get_running_loop()
+    deadline_s = loop.time() + _WAIT_S
+    async with _cluster(addresses) as cluster:
+        while True:
+            try:
+                if await condition(cluster):
+                    return
+                reason = ""
+            except (Refused, Unreachable) as error:
+                reason = f": {error.message}"
+            if loop.time() > deadline_s:
+                raise Fault(f"not in {_WAIT_S:g} s: {what}{reason}")
+            await asyncio.sleep(_PAUSE_S)
+
+
+def _cluster(addresses: Iterable[str]) -> Cluster:
+    return Cluster(parse_bootstrap(",".join(addresses), "bootstrap"), ClientConfig())
+
+
+def _check(outcome: object) -> None:
+    if isinstance(outcome, Refused):
+        raise outcome
