@@ -9,7 +9,9 @@ from confluent_kafka import TopicPartition as Place
 from helpers.data_load import admin_of, bootstrap_of, create_topic, leaders_of
 from helpers.nodes import OURS, Cluster, NodeSpec
 from odradek.client.direct.leaders import Leaders
+from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.ranges import DataLost, RangeRequest, read_range
+from odradek.common import special_timestamps
 from odradek.common.addresses import parse_host_port
 from odradek.common.ids import TopicPartition
 
@@ -98,6 +100,14 @@ def test_only_what_was_committed_is_read(cluster: Cluster, leaders: Leaders) -> 
     assert found == expected(bootstrap_of(cluster), COMMITTED, 0, end)
     assert len(found) == 100
     assert len(read(leaders, RangeRequest(COMMITTED, 0, end))) == 200
+
+
+def test_topics_and_the_offsets_of_their_ends_and_by_time(leaders: Leaders) -> None:
+    assert leaders.topics() == {"codecs": (0,), "committed": (0,)}
+    assert leaders.topics(["codecs", "not there"]) == {"codecs": (0,)}
+    ends = {PART: special_timestamps.LATEST, COMMITTED: special_timestamps.EARLIEST}
+    assert list_offsets(leaders, ends) == {PART: 2_000, COMMITTED: 0}
+    assert list_offsets(leaders, {PART: 1_007, COMMITTED: 2**60}) == {PART: 7, COMMITTED: -1}
 
 
 def test_what_was_deleted_is_reported_with_where_the_log_begins(cluster: Cluster, leaders: Leaders) -> None:

@@ -4,20 +4,17 @@ A process has one `Leaders` for a cluster: the next task that reads from the sam
 known is asked for again when a leader refuses or does not answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from odradek.client.direct.connection import Connection
 from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
-from odradek.common import special_timestamps
 from odradek.common.addresses import HostPort
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
-from odradek.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from odradek.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.messages.metadata_response import MetadataResponse
+from odradek.protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 
 #: Passing while a topic is made or a leader elected.
 _PASSING = (ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE)
@@ -41,7 +38,7 @@ class Leaders:
     def of(self, partition: TopicPartition) -> Leadership:
         """Raises NoLeader while there is none, Unreachable, or what the cluster says of the topic."""
         if partition not in self._known:
-            self._ask(partition.topic)
+            self.topics([partition.topic])
         if partition not in self._known:
             raise NoLeader(f"{partition} has no leader now")
         return self._known[partition]
@@ -51,16 +48,6 @@ class Leaders:
         if address not in self._connections:
             self._connections[address] = Connection(address, self._client_id, self._timeout_ms)
         return self._connections[address]
-
-    def log_start_offset(self, partition: TopicPartition) -> int:
-        """Its leader is asked. Raises what `of` and `connection` raise, and what the leader says."""
-        place = ListOffsetsPartition(partition_index=partition.partition, timestamp=special_timestamps.EARLIEST)
-        topics = [ListOffsetsTopic(name=partition.topic, partitions=[place])]
-        response = self.connection(self.of(partition).leader).ask(ListOffsetsRequest(topics=topics))
-        found: ListOffsetsPartitionResponse = response.topics[0].partitions[0]
-        if found.error_code:
-            raise Refused(f"{partition}: {error_name(found.error_code)}", found.error_code)
-        return found.offset
 
     def forget(self, partition: TopicPartition) -> None:
         """Its leader refused, or did not answer: the next one is looked up, and connected to anew."""
@@ -77,18 +64,27 @@ class Leaders:
         for address in list(self._connections):
             self.drop(address)
 
-    def _ask(self, topic: str) -> None:
-        request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
-        response = self._ask_any(request)
+    def topics(self, names: Sequence[str] | None = None) -> dict[str, tuple[int, ...]]:
+        """Partitions by topic: of these, those of them that are there; without names all that are not internal."""
+        wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+        response = self._ask_any(MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
         brokers = {each.node_id: HostPort(each.host, each.port) for each in response.brokers}
-        for found in response.topics:
-            if found.error_code not in _PASSING:
-                raise Refused(f"topic {topic}: {error_name(found.error_code)}", found.error_code)
-            for each in found.partitions:
-                leader = brokers.get(each.leader_id)
-                if leader is not None:
-                    partition = TopicPartition(topic, each.partition_index)
-                    self._known[partition] = Leadership(found.topic_id, leader, each.leader_epoch)
+        found: dict[str, tuple[int, ...]] = {}
+        for topic in response.topics:
+            if topic.error_code not in _PASSING:
+                raise Refused(f"topic {topic.name}: {error_name(topic.error_code)}", topic.error_code)
+            name = topic.name or ""  # null only for those who ask by id
+            self._learn(name, topic, brokers)
+            if topic.partitions and (names is not None or not topic.is_internal):
+                found[name] = tuple(sorted(each.partition_index for each in topic.partitions))
+        return found
+
+    def _learn(self, name: str, topic: MetadataResponseTopic, brokers: Mapping[int, HostPort]) -> None:
+        for each in topic.partitions:
+            leader = brokers.get(each.leader_id)
+            if leader is not None:
+                partition = TopicPartition(name, each.partition_index)
+                self._known[partition] = Leadership(topic.topic_id, leader, each.leader_epoch)
 
     def _ask_any(self, request: MetadataRequest) -> MetadataResponse:
         """Those that are connected first: they are alive."""

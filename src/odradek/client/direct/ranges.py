@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from odradek.client.direct.leaders import Leaders, Leadership
+from odradek.client.direct.offsets import MOVED, list_offsets
 from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
+from odradek.common import special_timestamps
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
@@ -29,18 +31,6 @@ _WAIT_MS = 500
 
 #: Between two attempts at a leader: retry.backoff.ms.
 _RETRY_S = 0.1
-
-_MOVED = (
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.UNKNOWN_TOPIC_ID,
-    ErrorCode.INCONSISTENT_TOPIC_ID,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.OFFSET_NOT_AVAILABLE,
-)
 
 
 class DataLost(ApiError):
@@ -150,10 +140,11 @@ class _Reader:
     def _next_position(self, data: PartitionData, position: int) -> int | None:
         """None if the leader has to be asked again."""
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            start = self._leaders.log_start_offset(self._request.partition)
+            partition = self._request.partition
+            start = list_offsets(self._leaders, {partition: special_timestamps.EARLIEST})[partition]
             what = "is gone" if position < start else "is not there"
             raise DataLost(f"{self._request.partition}: offset {position} {what}; the log begins at {start}", start)
-        if data.error_code in _MOVED:
+        if data.error_code in MOVED:
             return None
         if data.error_code:
             where = f"{self._request.partition} at offset {position}"
