@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from odradek import __version__
+from odradek.client.backoff import Backoff
 from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
+from odradek.client.places import Places
 from odradek.client.strangers import MAY_BE_NO_NODE
 from odradek.client.wire import Wire
 from odradek.common.failures import ApiError
@@ -26,6 +28,9 @@ from odradek.protocol.message import Message
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.api_versions_response import ApiVersionsResponse
 
+#: Beyond this a time-out is larger than any limit.
+_DOUBLINGS_MAX = 30
+
 #: The newest version that is not under development; a peer that does not have it says which it has.
 _API_VERSIONS_VERSION = 4
 
@@ -35,21 +40,22 @@ class ChannelConfig:
     client_id: str = "odradek"
     #: socket.connection.setup.timeout.ms: to connect and to learn the versions.
     connect_timeout_ms: int = 10_000
+    #: socket.connection.setup.timeout.max.ms: it doubles with each failure up to this.
+    connect_timeout_max_ms: int = 10_000
     #: reconnect.backoff.ms, reconnect.backoff.max.ms
     reconnect_backoff_ms: int = 50
     reconnect_backoff_max_ms: int = 1_000
     #: max.in.flight.requests.per.connection
     in_flight_max: int = 5
+    #: send.buffer.bytes, receive.buffer.bytes; -1 leaves them to the system, which tunes them.
+    send_buffer_bytes: int = -1
+    receive_buffer_bytes: int = -1
     #: A response beyond this is no response.
     response_bytes_max: int = FRAME_BYTES_MAX
 
 
 class _Refused(OSError):
     """Nobody listens there."""
-
-
-#: Attempts at the same node are spread by this share, so that nodes that lost it together do not come back together.
-_JITTER = 0.2
 
 
 class Channel:
@@ -72,14 +78,65 @@ class Channel:
         self._random = randomness or random.Random()
         self._wire: Wire | None = None
         self._attempt: asyncio.Task[Wire] | None = None
+        self._backoff = Backoff(self.config.reconnect_backoff_ms, self.config.reconnect_backoff_max_ms)
         self._failures = 0
         self._retry_at_s = 0.0
-        self._slots = asyncio.Semaphore(self.config.in_flight_max)
+        self._places = Places(self.config.in_flight_max)
         self._closed = False
 
     @property
     def connected(self) -> bool:
         return self._wire is not None
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that have no answer yet, with those that wait for the connection."""
+        return self._places.taken
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `post` would send."""
+        return self._wire is not None and self._places.has_room
+
+    @property
+    def is_backing_off(self) -> bool:
+        """The last attempt failed, or the connection broke, and it is too early for the next one."""
+        return self._wire is None and self._retry_at_s > asyncio.get_running_loop().time()
+
+    def post(self, request: Message, timeout_ms: float) -> "asyncio.Future[Message] | None":
+        """Sends at once if it is connected and there is a place; else None. Whoever gets the future leaves it alone:
+        the place is free again when it is done. Raises VersionsDiffer, and what the codec raises."""
+        wire = self._wire
+        if wire is None or not self._places.take_now():
+            return None
+        try:
+            response = wire.send(request, self.version_for(request), timeout_ms)
+        except BaseException:
+            self._places.give_back()
+            raise
+        response.add_done_callback(self._answered)
+        return response
+
+    def post_and_forget(self, request: Message) -> bool:
+        """A request that has no response: Produce with acks=0. False, and not sent, unless the peer takes it now."""
+        wire = self._wire
+        if wire is None or wire.is_blocked:
+            return False
+        wire.send_and_forget(request, self.version_for(request))
+        return True
+
+    def begin_to_connect(self) -> None:
+        """Unless it is connected, or connecting, or it is too early. What becomes of it is not told."""
+        if self._wire is None and not self._closed and not self.is_backing_off:
+            self._begin()
+
+    async def ready(self) -> None:
+        """Returns when it is connected and there was a place. Raises Disconnected."""
+        await self._places.take()
+        try:
+            await self._connected()
+        finally:
+            self._places.give_back()
 
     async def connect(self, timeout_ms: float | None = None) -> None:
         """For those who want to know before they send."""
@@ -98,7 +155,7 @@ class Channel:
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + timeout_ms / 1000
         async with _deadline(deadline_s, self):
-            await self._slots.acquire()
+            await self._places.take()
             try:
                 wire = await self._connected()
                 left_ms = (deadline_s - loop.time()) * 1000
@@ -106,7 +163,7 @@ class Channel:
                     raise self.not_sent()
                 response = wire.send(request, self.version_for(request, version), left_ms)
             except BaseException:
-                self._slots.release()
+                self._places.give_back()
                 raise
         response.add_done_callback(self._answered)
         return await asyncio.shield(response)
@@ -118,7 +175,7 @@ class Channel:
             await wire.writable()
         wire.send_and_forget(request, self.version_for(request, version))
 
-    def version_for(self, request: Message, wanted: int | None = None) -> int:
+    def version_for(self, request: Message | type[Message], wanted: int | None = None) -> int:
         """The highest version that both ends have, or the one that is wanted if both have it."""
         theirs = self.api_versions.get(request.API_KEY)
         first, last = request.VERSIONS
@@ -128,7 +185,7 @@ class Channel:
                 return common.last if wanted is None else wanted
         asked = f"version {wanted}" if wanted is not None else f"versions {first} to {last}"
         has = f"versions {theirs}" if theirs else "no version"
-        name = APIS[ApiKey(request.API_KEY)].name if request.API_KEY in APIS else type(request).__name__
+        name = APIS[ApiKey(request.API_KEY)].name if request.API_KEY in APIS else str(request.API_KEY)
         raise VersionsDiffer(f"{self.host}:{self.port} has {has} of {name}, and {asked} would be needed")
 
     def not_sent(self) -> RequestTimedOut:
@@ -150,19 +207,22 @@ class Channel:
             return self._wire
         if self._closed:
             raise Disconnected("the channel was closed")
-        if self._attempt is None:
-            self._attempt = asyncio.ensure_future(self._try_to_connect())
-            self._attempt.add_done_callback(self._attempted)
-        attempt = self._attempt
+        attempt = self._begin()
         # One who gives up does not take the attempt from the others.
         await asyncio.wait([attempt])
         if attempt.cancelled():
             raise Disconnected("the channel was closed")
         return attempt.result()
 
+    def _begin(self) -> "asyncio.Task[Wire]":
+        if self._attempt is None:
+            self._attempt = asyncio.ensure_future(self._try_to_connect())
+            self._attempt.add_done_callback(self._attempted)
+        return self._attempt
+
     def _answered(self, response: "asyncio.Future[Message]") -> None:
         """The place is free again when the answer is there, not when the caller has lost interest."""
-        self._slots.release()
+        self._places.give_back()
         if not response.cancelled():
             response.exception()  # a caller that is still there has it
 
@@ -175,10 +235,12 @@ class Channel:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(max(0.0, self._retry_at_s - loop.time()))
         wire = Wire(self.config.client_id, self.config.response_bytes_max, self._lost)
+        timeout_ms = self._connect_timeout_ms()
         is_open = False
         try:
-            async with asyncio.timeout(self.config.connect_timeout_ms / 1000):
+            async with asyncio.timeout(timeout_ms / 1000):
                 await self._open(loop, wire)
+                wire.set_buffers(self.config.send_buffer_bytes, self.config.receive_buffer_bytes)
                 is_open = True
                 versions = await self._learn_versions(wire)
                 if wire.lost:  # between its answer and our turn
@@ -186,7 +248,7 @@ class Channel:
         except (OSError, ApiError, ValueError, OverflowError) as error:  # the last two: what is no host, no port
             self._back_off(loop.time())
             wire.close("no versions")
-            text = self._explained(error, is_open=is_open)
+            text = self._explained(error, timeout_ms, is_open=is_open)
             raise Disconnected(f"{self.host}:{self.port}: {text}", refused=isinstance(error, _Refused)) from None
         except asyncio.CancelledError:
             wire.close("the channel was closed")
@@ -196,10 +258,15 @@ class Channel:
         self._wire = wire
         return wire
 
-    def _explained(self, error: Exception, *, is_open: bool) -> str:
+    def _connect_timeout_ms(self) -> int:
+        config = self.config
+        doubled_ms: int = config.connect_timeout_ms << min(self._failures, _DOUBLINGS_MAX)
+        return max(config.connect_timeout_ms, min(doubled_ms, config.connect_timeout_max_ms))
+
+    def _explained(self, error: Exception, timeout_ms: int, *, is_open: bool) -> str:
         """`is_open`: there was a connection, and no answer on it."""
         if isinstance(error, TimeoutError | RequestTimedOut):
-            waited = f"in {self.config.connect_timeout_ms} ms"
+            waited = f"in {timeout_ms} ms"
             return f"no answer {waited}; {MAY_BE_NO_NODE}" if is_open else f"no connection {waited}"
         return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
@@ -232,11 +299,8 @@ class Channel:
         return response
 
     def _back_off(self, now_s: float) -> None:
-        config = self.config
-        doubled_ms = config.reconnect_backoff_ms * 2 ** min(self._failures, 30)
         self._failures += 1
-        spread = self._random.uniform(1 - _JITTER, 1 + _JITTER)
-        self._retry_at_s = now_s + min(doubled_ms, config.reconnect_backoff_max_ms) * spread / 1000
+        self._retry_at_s = now_s + self._backoff.delay_ms(self._failures, self._random) / 1000
 
     def _lost(self, wire: Wire, reason: str) -> None:
         if wire is not self._wire:

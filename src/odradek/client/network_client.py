@@ -15,16 +15,35 @@ its bootstrap addresses.
 
 import asyncio
 import random
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
 from odradek.client.backoff import Backoff
+from odradek.client.connections import Connection, Connections
+from odradek.client.coordinator_finder import CoordinatorFinder
 from odradek.client.coordinator_kind import CoordinatorKind
+from odradek.client.errors import Disconnected, UnknownTopic, Unreachable, VersionsDiffer, refusal
 from odradek.client.metadata_cache import MetadataCache, Node, TopicMetadata
+from odradek.client.metadata_keeper import MetadataKeeper
 from odradek.client.settings import CommonSettings
+from odradek.common.failures import ApiError
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
+from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from odradek.protocol.messages.find_coordinator_response import FindCoordinatorResponse
+from odradek.protocol.messages.metadata_request import MetadataRequest
+from odradek.protocol.messages.metadata_response import MetadataResponse
 
 __all__ = ["CoordinatorKind", "NetworkClient"]
+
+#: While one bootstrap address does not answer, the next is tried after so long.
+_BOOTSTRAP_STAGGER_S = 0.25
+
+_REBOOTSTRAP = "rebootstrap"
+
+#: Of topics: what no time helps against.
+_HOPELESS = (ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 class NetworkClient:
@@ -38,6 +57,24 @@ class NetworkClient:
         self.backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
         self.random = randomness or random.Random()
         self.metadata = MetadataCache(settings.metadata_max_age_ms, settings.metadata_max_idle_ms)
+        self._bootstrap = {
+            -number: Node(-number, address.host, address.port)
+            for number, address in enumerate(settings.bootstrap_servers, start=1)
+        }
+        self._connections = Connections(settings, self.random)
+        self._keeper = MetadataKeeper(
+            self.metadata,
+            self._ask_for_metadata,
+            self._maybe_rebootstrap,
+            self.backoff,
+            self.random,
+            may_create_topics=settings.allow_auto_create_topics,
+        )
+        self._finder = CoordinatorFinder(self._ask_for_coordinator, self.retry_delay_s)
+        #: What is asked instead of the brokers until there is metadata (again).
+        self._is_bootstrapping = True
+        self._answered_s = 0.0
+        self._is_closed = False
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -53,11 +90,23 @@ class NetworkClient:
 
         Raises Unreachable with each address and what became of it.
         """
-        raise NotImplementedError
+        self._connections.start()
+        try:
+            await self._connect_to_bootstrap()
+            await self._keeper.ask_once()
+        except BaseException:
+            await self._connections.close()
+            raise
+        self._keeper.start()
 
     async def close(self) -> None:
         """Whoever waits is told (Disconnected). May be called twice."""
-        raise NotImplementedError
+        self._is_closed = True
+        await self._keeper.close()
+        await self._finder.close()
+        await self._connections.close()
+
+    # sending
 
     async def send(
         self, node_id: int, request: Message, timeout_ms: float | None = None, *, version: int | None = None
@@ -66,68 +115,144 @@ class NetworkClient:
 
         Raises Disconnected (also where there is no such node), RequestTimedOut, VersionsDiffer.
         """
-        raise NotImplementedError
+        loop = asyncio.get_running_loop()
+        timeout_s = (self.settings.request_timeout_ms if timeout_ms is None else timeout_ms) / 1000
+        deadline_s = loop.time() + timeout_s
+        connection = self._connection(node_id)
+        if connection.throttled_until_s > loop.time():
+            await asyncio.sleep(min(connection.throttled_until_s, deadline_s) - loop.time())
+        connection.used_s = loop.time()
+        response = await connection.channel.send(request, (deadline_s - loop.time()) * 1000, version=version)
+        connection.heed(response)
+        return response
 
     def post(self, node_id: int, request: Message, timeout_ms: float) -> "asyncio.Future[Any] | None":
         """Sends at once if the connection is up and has a free place; else None, and a connection is begun.
 
-        The future has the response, or raises as `send`. Raises VersionsDiffer itself.
+        The future has the response, or raises as `send`; nobody cancels it. Raises VersionsDiffer itself.
         """
-        raise NotImplementedError
+        connection = self._connections.get(node_id)
+        if connection is None or connection.is_throttled:
+            self.connect(node_id)
+            return None
+        response = connection.channel.post(request, timeout_ms)
+        if response is None:
+            self.connect(node_id)
+            return None
+        connection.used_s = asyncio.get_running_loop().time()
+        response.add_done_callback(connection.heed_future)
+        return response
 
     def post_and_forget(self, node_id: int, request: Message) -> bool:
         """As `post`, for a request that has no response: Produce with acks=0. False if it was not sent."""
-        raise NotImplementedError
+        connection = self._connections.get(node_id)
+        if connection is None or connection.is_throttled or not connection.channel.post_and_forget(request):
+            self.connect(node_id)
+            return False
+        connection.used_s = asyncio.get_running_loop().time()
+        return True
 
     def is_ready(self, node_id: int) -> bool:
         """Whether `post` would send: connected, a free place, not throttled."""
-        raise NotImplementedError
+        connection = self._connections.get(node_id)
+        return connection is not None and connection.channel.is_ready and not connection.is_throttled
 
     def connect(self, node_id: int) -> None:
         """Begins to, unless it is connected, connecting or backing off; what becomes of it is not told."""
-        raise NotImplementedError
+        node = self.node(node_id)
+        if node is not None and not self._is_closed:
+            self._connections.to(node_id, node).channel.begin_to_connect()
 
     async def ready(self, node_id: int, timeout_ms: float) -> bool:
-        """Waits until `is_ready`, or until the time is up; False then, or after a failed attempt to connect."""
-        raise NotImplementedError
+        """Waits until it is connected, not throttled, and not full; False when the time is up or connecting failed."""
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await self._connection(node_id).ready()
+        except (TimeoutError, Disconnected):
+            return False
+        return True
 
     def version(self, node_id: int, api: type[Message]) -> int | None:
         """The highest version of a request that both have; None while there was no connection, or if there is none."""
-        raise NotImplementedError
+        connection = self._connections.get(node_id)
+        if connection is None or not connection.channel.api_versions:
+            return None
+        try:
+            return connection.channel.version_for(api)
+        except VersionsDiffer:
+            return None
 
     def node(self, node_id: int) -> Node | None:
         """Where a node id leads: a broker, a bootstrap address, a coordinator's own connection."""
-        raise NotImplementedError
+        return self.metadata.nodes.get(node_id) or self._bootstrap.get(node_id) or self._finder.node(node_id)
 
     def in_flight(self, node_id: int) -> int:
-        raise NotImplementedError
+        connection = self._connections.get(node_id)
+        return 0 if connection is None else connection.channel.in_flight
 
     def least_loaded(self) -> int | None:
-        """The node with the fewest requests in flight, connected ones first; None if all back off."""
-        raise NotImplementedError
+        """The node with the fewest requests in flight, connected ones first, those that failed lately last."""
+        return self._connections.least_loaded(self._node_ids())
 
     async def send_to_any(self, request: Message, timeout_ms: float | None = None) -> Any:
         """To the least loaded node that is up, once. Raises as `send`, and Unreachable if there is none."""
-        raise NotImplementedError
+        return await self.send(self._some_node(), request, timeout_ms)
+
+    def retry_delay_s(self, failures: int) -> float:
+        """How long to wait before a request is repeated that failed so many times."""
+        return self.backoff.delay_ms(failures, self.random) / 1000
+
+    # metadata
 
     async def refresh_metadata(self, timeout_ms: float | None = None) -> None:
         """Now: returns with an answer that was asked for after the call. Raises RequestTimedOut, saying what failed."""
-        raise NotImplementedError
+        await self._keeper.refresh(self.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms)
 
     def request_update(self) -> None:
         """Some time soon, with back-off."""
-        raise NotImplementedError
+        self.metadata.request_update()
+        self._keeper.wake()
+
+    def want_topics(self, names: "list[str] | tuple[str, ...]") -> None:
+        """`MetadataCache.want_topics`, and what is new is asked for at once."""
+        self.metadata.want_topics(names)
+        self._keeper.wake()
+
+    def want_all_topics(self) -> None:
+        self.metadata.want_all()
+        self._keeper.wake()
 
     async def updated(self, version: int) -> None:
-        """Returns when `metadata.version` is beyond this one."""
-        raise NotImplementedError
+        """Returns when `metadata.version` is beyond this one. Raises Disconnected when the client is closed."""
+        while self.metadata.version <= version:
+            await self._keeper.answer()
 
     async def topic(self, name: str, timeout_ms: float) -> TopicMetadata:
         """Waits until the topic is known. From then on it is in use (`MetadataCache.use_topic`).
 
         Raises UnknownTopic when the time is up, Refused where no time helps (a name that cannot be, no permission).
         """
-        raise NotImplementedError
+        self.metadata.use_topic(name, asyncio.get_running_loop().time() * 1000)
+        found = self.metadata.topic(name)
+        return found if found is not None else await self._await_topic(name, timeout_ms)
+
+    async def _await_topic(self, name: str, timeout_ms: float) -> TopicMetadata:
+        self._keeper.wake()
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                while (found := self.metadata.topic(name)) is None:
+                    await self._keeper.answer()
+                    code = self.metadata.topic_error(name)
+                    error = refusal(code, f"topic {name}") if code in _HOPELESS else None
+                    if error is not None:
+                        raise error
+        except TimeoutError:
+            error = refusal(self.metadata.topic_error(name))
+            why = error.message if error is not None else self._keeper.reason
+            raise UnknownTopic(f"topic {name} is not known after {timeout_ms:g} ms: {why}") from None
+        return found
+
+    # coordinators
 
     async def coordinator(self, kind: CoordinatorKind, key: str, timeout_ms: float) -> int:
         """The node id to send to; kept until it is forgotten. A group's coordinator has a connection of its own, so
@@ -135,8 +260,77 @@ class NetworkClient:
 
         Raises RequestTimedOut, saying what failed; Refused where no time helps.
         """
-        raise NotImplementedError
+        return await self._finder.find(kind, key, timeout_ms)
 
     def forget_coordinator(self, kind: CoordinatorKind, key: str) -> None:
         """After NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE or a broken connection."""
-        raise NotImplementedError
+        self._finder.forget(kind, key)
+
+    # inside
+
+    def _connection(self, node_id: int) -> Connection:
+        if self._is_closed:
+            raise Disconnected("the client is closed")
+        node = self.node(node_id)
+        if node is None:
+            raise Disconnected(f"there is no node {node_id}")
+        return self._connections.to(node_id, node)
+
+    def _node_ids(self) -> list[int]:
+        return list(self._bootstrap if self._is_bootstrapping else self.metadata.nodes)
+
+    def _some_node(self) -> int:
+        node_id = self.least_loaded()
+        if node_id is None:
+            raise Unreachable("no node is known")
+        return node_id
+
+    async def _ask_for_metadata(self, request: MetadataRequest) -> tuple[MetadataResponse, int]:
+        node_id = self._some_node()
+        response: MetadataResponse = await self.send(node_id, request)
+        if response.error_code == ErrorCode.NONE and response.brokers:
+            self._is_bootstrapping = False
+            self._answered_s = asyncio.get_running_loop().time()
+            nodes = {each.node_id: Node(each.node_id, each.host, each.port) for each in response.brokers}
+            self._connections.adopt(nodes)
+        return response, self.version(node_id, MetadataRequest) or 0
+
+    async def _ask_for_coordinator(self, make: Callable[[int], FindCoordinatorRequest]) -> FindCoordinatorResponse:
+        node_id = self._some_node()
+        await self._connection(node_id).channel.connect(self.settings.request_timeout_ms)
+        request = make(self.version(node_id, FindCoordinatorRequest) or 0)
+        response: FindCoordinatorResponse = await self.send(node_id, request)
+        return response
+
+    def _maybe_rebootstrap(self, error: ApiError | None) -> None:
+        """A node asks for it; or none of those we know can be reached, or none has answered for too long."""
+        if self.settings.metadata_recovery_strategy != _REBOOTSTRAP:
+            return
+        silent_s = asyncio.get_running_loop().time() - self._answered_s
+        is_too_long = silent_s * 1000 >= self.settings.metadata_recovery_rebootstrap_trigger_ms
+        if error is None or is_too_long or self._connections.are_all_failing(self._node_ids()):
+            self._is_bootstrapping = True
+            self._answered_s = asyncio.get_running_loop().time()
+
+    async def _connect_to_bootstrap(self) -> None:
+        """To the first that answers; each is begun when the one before failed, or takes long."""
+        left = self.random.sample(list(self._bootstrap), len(self._bootstrap))
+        attempts: dict[asyncio.Task[None], int] = {}
+        reasons: dict[int, str] = {}
+        try:
+            while left or attempts:
+                if left:
+                    node_id = left.pop()
+                    attempts[asyncio.ensure_future(self._connection(node_id).channel.connect())] = node_id
+                stagger_s = _BOOTSTRAP_STAGGER_S if left else None
+                done, _ = await asyncio.wait(attempts, timeout=stagger_s, return_when=asyncio.FIRST_COMPLETED)
+                for attempt in done:
+                    node_id, error = attempts.pop(attempt), attempt.exception()
+                    if error is None:
+                        return
+                    reasons[node_id] = error.message if isinstance(error, ApiError) else str(error)
+        finally:
+            for attempt in attempts:
+                attempt.cancel()
+        said = "; ".join(reasons[node_id] for node_id in self._bootstrap if node_id in reasons)
+        raise Unreachable(f"no broker answers: {said}")

@@ -53,6 +53,7 @@ class CommonSettings:
     #: "rebootstrap" or "none"
     metadata_recovery_strategy: str
     metadata_recovery_rebootstrap_trigger_ms: int
+    #: -1 leaves it to the system, also where nobody says anything.
     receive_buffer_bytes: int
     send_buffer_bytes: int
     reconnect_backoff_ms: int

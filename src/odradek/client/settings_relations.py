@@ -109,6 +109,11 @@ def _common_values(reading: Reading, metadata_max_idle_ms: int | None, api_timeo
         "client_id": reading.text("client.id") or f"odradek-{reading.kind.word}",
         # Who says only the first wants no other.
         "reconnect_backoff_max_ms": backoff_ms if only_first else max_ms,
+        # Unless somebody says a size, the system tunes it, which is faster than Kafka's fixed ones.
+        "send_buffer_bytes": reading.whole("send.buffer.bytes") if reading.is_given("send.buffer.bytes") else -1,
+        "receive_buffer_bytes": (
+            reading.whole("receive.buffer.bytes") if reading.is_given("receive.buffer.bytes") else -1
+        ),
         "metadata_recovery_strategy": reading.text("metadata.recovery.strategy").lower(),
         "security_protocol": reading.text("security.protocol").upper(),
         "metadata_max_idle_ms": metadata_max_idle_ms,

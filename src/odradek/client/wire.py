@@ -71,6 +71,18 @@ class Wire(asyncio.Protocol):
         if self.lost:  # given up before it was there
             self._transport.abort()
 
+    def set_buffers(self, send_bytes: int, receive_bytes: int) -> None:
+        """-1 leaves one to the system."""
+        opened = self._transport.get_extra_info("socket") if self._transport is not None else None
+        for option, size in ((socket.SO_SNDBUF, send_bytes), (socket.SO_RCVBUF, receive_bytes)):
+            if opened is not None and size >= 0:
+                opened.setsockopt(socket.SOL_SOCKET, option, size)
+
+    @property
+    def is_blocked(self) -> bool:
+        """The peer does not take what is written."""
+        return self._blocked is not None
+
     def send(self, request: Message, version: int, timeout_ms: float) -> "asyncio.Future[Message]":
         """The response, some time. Raises what the codec raises when the version cannot say the request."""
         correlation_id = self._write(request, version)

@@ -1,0 +1,47 @@
+"""Room for so many at a time: first come, first served, and one who finds room need not wait for the loop."""
+
+import asyncio
+from collections import deque
+
+
+class Places:
+    def __init__(self, places_max: int) -> None:
+        self._max = places_max
+        self._free = places_max
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def taken(self) -> int:
+        return self._max - self._free
+
+    @property
+    def has_room(self) -> bool:
+        return self._free > 0
+
+    def take_now(self) -> bool:
+        """Whether there was room."""
+        if self._free <= 0:
+            return False
+        self._free -= 1
+        return True
+
+    async def take(self) -> None:
+        if self.take_now():
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.give_back()
+            raise
+
+    def give_back(self) -> None:
+        """To the next one who waits, if anybody does."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
