@@ -104,7 +104,7 @@ def test_only_what_was_committed_is_read(cluster: Cluster, leaders: Leaders) -> 
 
 def test_topics_and_the_offsets_of_their_ends_and_by_time(leaders: Leaders) -> None:
     assert leaders.topics() == {"codecs": (0,), "committed": (0,)}
-    assert leaders.topics(["codecs", "not there"]) == {"codecs": (0,)}
+    assert leaders.topics(["codecs", "missing"]) == {"codecs": (0,)}
     ends = {PART: special_timestamps.LATEST, COMMITTED: special_timestamps.EARLIEST}
     assert list_offsets(leaders, ends) == {PART: 2_000, COMMITTED: 0}
     assert list_offsets(leaders, {PART: 1_007, COMMITTED: 2**60}) == {PART: 7, COMMITTED: -1}
