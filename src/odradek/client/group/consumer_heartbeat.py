@@ -1,0 +1,84 @@
+"""The one request of a member of the consumer protocol (KIP-848): what it says, and what it need not say again. Pure.
+
+A coordinator remembers what a member has told it. Everything is said when joining and after an error, since it is not
+known then what got through; otherwise only what has changed. The partitions are said again after each reconciliation,
+even if they are the same: that is the acknowledgement.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from odradek.client.group.core import MemberConfig
+from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest, TopicPartitions
+
+JOIN_EPOCH = 0
+LEAVE_EPOCH = -1
+#: Of a static member, which means to come back: nobody else gets its partitions until its session is over.
+STATIC_LEAVE_EPOCH = -2
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAssignment:
+    """Partitions by topic id. `number` tells one that came again from one that was there before."""
+
+    number: int = -1
+    partitions: Mapping[bytes, tuple[int, ...]] | None = None
+
+    @property
+    def is_none(self) -> bool:
+        return self.partitions is None
+
+    def by_topic(self) -> Mapping[bytes, tuple[int, ...]]:
+        return self.partitions or {}
+
+
+NO_ASSIGNMENT = LocalAssignment()
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What there is to say."""
+
+    topics: tuple[str, ...]
+    pattern: str | None
+    assignment: LocalAssignment
+
+
+class Heartbeats:
+    def __init__(self, config: MemberConfig, member_id: str) -> None:
+        self._config = config
+        self._member_id = member_id
+        self._said: Saying | None = None
+
+    def forget(self) -> None:
+        """It is not known what the coordinator knows."""
+        self._said = None
+
+    def has_news(self, saying: Saying) -> bool:
+        said = self._said
+        return said is None or said.topics != saying.topics or said.pattern != saying.pattern
+
+    def make(self, epoch: int, saying: Saying, *, is_joining: bool) -> ConsumerGroupHeartbeatRequest:
+        said = None if is_joining else self._said
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=self._config.group_id,
+            member_id=self._member_id,
+            member_epoch=epoch,
+            instance_id=self._config.group_instance_id,
+        )
+        if is_joining:
+            request.rack_id = self._config.rack_id
+        if said is None:
+            request.rebalance_timeout_ms = self._config.max_poll_interval_ms
+            request.server_assignor = self._config.server_assignor
+        if said is None or said.topics != saying.topics:
+            request.subscribed_topic_names = list(saying.topics)
+        if saying.pattern is not None if said is None else said.pattern != saying.pattern:
+            request.subscribed_topic_regex = saying.pattern or ""
+        if said is None or said.assignment != saying.assignment:
+            request.topic_partitions = [
+                TopicPartitions(topic_id=topic_id, partitions=list(numbers))
+                for topic_id, numbers in saying.assignment.by_topic().items()
+            ]
+        self._said = saying
+        return request
