@@ -5,15 +5,15 @@ to AWAIT_RESET. Only FETCHING fetches. A position whose leader has changed is in
 has said that the records up to it are the same (KIP-320); without epochs there is nothing to compare and the step is
 left out.
 
-`generation` rises whenever the position jumps (seek, reset, truncation), never while records are handed out: what was
-fetched under an older one is dropped.
+`generation` rises whenever the position jumps (seek, reset, truncation), its leader changes or the partition is given
+up, never while records are handed out: what was fetched under an older one is dropped.
 """
 
 from enum import Enum
 from typing import NamedTuple
 
-from odradek.client.consumer.reset import ResetStrategy
 from odradek.client.metadata_cache import LeaderAndEpoch
+from odradek.client.settings import OffsetReset
 from odradek.common.failures import check
 
 
@@ -45,7 +45,7 @@ class PartitionState:
         "position",
         "preferred_read_replica",
         "preferred_until_ms",
-        "reset_strategy",
+        "reset",
         "state",
     )
 
@@ -59,7 +59,7 @@ class PartitionState:
         self.high_watermark: int | None = None
         self.last_stable_offset: int | None = None
         self.log_start_offset: int | None = None
-        self.reset_strategy: ResetStrategy | None = None
+        self.reset: OffsetReset | None = None
         self.next_retry_ms = 0.0
         self.preferred_read_replica: int | None = None
         self.preferred_until_ms = 0.0
@@ -84,12 +84,12 @@ class PartitionState:
     def seek(self, position: FetchPosition) -> None:
         """A jump. It is validated first where the position has an epoch and a leader with one."""
         self.generation += 1
-        self.reset_strategy = None
+        self.reset = None
         self._settle(position)
 
     def seek_validated(self, position: FetchPosition) -> None:
         self.generation += 1
-        self.reset_strategy = None
+        self.reset = None
         self.position, self.state, self.next_retry_ms = position, FetchState.FETCHING, 0.0
 
     def advance(self, position: FetchPosition) -> None:
@@ -97,10 +97,10 @@ class PartitionState:
         check(self.has_valid_position, "no records are handed out without a valid position")
         self.position = position
 
-    def await_reset(self, strategy: ResetStrategy) -> None:
+    def await_reset(self, reset: OffsetReset) -> None:
         self.generation += 1
         self.state, self.position = FetchState.AWAIT_RESET, None
-        self.reset_strategy, self.next_retry_ms = strategy, 0.0
+        self.reset, self.next_retry_ms = reset, 0.0
 
     def meet_leader(self, leader: LeaderAndEpoch) -> None:
         """The metadata has a leader for it; another than the position's makes it be validated."""
@@ -108,6 +108,7 @@ class PartitionState:
         if position is None or self.state is FetchState.AWAIT_RESET or position.leader == leader:
             return
         self.preferred_read_replica = None
+        self.generation += 1
         self._settle(position._replace(leader=leader))
 
     def complete_validation(self) -> None:

@@ -10,11 +10,12 @@ Three parts of the consumer meet here. The group's membership reads `topics` and
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 
 from odradek.client.consumer.partition_state import FetchPosition, FetchState, PartitionState
-from odradek.client.consumer.reset import ResetStrategy
+from odradek.client.metadata_cache import LeaderAndEpoch
+from odradek.client.settings import OffsetReset
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import InputError, check
 
@@ -28,7 +29,7 @@ class SubscriptionKind(Enum):
 
 
 class Subscriptions:
-    def __init__(self, reset: ResetStrategy) -> None:
+    def __init__(self, reset: OffsetReset) -> None:
         """`reset` is auto.offset.reset."""
         self.kind = SubscriptionKind.NONE
         self.reset = reset
@@ -43,8 +44,12 @@ class Subscriptions:
         self.subscription_version = 0
         #: Rises whenever the assignment changes.
         self.assignment_version = 0
-        #: Called when something became fetchable, or ceased to be; set by the consumer.
+        #: Called when something became fetchable, or ceased to be; set by the consumer, like the two below.
         self.on_change: Callable[[], None] = lambda: None
+        #: Called before positions are looked at: those of records that are being handed out are not noted one by one.
+        self.before_read: Callable[[], None] = lambda: None
+        #: Called before a position jumps or may not be read on: what was not handed out yet is not to be.
+        self.before_change: Callable[[], None] = lambda: None
         self._states: dict[TopicPartition, PartitionState] = {}
 
     # What is wanted
@@ -133,6 +138,7 @@ class Subscriptions:
 
     def mark_pending_revocation(self, partitions: Iterable[TopicPartition]) -> None:
         """They are ours still, but nothing more of them is handed out or fetched."""
+        self.before_change()
         for partition in partitions:
             if (state := self._states.get(partition)) is not None:
                 state.pending_revocation = True
@@ -158,8 +164,12 @@ class Subscriptions:
         return state
 
     def _assign(self, partitions: Iterable[TopicPartition]) -> None:
+        self.before_change()
         known = self._states
         self._states = {partition: known.get(partition) or PartitionState() for partition in dict.fromkeys(partitions)}
+        for partition, state in known.items():
+            if partition not in self._states:
+                state.generation += 1
         self.assignment_version += 1
         self.on_change()
 
@@ -167,20 +177,33 @@ class Subscriptions:
 
     def position(self, partition: TopicPartition) -> FetchPosition | None:
         """None while it has no valid one, or is not assigned."""
+        self.before_read()
         state = self._states.get(partition)
         return state.position if state is not None and state.has_valid_position else None
 
     def seek(self, partition: TopicPartition, position: FetchPosition) -> None:
-        self.assigned_state(partition).seek(position)
+        state = self.assigned_state(partition)
+        self.before_change()
+        state.seek(position)
         self.on_change()
 
-    def request_reset(self, partition: TopicPartition, strategy: ResetStrategy | None = None) -> None:
-        """By `strategy`, or by auto.offset.reset."""
-        self.assigned_state(partition).await_reset(strategy or self.reset)
+    def meet_leader(self, partition: TopicPartition, leader: LeaderAndEpoch) -> None:
+        """The metadata has a leader for it. With another one than before the position is validated."""
+        state = self._states.get(partition)
+        if state is not None and state.position is not None and state.position.leader != leader:
+            self.before_change()
+            state.meet_leader(leader)
+
+    def request_reset(self, partition: TopicPartition, reset: OffsetReset | None = None) -> None:
+        """By `reset`, or by auto.offset.reset."""
+        state = self.assigned_state(partition)
+        self.before_change()
+        state.await_reset(reset or self.reset)
         self.on_change()
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """What a commit of everything commits."""
+        self.before_read()
         return {
             partition: OffsetAndMetadata(state.position.offset, state.position.offset_epoch, "")
             for partition, state in self._states.items()
@@ -216,7 +239,9 @@ class Subscriptions:
     # Pausing and fetching
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        for state in [self.assigned_state(partition) for partition in partitions]:
+        states = [self.assigned_state(partition) for partition in partitions]
+        self.before_change()
+        for state in states:
             state.paused = True
         self.on_change()
 
@@ -251,13 +276,9 @@ class Subscriptions:
 
     def lag(self, partition: TopicPartition, *, read_committed: bool) -> int | None:
         """Records behind the end, as the last fetch knew it; None before that."""
+        self.before_read()
         state = self.assigned_state(partition)
         end = state.last_stable_offset if read_committed else state.high_watermark
         if state.position is None or end is None:
             return None
         return max(0, end - state.position.offset)
-
-
-def positions_of(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, FetchPosition]:
-    """Committed offsets as positions, their leaders not known yet."""
-    return {partition: FetchPosition(each.offset, each.leader_epoch) for partition, each in offsets.items()}

@@ -1,0 +1,304 @@
+"""Fetches ahead of the application: the driver between the fetch sessions, the network and the buffer.
+
+Each node has at most one fetch on its way. `send` looks at all partitions and asks every node that is free; it is
+called when a response has come, when the buffer has room, and when positions change. All of it happens in callbacks of
+the loop: there is no task, and while the application works on one chunk the next one comes in.
+
+A partition is read from its leader, or from the replica that the leader named (client.rack, KIP-392), until that is too
+old or fails. A node of whose partitions one has a full buffer is left alone: to leave that partition out of the request
+would take it out of the session.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from odradek.client.consumer.completed_fetch import CompletedFetch, Reading
+from odradek.client.consumer.fetch_buffer import FetchBuffer
+from odradek.client.consumer.fetch_collector import note_ends
+from odradek.client.consumer.fetch_session import FetchSession, PartitionFetch
+from odradek.client.consumer.partition_state import FetchPosition, PartitionState
+from odradek.client.consumer.subscriptions import Subscriptions
+from odradek.client.metadata_cache import LeaderAndEpoch, Node
+from odradek.client.network_client import NetworkClient
+from odradek.client.settings import ConsumerSettings
+from odradek.client.topic_partition import TopicPartition
+from odradek.common.failures import ApiError
+from odradek.common.ids import ZERO_UUID
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.fetch_request import FetchRequest
+from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
+
+#: The partition is elsewhere, or not there yet: the metadata will tell.
+_ASK_METADATA = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+    }
+)
+
+#: The node knows less than we do, or failed: it is asked again.
+_ASK_AGAIN = frozenset({ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_SERVER_ERROR})
+
+#: For the last request of a session: nobody waits for it longer than this when a consumer closes.
+_CLOSE_TIMEOUT_MS = 1_000
+
+Wanted = dict[TopicPartition, PartitionFetch]
+
+
+class Fetcher:
+    def __init__(
+        self,
+        settings: ConsumerSettings,
+        network: NetworkClient,
+        subscriptions: Subscriptions,
+        buffer: FetchBuffer,
+        reading: Reading,
+    ) -> None:
+        #: Called when there is something new in the buffer, or a position was lost.
+        self.on_change: Callable[[], None] = lambda: None
+        self._settings = settings
+        self._network = network
+        self._subscriptions = subscriptions
+        self._buffer = buffer
+        self._reading = reading
+        self._sessions: dict[int, FetchSession] = {}
+        self._pending: set[int] = set()
+        self._failures: dict[int, int] = {}
+        #: Partitions whose last fetch failed are left alone until then.
+        self._not_before_ms: dict[TopicPartition, float] = {}
+        self._connecting: dict[int, asyncio.Task[None]] = {}
+        self._timers: set[asyncio.TimerHandle] = set()
+        self._closed = False
+
+    def send(self) -> None:
+        """Asks every node that is free for what may be fetched from it."""
+        if self._closed:
+            return
+        now_ms = asyncio.get_running_loop().time() * 1000
+        self._buffer.clean()
+        full: set[int] = set()
+        wanted: dict[int, Wanted] = {}
+        for partition, state in self._subscriptions.fetchable():
+            position = state.position
+            if position is None or position.leader is None:
+                self._network.request_update()
+                continue
+            node_id = self._replica(partition, state, position.leader, now_ms)
+            if node_id in self._pending:
+                continue
+            if self._buffer.is_full(partition):
+                full.add(node_id)
+            elif now_ms >= self._not_before_ms.get(partition, 0.0):
+                wanted.setdefault(node_id, {})[partition] = self._fetch_of(partition, state, position)
+        for node_id, partitions in wanted.items():
+            if node_id not in full:
+                self._post(node_id, partitions)
+
+    async def close(self) -> None:
+        """Ends the sessions at nodes that are connected."""
+        self._closed = True
+        for timer in self._timers:
+            timer.cancel()
+        for task in self._connecting.values():
+            task.cancel()
+        closing: list[asyncio.Future[Any]] = []
+        for node_id, session in self._sessions.items():
+            final = session.closing()
+            if final is None or not self._network.is_ready(node_id):
+                continue
+            request = self._request()
+            final.fill(request)
+            sent = self._network.post(node_id, request, _CLOSE_TIMEOUT_MS)
+            if sent is not None:
+                sent.add_done_callback(_look_away)
+                closing.append(sent)
+        waiting = [*closing, *self._connecting.values()]
+        if waiting:
+            await asyncio.wait(waiting, timeout=_CLOSE_TIMEOUT_MS / 1000)
+
+    # What to ask
+
+    def _replica(self, partition: TopicPartition, state: PartitionState, leader: LeaderAndEpoch, now_ms: float) -> int:
+        preferred = state.preferred_replica(now_ms)
+        if preferred is None:
+            return leader.node_id
+        known = self._network.metadata.partitions(partition.topic)
+        is_offline = partition.partition < len(known) and preferred in known[partition.partition].offline_replicas
+        if is_offline or preferred not in self._network.metadata.nodes:
+            state.preferred_read_replica = None
+            self._network.request_update()
+            return leader.node_id
+        return preferred
+
+    def _fetch_of(self, partition: TopicPartition, state: PartitionState, position: FetchPosition) -> PartitionFetch:
+        last = self._buffer.last(partition)
+        return PartitionFetch(
+            self._network.metadata.topic_id(partition.topic) or ZERO_UUID,
+            position.offset if last is None else last.end_offset,
+            self._settings.max_partition_fetch_bytes,
+            -1 if position.leader is None else position.leader.epoch,
+            state.generation,
+        )
+
+    def _request(self) -> FetchRequest:
+        settings = self._settings
+        return FetchRequest(
+            max_wait_ms=settings.fetch_max_wait_ms,
+            min_bytes=settings.fetch_min_bytes,
+            max_bytes=settings.fetch_max_bytes,
+            isolation_level=settings.isolation_level.value,
+            rack_id=settings.client_rack,
+        )
+
+    def _post(self, node_id: int, partitions: Wanted) -> None:
+        if not self._network.is_ready(node_id):
+            self._connect(node_id)
+            return
+        session = self._sessions.setdefault(node_id, FetchSession())
+        built = session.build(partitions)
+        request = self._request()
+        built.fill(request)
+        version = min(self._network.version(node_id, FetchRequest) or 0, built.last_version)
+        timeout_ms = self._settings.request_timeout_ms
+        response: asyncio.Future[Any] | None
+        if built.has_topic_ids:
+            response = self._network.post(node_id, request, timeout_ms)
+        else:
+            response = asyncio.ensure_future(self._network.send(node_id, request, timeout_ms, version=version))
+        if response is None:
+            session.handle_error()
+            self._connect(node_id)
+            return
+        self._pending.add(node_id)
+        response.add_done_callback(partial(self._answered, node_id, session, version))
+
+    def _connect(self, node_id: int) -> None:
+        if node_id not in self._connecting:
+            self._connecting[node_id] = asyncio.ensure_future(self._connected(node_id))
+
+    async def _connected(self, node_id: int) -> None:
+        try:
+            is_ready = await self._network.ready(node_id, self._settings.request_timeout_ms)
+        finally:
+            self._connecting.pop(node_id, None)
+        if is_ready:
+            self.send()
+        else:
+            self._lose(node_id)
+
+    # What comes back
+
+    def _answered(self, node_id: int, session: FetchSession, version: int, response: "asyncio.Future[Any]") -> None:
+        self._pending.discard(node_id)
+        if self._closed or response.cancelled():
+            _look_away(response)
+            return
+        error = response.exception()
+        if error is not None:
+            if not isinstance(error, ApiError):
+                raise error
+            session.handle_error()
+            self._lose(node_id)
+            return
+        answer: FetchResponse = response.result()
+        found = session.handle_response(answer, version)
+        if found is None:
+            if answer.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR:
+                self._network.request_update()
+            self._try_later(node_id, max(answer.throttle_time_ms, self._next_delay_ms(node_id)))
+            return
+        self._failures.pop(node_id, None)
+        self._receive(answer, session.partitions, found)
+        self.send()
+        self.on_change()
+
+    def _receive(
+        self,
+        answer: FetchResponse,
+        asked: Mapping[TopicPartition, PartitionFetch],
+        found: Mapping[TopicPartition, PartitionData],
+    ) -> None:
+        self._buffer.clean()
+        for partition, data in found.items():
+            state, fetch = self._subscriptions.state(partition), asked[partition]
+            if state is None or not state.has_valid_position or state.generation != fetch.generation:
+                continue
+            position, last = state.position, self._buffer.last(partition)
+            if position is None or fetch.fetch_offset != (position.offset if last is None else last.end_offset):
+                continue
+            if data.error_code in _ASK_METADATA or data.error_code in _ASK_AGAIN:
+                self._refused(partition, state, data, answer)
+            elif data.error_code or data.records:
+                self._buffer.add(
+                    CompletedFetch(partition, state, fetch.generation, fetch.fetch_offset, data, self._reading)
+                )
+            else:
+                note_ends(state, data)
+            if data.preferred_read_replica >= 0 and not data.error_code:
+                until_ms = asyncio.get_running_loop().time() * 1000 + self._settings.metadata_max_age_ms
+                state.prefer_replica(data.preferred_read_replica, until_ms)
+
+    def _refused(
+        self, partition: TopicPartition, state: PartitionState, data: PartitionData, answer: FetchResponse
+    ) -> None:
+        backoff_ms = self._settings.retry_backoff_ms
+        if data.error_code in _ASK_METADATA:
+            state.preferred_read_replica = None
+            hint = data.current_leader
+            if hint.leader_id >= 0 and hint.leader_epoch >= 0:
+                nodes = {each.node_id: each for each in answer.node_endpoints}
+                told = nodes.get(hint.leader_id)
+                node = None if told is None else Node(told.node_id, told.host, told.port, told.rack)
+                if self._network.metadata.update_leader(partition, hint.leader_id, hint.leader_epoch, node):
+                    self._subscriptions.meet_leader(partition, LeaderAndEpoch(hint.leader_id, hint.leader_epoch))
+                    return
+            self._network.request_update()
+        self._not_before_ms[partition] = asyncio.get_running_loop().time() * 1000 + backoff_ms
+        self._after(backoff_ms)
+
+    # What failed
+
+    def _lose(self, node_id: int) -> None:
+        """No answer from a node, or no connection to it: its partitions may have gone elsewhere."""
+        session = self._sessions.get(node_id)
+        for partition in session.partitions if session is not None else ():
+            if (state := self._subscriptions.state(partition)) is not None:
+                state.preferred_read_replica = None
+        self._network.request_update()
+        self._try_later(node_id, max(self._settings.retry_backoff_ms, self._next_delay_ms(node_id)))
+
+    def _next_delay_ms(self, node_id: int) -> float:
+        """None after the first failure: a session that the node forgot is made anew at once."""
+        failures = self._failures.get(node_id, 0)
+        self._failures[node_id] = failures + 1
+        return self._network.backoff.delay_ms(failures, self._network.random)
+
+    def _try_later(self, node_id: int, delay_ms: float) -> None:
+        """The node counts as busy until then."""
+        self._pending.add(node_id)
+        self._after(delay_ms, node_id)
+
+    def _after(self, delay_ms: float, node_id: int | None = None) -> None:
+        def is_time() -> None:
+            self._timers.discard(timer)
+            if node_id is not None:
+                self._pending.discard(node_id)
+            self.send()
+            self.on_change()
+
+        timer = asyncio.get_running_loop().call_later(delay_ms / 1000, is_time)
+        self._timers.add(timer)
+
+
+def _look_away(response: "asyncio.Future[Any]") -> None:
+    """Nobody wants the answer; an error in it is not to be reported as one that nobody saw."""
+    if not response.cancelled():
+        response.exception()
