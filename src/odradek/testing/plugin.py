@@ -57,11 +57,13 @@ def odradek_cluster(pytestconfig: pytest.Config) -> "Iterator[Cluster]":
 
 @pytest.fixture(scope="session")
 def odradek_bootstrap(odradek_cluster: "Cluster") -> str:
+    """For clients' `bootstrap.servers`."""
     return odradek_cluster.bootstrap
 
 
 @pytest.fixture
 def odradek_topic(odradek_cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of a topic that only this test has."""
     from odradek.client.errors import Refused, UnknownTopic
 
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name)[:_NAME_MAX].strip("-.")
