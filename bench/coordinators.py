@@ -6,7 +6,7 @@ library does for each of them is not measured. Copies are librdkafka's.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -19,6 +19,7 @@ from helpers.nodes import Cluster
 from loads import create_topic, produce
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message
 from odradek.protocol.messages.end_txn_request import EndTxnRequest
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
@@ -49,6 +50,7 @@ TRANSACTIONS = 2_000
 MEMBERS = 100
 #: Of a group that never comes to rest nothing is told.
 _JOIN_TIMEOUT_S = 120
+_PROTOCOL_TYPE, _PROTOCOL_NAME = "consumer", "range"
 COPIES = 200_000
 COPIES_A_TRANSACTION = 2_000
 #: The last versions in which topics go by their names.
@@ -112,9 +114,11 @@ def joins(cluster: Cluster) -> Figures:
             await member.client.open()
         started_s = time.perf_counter()
         tasks = [asyncio.ensure_future(member.live()) for member in members]
+        resting = asyncio.ensure_future(_at_rest(members))
         async with asyncio.timeout(_JOIN_TIMEOUT_S):
-            while {member.generation for member in members} != {members[0].generation} or not members[0].generation:
-                await asyncio.sleep(_RETRY_S)
+            ended, _ = await asyncio.wait((resting, *tasks), return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()  # a member that was refused says why
         spent_s = time.perf_counter() - started_s
         for task in tasks:
             task.cancel()
@@ -124,6 +128,11 @@ def joins(cluster: Cluster) -> Figures:
         return spent_s
 
     return {f"{MEMBERS} members join a group": Figure(asyncio.run(measure()) * 1_000, "ms")}
+
+
+async def _at_rest(members: Sequence["_Member"]) -> None:
+    while {member.generation for member in members} != {members[0].generation} or not members[0].generation:
+        await asyncio.sleep(_RETRY_S)
 
 
 def copies(cluster: Cluster, effort: Effort) -> Figures:
@@ -281,9 +290,11 @@ class _Member:
                 group_id=self._group,
                 generation_id=joined.generation_id,
                 member_id=self._member_id,
+                protocol_type=_PROTOCOL_TYPE,
+                protocol_name=_PROTOCOL_NAME,
                 assignments=assignments,
             )
-            if (await self.client.send(request)).error_code == 0:
+            if (await self._ask(request, ErrorCode.REBALANCE_IN_PROGRESS)).error_code == 0:
                 self.generation = joined.generation_id
                 await self._until_rebalance(joined.generation_id)
 
@@ -294,15 +305,23 @@ class _Member:
                 session_timeout_ms=30_000,
                 rebalance_timeout_ms=30_000,
                 member_id=self._member_id,
-                protocol_type="consumer",
-                protocols=[JoinGroupRequestProtocol(name="range", metadata=b"x")],
+                protocol_type=_PROTOCOL_TYPE,
+                protocols=[JoinGroupRequestProtocol(name=_PROTOCOL_NAME, metadata=b"x")],
             )
-            joined = await self.client.send(request)
-            self._member_id = joined.member_id or self._member_id
+            joined = await self._ask(request, ErrorCode.MEMBER_ID_REQUIRED)
+            self._member_id = joined.member_id
             if joined.error_code == 0:
                 return joined
 
     async def _until_rebalance(self, generation: int) -> None:
         request = HeartbeatRequest(group_id=self._group, generation_id=generation, member_id=self._member_id)
-        while (await self.client.send(request)).error_code == 0:
+        while (await self._ask(request, ErrorCode.REBALANCE_IN_PROGRESS)).error_code == 0:
             await asyncio.sleep(0.05)
+
+    async def _ask(self, request: Message, usual: ErrorCode) -> Any:
+        """The answer, which may be the usual error. After any other the group would never come to rest."""
+        response = await self.client.send(request)
+        assert response.error_code in (ErrorCode.NONE, usual), (
+            f"{type(request).__name__}: {error_name(response.error_code)}"
+        )
+        return response
