@@ -97,9 +97,9 @@ class Consumer:
         fetcher = Fetcher(settings, network, subscriptions, buffer, reading)
         collector = FetchCollector(subscriptions, buffer)
         reader = Reader(subscriptions, collector, fetcher, offsets, group)
+        reader.on_topics = self._want_topics
         self._running = _Parts(network, offsets, fetcher, reader, group)
         self._watch = asyncio.ensure_future(self._watch_metadata(network, reader))
-        self._want_topics()
         reader.step_soon()
 
     async def close(self, timeout_ms: float | None = None) -> None:
@@ -150,20 +150,18 @@ class Consumer:
         else:
             self._subscriptions.subscribe_pattern(_compiled(pattern))
         self._listener = listener
-        self._want_topics()
+        self._look_again()
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Partitions that the application chooses; no group decides."""
         chosen = [TopicPartition(*each) for each in partitions]
         self._subscriptions.assign(chosen)
-        self._want_topics()
 
     async def unsubscribe(self) -> None:
         """Leaves the group, and reads nothing."""
         if self._running is not None:
             await self._running.membership.leave(self.settings.default_api_timeout_ms)
         self._subscriptions.unsubscribe()
-        self._want_topics()
 
     def subscription(self) -> frozenset[str]:
         return frozenset(self._subscriptions.topics)
@@ -331,16 +329,18 @@ class Consumer:
             return {}
         return await self._parts().membership.committed(partitions, self.settings.default_api_timeout_ms)
 
+    def _look_again(self) -> None:
+        if self._running is not None:
+            self._running.reader.step_soon()
+
     def _want_topics(self) -> None:
         """Tells the network whose metadata is needed."""
-        if self._running is None:
-            return
+        network = self._parts().network
         if self._subscriptions.kind is SubscriptionKind.PATTERN:
-            self._running.network.want_all_topics()
+            network.want_all_topics()
             self._match_topics()
         else:
-            self._running.network.want_topics(self._subscriptions.metadata_topics())
-        self._running.reader.step_soon()
+            network.want_topics(self._subscriptions.metadata_topics())
 
     def _match_topics(self) -> None:
         skips_internal = self.settings.exclude_internal_topics
@@ -352,7 +352,6 @@ class Consumer:
     async def _watch_metadata(self, network: NetworkClient, reader: Reader) -> None:
         """Whenever there is news: leaders of positions, topics that match, topics that cannot be read."""
         version = -1
-        assignment = -1
         while True:
             try:
                 await network.updated(version)
@@ -361,16 +360,10 @@ class Consumer:
             version = network.metadata.version
             if self._subscriptions.kind is SubscriptionKind.PATTERN:
                 self._match_topics()
-            elif assignment != self._subscriptions.assignment_version:
-                assignment = self._subscriptions.assignment_version
-                network.want_topics(self._subscriptions.metadata_topics())
             for topic in self._subscriptions.metadata_topics():
                 code = network.metadata.topic_error(topic)
                 if code in _HOPELESS:
-                    is_forbidden = code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
-                    reader.error = (
-                        TopicAuthorizationFailed((topic,)) if is_forbidden else refusal(code, f"topic {topic}")
-                    )
+                    reader.error = refusal(code, f"topic {topic}")
             reader.step_soon()
 
 

@@ -47,6 +47,9 @@ class Reader:
     ) -> None:
         #: Of the cluster's metadata; raised once.
         self.error: ApiError | None = None
+        #: Called when other topics are subscribed to or assigned than before.
+        self.on_topics: Callable[[], None] = lambda: None
+        self._versions = (-1, -1)
         self._loop = asyncio.get_running_loop()
         self._subscriptions = subscriptions
         self._collector = collector
@@ -80,6 +83,10 @@ class Reader:
 
     def _step(self) -> None:
         self._is_stepping = False
+        versions = (self._subscriptions.subscription_version, self._subscriptions.assignment_version)
+        if versions != self._versions:
+            self._versions = versions
+            self.on_topics()
         self._offsets.begin()
         self._fetcher.send()
         self.wake()
