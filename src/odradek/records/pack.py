@@ -58,23 +58,24 @@ def headers_bytes(headers: Headers) -> bytes:
 
 
 class RecordPacker:
-    """Collects the records of one batch. `size_bytes` is that of its records, without the batch's header."""
+    """Collects the records of one batch: the first whatever its size, others while all are below a limit.
 
-    def __init__(self) -> None:
+    `size_bytes` is that of its records, without the batch's header."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        #: Negative once nothing can be appended any more.
+        self.limit_bytes: i64 = limit_bytes
         self.count: i64 = 0
         self.size_bytes: i64 = 0
         self.base_timestamp: i64 = -1
         self.max_timestamp: i64 = -1
         self._parts: list[bytes] = []
 
-    def append(self, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> None:
+    def append(self, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> int:
+        """The record's index, or -1 if there is no room for it."""
         time_ms: i64 = timestamp
-        if self.count == 0:
-            self.base_timestamp = time_ms
-        delta: i64 = time_ms - self.base_timestamp
-        if time_ms > self.max_timestamp:
-            self.max_timestamp = time_ms
         count: i64 = self.count
+        delta: i64 = time_ms - self.base_timestamp if count > 0 else 0
         after_value = headers_bytes(headers) if headers else _NOTHING
         before = _NO_DELTA if delta == 0 else _NOTHING + varint_of(delta)
         offset_delta = _VARINTS[count] if count < _KNOWN else varint_of(count)
@@ -91,6 +92,13 @@ class RecordPacker:
             length += size
         length += len(key_length) + len(value_length)
         head = _VARINTS[length] if length < _KNOWN else varint_of(length)
+        length += len(head)
+        if self.size_bytes + length > self.limit_bytes and (count > 0 or self.limit_bytes < 0):
+            return -1
+        if count == 0:
+            self.base_timestamp = time_ms
+        if time_ms > self.max_timestamp:
+            self.max_timestamp = time_ms
         parts = self._parts
         parts.append(head)
         parts.append(before)
@@ -103,13 +111,17 @@ class RecordPacker:
             parts.append(value)
         parts.append(after_value)
         self.count = count + 1
-        self.size_bytes += length + len(head)
+        self.size_bytes += length
+        return count
 
-    def append_values(self, values: list[bytes], start: int, size_limit_bytes: int, timestamp: int) -> int:
-        """As many values without keys, from `start` on, as fit below the limit; at least one if the batch is empty.
+    def append_values(self, values: list[bytes], start: int, timestamp: int) -> int:
+        """As many values without keys, from `start` on, as there is room for.
 
-        Gives the index of the first that does not fit, or how many there are."""
+        Gives the index of the first that has none, or how many there are."""
         time_ms: i64 = timestamp
+        limit: i64 = self.limit_bytes
+        if limit < 0 or start >= len(values):
+            return start
         if self.count == 0:
             self.base_timestamp = time_ms
         if time_ms > self.max_timestamp:
@@ -118,7 +130,6 @@ class RecordPacker:
         before = _NO_DELTA if delta == 0 else _NOTHING + varint_of(delta)
         # Attributes and delta, a null key, no headers.
         fixed: i64 = len(before) + 2
-        limit: i64 = size_limit_bytes
         total: i64 = self.size_bytes
         count: i64 = self.count
         end: i64 = len(values)
@@ -152,4 +163,5 @@ class RecordPacker:
         """The records; nothing can be appended after."""
         payload = b"".join(self._parts)
         self._parts = []
+        self.limit_bytes = -1
         return payload

@@ -101,7 +101,7 @@ class TopicQueues:
 class Randomness(Protocol):
     """Python's `random.Random`."""
 
-    def randrange(self, stop: int) -> int: ...
+    def randrange(self, start: int) -> int: ...
     def uniform(self, low: float, high: float) -> float: ...
 
 
@@ -149,45 +149,15 @@ class Accumulator:
             found.grow(partition_count)
         return found
 
-    def append(
-        self,
-        queue: PartitionQueue,
-        topic: TopicQueues,
-        timestamp_ms: int,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers,
-        now_ms: Callable[[], float],
-    ) -> ProducerBatch | None:
-        """The batch that has taken the record as its last one; None while there is no room for it."""
-        batches = queue.batches
-        size_bytes = RECORD_OVERHEAD_BYTES
-        if value is not None:
-            size_bytes += len(value)
-        if key is not None:
-            size_bytes += len(key)
-        if headers:
-            size_bytes += headers_size(headers)
-        if batches:
-            batch = batches[-1]
-            packer = batch.packer
-            if packer.size_bytes + size_bytes <= batch.size_limit_bytes and not batch.is_closed:
-                packer.append(timestamp_ms, key, value, headers)
-                return batch
-        new_batch = self.new_batch(queue, topic, size_bytes, now_ms())
-        if new_batch is not None:
-            new_batch.packer.append(timestamp_ms, key, value, headers)
-        return new_batch
-
     def new_batch(
         self, queue: PartitionQueue, topic: TopicQueues, size_bytes: int, now_ms: float
     ) -> ProducerBatch | None:
-        """An open one at the end of the queue, which has room for so much at least; None while there is no memory."""
+        """An open one at the end of the queue, for a record of so much at most; None while there is no memory."""
         settings = self.settings
         reserved_bytes = max(settings.batch_size, size_bytes + HEADER_BYTES)
         if reserved_bytes > self.available_bytes:
             return None
-        limit_bytes = settings.batch_size - HEADER_BYTES
+        limit_bytes = min(settings.batch_size, settings.max_request_size) - HEADER_BYTES
         if settings.codec:
             limit_bytes = int(limit_bytes / (topic.ratio * _RATIO_MARGIN))
         self.available_bytes -= reserved_bytes
@@ -197,7 +167,7 @@ class Accumulator:
         self.incomplete[batch] = None
         return batch
 
-    def check_size(self, size_bytes: int) -> str | None:
+    def too_large(self, size_bytes: int) -> str | None:
         """Why a record with so many bytes can never be sent."""
         settings = self.settings
         if size_bytes > settings.max_request_size:
@@ -224,7 +194,7 @@ class Accumulator:
             first = queue.batches[0]
             waits_ms = self._backoff_left_ms(first, leader[1], now_ms)
             if waits_ms <= 0:
-                is_full = len(queue.batches) > 1 or first.is_closed or first.packer.size_bytes >= first.size_limit_bytes
+                is_full = len(queue.batches) > 1 or first.is_closed
                 if not (is_full or is_urgent):
                     waits_ms = first.created_ms + self.settings.linger_ms - now_ms
             if waits_ms <= 0:
@@ -403,9 +373,10 @@ class Accumulator:
             found.drained_ms = now_ms
 
 
-def headers_size(headers: Headers) -> int:
+def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
     """At most."""
-    return sum(len(name) * 3 + len(value or b"") + 10 for name, value in headers)
+    in_headers = sum(len(name) * 4 + len(content or b"") + 10 for name, content in headers)
+    return RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"") + in_headers
 
 
 def _sequence(batch: ProducerBatch) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 
 class Randomness(Protocol):
-    def randrange(self, stop: int) -> int: ...
+    def randrange(self, start: int) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,12 @@ class StickyPartitioner:
         self.partition = 0
         self.switch()
 
-    def produced(self, size_bytes: int, *, is_full: bool) -> None:
-        """So much went to `partition`. Another one is taken at the end of a batch, or of two at the latest: a switch
-        within a batch would leave it to linger half empty."""
+    def batch_ended(self, size_bytes: int, next_bytes: int) -> None:
+        """A batch of so much is full, or was sent; a record of `next_bytes` needs another one, and its partition.
+
+        Only here is it changed: a switch within a batch would leave it to linger half empty."""
         self.produced_bytes += size_bytes
-        if self.produced_bytes >= self._batch_size and (is_full or self.produced_bytes >= 2 * self._batch_size):
+        if self.produced_bytes + next_bytes >= self._batch_size:
             self.switch()
 
     def switch(self) -> None:

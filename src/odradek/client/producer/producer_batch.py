@@ -43,14 +43,12 @@ class ProducerBatch:
         "reserved_bytes",
         "retry_at_ms",
         "sequence_has_been_reset",
-        "size_limit_bytes",
     )
 
     def __init__(self, place: TopicPartition, size_limit_bytes: int, reserved_bytes: int, created_ms: float) -> None:
         """`size_limit_bytes` is that of the records before compression; `reserved_bytes` are of buffer.memory."""
         self.place = place
-        self.packer = RecordPacker()
-        self.size_limit_bytes = size_limit_bytes
+        self.packer = RecordPacker(size_limit_bytes)
         self.reserved_bytes = reserved_bytes
         self.created_ms = created_ms
         self.attempts = 0
@@ -126,16 +124,16 @@ class ProducerBatch:
         per_part_max = max(1, (len(records) + 1) // 2)
         for index, record in enumerate(records):
             part = parts[-1][1] if parts else None
-            room_bytes = len(record.key or b"") + len(record.value or b"")
-            if part is None or part.count >= per_part_max or part.packer.size_bytes + room_bytes > part_bytes:
-                # The whole keeps the account of the memory until all of its parts are done.
+            content = (record.timestamp, record.key, record.value, record.headers)
+            if part is None or part.count >= per_part_max or part.packer.append(*content) < 0:
                 part = ProducerBatch(self.place, part_bytes, 0, self.created_ms)
                 part.attempts = self.attempts
+                part.packer.append(*content)
                 parts.append((index, part))
-            part.packer.append(record.timestamp, record.key, record.value, record.headers)
         self.parts = parts
         self._hand_over_listeners()
-        parts[-1][1].reserved_bytes = self.reserved_bytes
+        # The last of them gives the memory back.
+        parts[-1][1].reserved_bytes, self.reserved_bytes = self.reserved_bytes, 0
         return [part for _, part in parts]
 
     def _hand_over_listeners(self) -> None:

@@ -1,0 +1,437 @@
+"""The driver of a producer: sends what the accumulator has, and what the transaction manager asks.
+
+`wake` makes it look once, soon: it drains the leaders that can be sent to, one Produce request for each, up to
+max.in.flight.requests.per.connection at a time, and sets a timer for the next time that something is due: the end of
+a linger, a back-off, a delivery time-out. It is woken by those who append, by answers, by connections that come up and
+by news about leaders. Nothing in it waits, so that it needs no task; only requests of transactions, which look for
+their coordinator first, have one.
+
+An answer completes its batches, or puts them back to be sent again: while time and `retries` last, and in an order that
+keeps that of the partition. A hint at the new leader (KIP-951) is used before the metadata is asked for.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from odradek.client.errors import RequestTimedOut, refusal
+from odradek.client.metadata_cache import Node
+from odradek.client.network_client import NetworkClient
+from odradek.client.producer.accumulator import Accumulator
+from odradek.client.producer.errors import DeliveryTimedOut, ProducerClosed, ProducerFailed, TransactionAborted
+from odradek.client.producer.producer_batch import NO_OFFSET, ProducerBatch
+from odradek.client.producer.transaction_manager import TransactionManager
+from odradek.client.producer.transaction_requests import PendingRequest
+from odradek.client.producer.transaction_states import State
+from odradek.client.settings import ProducerSettings
+from odradek.client.topic_partition import TopicPartition
+from odradek.common.failures import ApiError
+from odradek.common.ids import ZERO_UUID
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.messages.produce_response import PartitionProduceResponse, ProduceResponse
+from odradek.records.record import NO_TIMESTAMP
+
+#: From this version on topics are ids; and the last with which brokers do not add partitions to transactions.
+_TOPIC_IDS_FROM = 13
+_TRANSACTIONS_V1_LAST = 11
+
+_NO_LEADER = -1
+_LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+_AUTHORIZATION = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+
+
+class Sender:
+    def __init__(
+        self,
+        settings: ProducerSettings,
+        network: NetworkClient,
+        accumulator: Accumulator,
+        transactions: TransactionManager | None,
+        on_released: Callable[[], None],
+    ) -> None:
+        """`on_released` is called when memory has become free."""
+        self._settings = settings
+        self._network = network
+        self._accumulator = accumulator
+        self._transactions = transactions
+        self._on_released = on_released
+        self._loop = asyncio.get_running_loop()
+        self._is_woken = self._is_closed = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms = float("inf")
+        self._tasks: set[asyncio.Task[None]] = set()
+        #: Nodes that a task waits for.
+        self._awaited: set[int] = set()
+        self._awaits_metadata = False
+        self._has_transaction_request = False
+        self._in_flight = 0
+
+    @property
+    def in_flight(self) -> int:
+        return self._in_flight
+
+    def now_ms(self) -> float:
+        return self._loop.time() * 1000
+
+    def wake(self) -> None:
+        if not self._is_woken:
+            self._is_woken = True
+            self._loop.call_soon(self._run)
+
+    async def close(self) -> None:
+        """At once: whoever waits for anything is told."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._transactions is not None:
+            self._transactions.close()
+        self._fail(self._accumulator.take_all(), ProducerClosed("the producer was closed before it was acknowledged"))
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    # One round
+
+    def _run(self) -> None:
+        self._is_woken = False
+        if self._is_closed:
+            return
+        now_ms = self.now_ms()
+        if self._accumulator.next_expiry_ms() <= now_ms:
+            self._expire(now_ms)
+        if self._transactions is not None and not self._run_transactions(self._transactions):
+            return
+        next_ms = self._send_ready(now_ms)
+        self._set_timer(min(next_ms, self._accumulator.next_expiry_ms()))
+
+    def _set_timer(self, at_ms: float) -> None:
+        if at_ms < self._timer_ms or self._timer_ms <= self.now_ms():
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            self._timer_ms = at_ms
+            if at_ms != float("inf"):
+                self._timer = self._loop.call_at(at_ms / 1000, self._run_by_timer)
+
+    def _run_by_timer(self) -> None:
+        self._timer, self._timer_ms = None, float("inf")
+        self._run()
+
+    def _expire(self, now_ms: float) -> None:
+        for batch in self._accumulator.expired(now_ms):
+            waited_ms = round(now_ms - batch.created_ms)
+            was_sent = batch.has_sequence and batch.is_retried
+            self._fail(
+                [batch],
+                DeliveryTimedOut(
+                    f"{batch.count} records to {batch.place} were not acknowledged within {waited_ms} ms "
+                    f"(delivery.timeout.ms is {self._settings.delivery_timeout_ms})"
+                ),
+            )
+            if self._transactions is not None and was_sent:
+                self._transactions.sequences.mark_unresolved(batch)
+
+    # Transactions
+
+    def _run_transactions(self, transactions: TransactionManager) -> bool:
+        """False if nothing can be sent any more."""
+        transactions.resolve_sequences()
+        error = transactions.last_error
+        if transactions.has_fatal_error:
+            self._fail(self._accumulator.take_all(), error or ProducerFailed("the producer has failed"))
+            self._fail_requests(transactions)
+            return False
+        if transactions.state == State.ABORTABLE_ERROR:
+            if isinstance(error, ApiError) and error.code in _AUTHORIZATION:
+                self._fail(self._accumulator.take_all(), error)
+                transactions.begin_anew()
+                return False
+            self._fail(self._accumulator.take_unsent(), error or TransactionAborted("the transaction has failed"))
+        elif transactions.state == State.ABORTING:
+            self._fail(self._accumulator.take_unsent(), TransactionAborted("the transaction is being aborted"))
+        transactions.renew_identity()
+        self._send_next_request(transactions)
+        return True
+
+    def _fail_requests(self, transactions: TransactionManager) -> None:
+        while transactions.has_pending_requests:
+            transactions.next_request(has_incomplete_batches=False)
+
+    def _send_next_request(self, transactions: TransactionManager) -> None:
+        while not self._has_transaction_request and transactions.has_pending_requests:
+            pending = transactions.next_request(self._accumulator.has_incomplete)
+            if pending is not None:
+                self._has_transaction_request = True
+                self._begin(self._ask(pending))
+            elif not transactions.has_error:
+                return
+
+    async def _ask(self, pending: PendingRequest) -> None:
+        try:
+            if pending.backoff_ms:
+                await asyncio.sleep(pending.backoff_ms / 1000)
+            response = await self._answer(pending)
+        except ApiError as error:
+            self._has_transaction_request = False
+            pending.handle_error(error)
+        else:
+            self._has_transaction_request = False
+            pending.handle_response(response)
+        self.wake()
+
+    async def _answer(self, pending: PendingRequest) -> Any:
+        network, request = self._network, pending.request
+        if pending.coordinator is None:
+            return await network.send_to_any(request)
+        node = await network.coordinator(pending.coordinator, pending.coordinator_key, self._settings.max_block_ms)
+        if not await network.ready(node, self._settings.request_timeout_ms):
+            raise RequestTimedOut(f"the coordinator {node} cannot be reached")
+        self.note_features()
+        newest, last = network.version(node, type(request)), pending.last_version
+        version = None if newest is None or last is None else min(newest, last)
+        return await network.send(node, request, version=version)
+
+    def note_features(self) -> None:
+        """Of which version transactions are, as the nodes that were met know it."""
+        if self._transactions is not None:
+            features = self._network.features
+            self._transactions.note_features(features.epoch, features.levels.get("transaction.version", 0))
+
+    # Produce requests
+
+    def _send_ready(self, now_ms: float) -> float:
+        """When to look again."""
+        accumulator, network = self._accumulator, self._network
+        ready = accumulator.ready(now_ms)
+        if ready.unknown_topics:
+            self._await_metadata(ready.unknown_topics, now_ms)
+        nodes = []
+        for node in ready.nodes:
+            if network.is_ready(node):
+                nodes.append(node)
+            else:
+                accumulator.node_not_ready(node, now_ms)
+                self._await_node(node)
+        if nodes:
+            for node, batches in accumulator.drain(nodes, now_ms).items():
+                self._send(node, batches)
+            if len(nodes) == len(ready.nodes) and accumulator.has_undrained:
+                self._look_for_more(nodes, now_ms)
+        return ready.next_check_ms
+
+    def _look_for_more(self, nodes: Sequence[int], now_ms: float) -> None:
+        """One request to a node was filled; more may be due."""
+        again = self._accumulator.ready(now_ms)
+        if any(node in nodes and self._network.is_ready(node) for node in again.nodes):
+            self.wake()
+
+    def _send(self, node: int, batches: list[ProducerBatch]) -> None:
+        version = self._version(node)
+        request = self._request(batches, version)
+        if self._settings.acks == 0:
+            is_sent = self._network.post_and_forget(node, request, version=version)
+            for batch in batches:
+                self._complete(batch, _SENT if is_sent else _NOT_SENT)
+            return
+        try:
+            answer = self._network.post(node, request, self._settings.request_timeout_ms, version=version)
+        except ApiError as error:
+            self._refuse(batches, error)
+            return
+        if answer is None:
+            self._refuse(batches, RequestTimedOut("the connection has no free place"))
+            return
+        self._in_flight += 1
+        sent = {batch.place: batch for batch in batches}
+        answer.add_done_callback(lambda done: self._answered(done, sent))
+
+    def _version(self, node: int) -> int | None:
+        newest, transactions = self._network.version(node, ProduceRequest), self._transactions
+        if newest is not None and transactions is not None and transactions.is_transactional:
+            return newest if transactions.is_version_2 else min(newest, _TRANSACTIONS_V1_LAST)
+        return newest
+
+    def _request(self, batches: list[ProducerBatch], version: int | None) -> ProduceRequest:
+        topics: dict[str, TopicProduceData] = {}
+        codec, metadata = self._accumulator.settings.codec, self._network.metadata
+        for batch in batches:
+            topic, number = batch.place
+            found = topics.get(topic)
+            if found is None:
+                topic_id = metadata.topic_id(topic) or ZERO_UUID
+                found = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id)
+            found.partition_data.append(PartitionProduceData(index=number, records=batch.data(codec)))
+        transactions = self._transactions
+        return ProduceRequest(
+            transactional_id=None if transactions is None else transactions.transactional_id,
+            acks=self._settings.acks,
+            timeout_ms=self._settings.request_timeout_ms,
+            topic_data=list(topics.values()),
+        )
+
+    def _answered(self, done: "asyncio.Future[ProduceResponse]", sent: Mapping[TopicPartition, ProducerBatch]) -> None:
+        self._in_flight -= 1
+        if self._is_closed:
+            return
+        error = done.exception()
+        if isinstance(error, ApiError):
+            self._refuse(list(sent.values()), error)
+        elif error is not None:
+            raise error
+        else:
+            self._handle_response(done.result(), dict(sent))
+        self._run_soon()
+
+    def _run_soon(self) -> None:
+        """At once, unless a round is due anyway."""
+        if not self._is_woken:
+            self._run()
+
+    def _refuse(self, batches: list[ProducerBatch], error: ApiError) -> None:
+        response = PartitionProduceResponse(error_code=error.code, error_message=error.message, base_offset=NO_OFFSET)
+        for batch in batches:
+            self._complete(batch, response)
+        self._network.request_update()
+
+    def _handle_response(self, response: ProduceResponse, sent: dict[TopicPartition, ProducerBatch]) -> None:
+        metadata = self._network.metadata
+        nodes = {each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.node_endpoints}
+        for topic in response.responses:
+            name = topic.name or metadata.topic_name(topic.topic_id) or _only_topic(sent)
+            for partition in topic.partition_responses:
+                place = TopicPartition(name, partition.index)
+                batch = sent.pop(place, None)
+                if batch is None:
+                    continue
+                self._follow_leader(place, partition, nodes)
+                self._complete(batch, partition)
+        for batch in sent.values():  # of which the broker said nothing
+            self._complete(batch, _UNKNOWN)
+
+    def _follow_leader(self, place: TopicPartition, said: PartitionProduceResponse, nodes: Mapping[int, Node]) -> None:
+        leader = said.current_leader
+        if said.error_code in _LEADER_ERRORS and leader.leader_id != _NO_LEADER and leader.leader_epoch >= 0:
+            node = nodes.get(leader.leader_id)
+            self._network.metadata.update_leader(place, leader.leader_id, leader.leader_epoch, node)
+
+    # What became of a batch
+
+    def _complete(self, batch: ProducerBatch, said: PartitionProduceResponse) -> None:
+        batch.is_in_flight = False
+        if self._accumulator.settings.is_muting:
+            self._accumulator.unmute(batch.place)
+        code = said.error_code
+        if code == ErrorCode.NONE or code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+            # A repetition whose first was forgotten is written all the same; only where is not known any more.
+            self._succeed(batch, said)
+            return
+        if code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1 and not batch.is_done:
+            if self._transactions is not None:
+                self._transactions.sequences.remove_in_flight(batch)
+            self._accumulator.split(batch)
+        elif self._can_retry(batch, said):
+            self._accumulator.requeue(batch, self.now_ms())
+        else:
+            error = refusal(code, said.error_message) or ApiError("no error")
+            is_certain = batch.attempts < self._settings.retries
+            self._fail([batch], error, _record_errors(said), is_certain=is_certain)
+        with suppress(ValueError):
+            if ErrorCode(code).refresh_metadata:
+                self._network.request_update()
+
+    def _succeed(self, batch: ProducerBatch, said: PartitionProduceResponse) -> None:
+        if self._transactions is not None:
+            self._transactions.handle_completed_batch(batch, said.base_offset)
+        batch.complete(said.base_offset, said.log_append_time_ms)
+        self._accumulator.release(batch)
+        self._on_released()
+
+    def _can_retry(self, batch: ProducerBatch, said: PartitionProduceResponse) -> bool:
+        if batch.is_done or batch.attempts >= self._settings.retries:
+            return False
+        if self.now_ms() - batch.created_ms >= self._settings.delivery_timeout_ms:
+            return False
+        if self._transactions is not None:
+            return self._transactions.can_retry(batch, said.error_code, said.log_start_offset)
+        try:
+            return ErrorCode(said.error_code).retriable
+        except ValueError:
+            return False
+
+    def _fail(
+        self,
+        batches: Sequence[ProducerBatch],
+        error: Exception,
+        record_errors: Mapping[int, Exception] | None = None,
+        *,
+        is_certain: bool = False,
+    ) -> None:
+        """`is_certain` if they were surely not written."""
+        for batch in batches:
+            if batch.fail(error, record_errors) and self._transactions is not None:
+                self._transactions.handle_failed_batch(batch, error, is_certain=is_certain and batch.has_sequence)
+            self._accumulator.release(batch)
+        if batches:
+            self._on_released()
+
+    # Waiting for others
+
+    def _await_node(self, node: int) -> None:
+        if node not in self._awaited:
+            self._awaited.add(node)
+            self._begin(self._until_ready(node))
+
+    async def _until_ready(self, node: int) -> None:
+        try:
+            is_ready = await self._network.ready(node, self._settings.request_timeout_ms)
+            if not is_ready:
+                # It may lead nothing any more by the time it can be reached.
+                self._network.request_update()
+                await asyncio.sleep(self._settings.reconnect_backoff_ms / 1000)
+        finally:
+            self._awaited.discard(node)
+        self.wake()
+
+    def _await_metadata(self, topics: Sequence[str], now_ms: float) -> None:
+        for topic in topics:
+            self._network.metadata.use_topic(topic, now_ms)
+        self._network.request_update()
+        if not self._awaits_metadata:
+            self._awaits_metadata = True
+            self._begin(self._until_updated(self._network.metadata.version))
+
+    async def _until_updated(self, version: int) -> None:
+        try:
+            await self._network.updated(version)
+        finally:
+            self._awaits_metadata = False
+        self.wake()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _only_topic(sent: Mapping[TopicPartition, ProducerBatch]) -> str:
+    """Of a response with an id that the metadata has forgotten."""
+    return next(iter(sent)).topic if sent else ""
+
+
+def _record_errors(said: PartitionProduceResponse) -> dict[int, Exception]:
+    """By index: the records that are to blame, where the broker names them."""
+    code = said.error_code if len(said.record_errors) == 1 else ErrorCode.INVALID_RECORD
+    found: dict[int, Exception] = {}
+    for each in said.record_errors:
+        error = refusal(code, each.batch_index_error_message or said.error_message)
+        if error is not None:
+            found[each.batch_index] = error
+    return found
+
+
+_SENT = PartitionProduceResponse(base_offset=NO_OFFSET, log_append_time_ms=NO_TIMESTAMP)
+_NOT_SENT = PartitionProduceResponse(error_code=ErrorCode.NETWORK_EXCEPTION, base_offset=NO_OFFSET)
+_UNKNOWN = PartitionProduceResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR, base_offset=NO_OFFSET)
