@@ -31,6 +31,7 @@ SUBCOMMANDS = (
     Subcommand("quorum", "odradek.cli.quorum", "Show the quorum of controllers, and change who votes in it."),
     Subcommand("reassign", "odradek.cli.reassign", "Move partitions to other brokers."),
     Subcommand("server", "odradek.cli.server", "Run a node."),
+    Subcommand("service", "odradek.cli.service", "Run a consumer service: handlers, retries, dead letters."),
     Subcommand("storage", "odradek.cli.storage", "Format the directories of a node, and look at them."),
     Subcommand("topics", "odradek.cli.topics", "List, create, describe, alter and delete topics; their offsets."),
     Subcommand("transactions", "odradek.cli.transactions", "List, describe and abort transactions."),

@@ -103,11 +103,14 @@ class Progress:
             self._next_s = now_s + self._interval_s
             self._show(f"{one_line(path)}: {100 * position // max(size_bytes, 1)} % of {size_bytes} bytes")
 
-    def say(self, text: str) -> None:
+    def say(self, text: str) -> bool:
+        """Whether it was shown: not yet if the last time was just before."""
         now_s = time.monotonic()
-        if now_s >= self._next_s:
-            self._next_s = now_s + self._interval_s
-            self._show(text)
+        if now_s < self._next_s:
+            return False
+        self._next_s = now_s + self._interval_s
+        self._show(text)
+        return True
 
     def _show(self, text: str) -> None:
         if self._terminal:

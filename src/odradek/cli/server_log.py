@@ -4,8 +4,10 @@ import json
 import logging
 import sys
 import time
+from collections.abc import Callable
+from typing import TextIO
 
-_FORMAT = "%(asctime)s.%(msecs)03d node {node} %(levelname)-8s %(short)s: %(message)s"
+_FORMAT = "%(asctime)s.%(msecs)03d {node}%(levelname)-8s %(short)s: %(message)s"
 _TIME = "%Y-%m-%d %H:%M:%S"
 
 
@@ -16,14 +18,14 @@ class _Formatter(logging.Formatter):
 
 
 class _JsonFormatter(logging.Formatter):
-    def __init__(self, node_id: int) -> None:
+    def __init__(self, node_id: int | None) -> None:
         super().__init__()
-        self._node_id = node_id
+        self._node = {} if node_id is None else {"node": node_id}
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
             "time_ms": int(record.created * 1000),
-            "node": self._node_id,
+            **self._node,
             "level": record.levelname,
             "part": record.name.removeprefix("odradek."),
             "message": record.getMessage(),
@@ -33,9 +35,28 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps(line)
 
 
-def log_to_stderr(node_id: int, *, verbose: bool, utc: bool = False, as_json: bool = False) -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    formatter = _JsonFormatter(node_id) if as_json else _Formatter(_FORMAT.format(node=node_id), _TIME)
+class _Handler(logging.StreamHandler[TextIO]):
+    def __init__(self, before_line: Callable[[], None]) -> None:
+        super().__init__(sys.stderr)
+        self._before_line = before_line
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._before_line()
+        super().emit(record)
+
+
+def log_to_stderr(
+    node_id: int | None,
+    *,
+    verbose: bool,
+    utc: bool = False,
+    as_json: bool = False,
+    before_line: Callable[[], None] = lambda: None,
+) -> None:
+    """Without a node id for a program that is no node. `before_line` takes away what may stand in the line."""
+    handler = _Handler(before_line)
+    node = "" if node_id is None else f"node {node_id} "
+    formatter = _JsonFormatter(node_id) if as_json else _Formatter(_FORMAT.format(node=node), _TIME)
     formatter.converter = time.gmtime if utc else time.localtime
     handler.setFormatter(formatter)
     logger = logging.getLogger("odradek")

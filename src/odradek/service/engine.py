@@ -70,6 +70,7 @@ class Engine(RebalanceListener):
     def stop(self) -> None:
         """Begin nothing more; `run` ends once what runs has ended."""
         self._stopping = True
+        self._close(self._intake.works.values())
 
     async def run(self) -> None:
         """Until `stop`. Raises what makes it pointless to go on."""
@@ -104,12 +105,15 @@ class Engine(RebalanceListener):
         await self._runner.ended(works, 0)
 
     async def _drain(self, works: Sequence[Work]) -> None:
-        for work in works:
-            work.is_closing = True
+        self._close(works)
         late = await self._runner.ended(works, self._drain_limit_s)
         if late:
             logger.warning("%d messages were not done in %s s; they will be read again", late, self._drain_limit_s)
         await self._commit(works)
+
+    def _close(self, works: Iterable[Work]) -> None:
+        for work in works:
+            work.is_closing = True
 
     async def _commit(self, works: Iterable[Work]) -> None:
         """A commit that fails is made again the next time; at the end it means that messages are read again."""

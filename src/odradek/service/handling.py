@@ -103,7 +103,7 @@ class Handling:
             )
             if not isinstance(next_step, AgainHere):
                 return self._outcome(message, context, failure, next_step)
-            logger.info("%s: %s, again in %.0f ms", message.origin.name, _short(failure), next_step.delay_ms)
+            logger.debug("%s: %s, again in %.0f ms", message.origin.name, _short(failure), next_step.delay_ms)
             figures.retries_in_place += 1
             await asyncio.sleep(next_step.delay_ms / 1000)
 
@@ -162,7 +162,7 @@ class Handling:
         handler, origin = message.handler, message.origin
         if isinstance(step, AgainLater):
             topic = self._names.retry_topic(handler.topic, step.delay)
-            logger.info("%s: %s, again in %s by way of %s", origin.name, _short(failure), step.delay, topic)
+            logger.debug("%s: %s, again in %s by way of %s", origin.name, _short(failure), step.delay, topic)
             due_ms = self._clock.wall_ms() + step.delay_ms
             headers = retry_headers(origin, self._group_id, context.attempt, due_ms)
             return Outcome(Ending.MOVED, Outgoing(topic, message.record.value, message.record.key, headers))

@@ -491,7 +491,6 @@ def test_a_stop_finishes_what_runs_and_begins_nothing() -> None:
         while len(begun) < 3:
             await asyncio.sleep(0.001)
         engine.stop()
-        await asyncio.sleep(0.01)
         go.set()
         await running
 
@@ -520,13 +519,13 @@ def test_partitions_that_are_taken_away(lost: bool) -> None:
     async def main() -> None:
         engine = bench.engine()
         running = asyncio.ensure_future(engine.run())
-        while engine.running < 3:
+        while engine.running < 3 or not ended:
             await asyncio.sleep(0.001)
         (bench.source.lose if lost else bench.source.revoke)(other)
-        await asyncio.sleep(0.01)
+        while other in bench.intake.works and not bench.intake.works[other].is_closing:
+            await asyncio.sleep(0.001)
         go.set()
-        bench_done = lambda: other not in bench.source.logs  # noqa: E731
-        while not bench_done():
+        while other in bench.source.logs:
             await asyncio.sleep(0.001)
         engine.stop()
         await running

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.service.lanes import Lanes
@@ -20,6 +20,7 @@ def test_a_lane_runs_one_at_a_time_and_others_beside_it() -> None:
     assert (lanes.running, lanes.queued) == (2, 0)
 
 
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 4), max_size=40), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_every_job_runs_once_in_the_order_of_its_lane(
     lanes_of_jobs: list[int], concurrency: int, randomness: Random

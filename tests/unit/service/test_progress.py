@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.common.failures import Fault
@@ -45,6 +45,7 @@ def test_what_is_not_in_hand_cannot_be_finished() -> None:
         progress.finish(0)
 
 
+@settings(max_examples=50)
 @given(st.sets(st.integers(0, 40), min_size=1), st.randoms(use_true_random=False))
 def test_nothing_unfinished_is_ever_passed_over(offsets: set[int], randomness: Random) -> None:
     progress = Progress()
