@@ -93,9 +93,24 @@ class ClassicMember:
         if self.leading is not None and self.leading.differs(topics) and self._rejoin_reason is None:
             self._rejoin("cached metadata has changed")
 
+    @property
+    def awaits_topics(self) -> bool:
+        """Whether `lead` is to be called."""
+        return (
+            self.leading is not None
+            and self.state is State.COMPLETING_REBALANCE
+            and self._waiting is None
+            and self._in_flight is None
+        )
+
+    def give_up_leading(self, error: ApiError, now_ms: float) -> None:
+        """Nothing could be learnt of the topics."""
+        if self.awaits_topics:
+            self._again(error, now_ms)
+
     def lead(self, topics: Topics) -> None:
         """With all that is known of the topics that `leading` names."""
-        if self.leading is None or self.state is not State.COMPLETING_REBALANCE or self._waiting is not None:
+        if self.leading is None or not self.awaits_topics:
             return
         try:
             assignments = self.leading.assign(topics)

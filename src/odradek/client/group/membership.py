@@ -7,35 +7,29 @@ by hand the first two join nothing, and commit alone.
 Requests, heartbeats among them, go out from tasks of the membership's own. What concerns the application happens in
 `poll`, in the caller's task: callbacks of rebalances, the commit before partitions are given up, automatic commits
 (what was handed out before this poll counts as handled). `needs_poll` says that there is something of that kind; it
-also becomes true now and then by itself, so that the time between two polls (`max.poll.interval.ms`) is noticed without
+also becomes true now and then by itself, so that the time between two polls (max.poll.interval.ms) is noticed without
 a look at the clock for each record. A consumer that waits for records must look again when `wake` is called.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from odradek.client.consumer.subscriptions import Subscriptions
+from odradek.client.group.classic_driver import ClassicDriver
+from odradek.client.group.consumer_driver import ConsumerDriver
+from odradek.client.group.group_metadata import GroupMetadata
 from odradek.client.group.listener import RebalanceListener
+from odradek.client.group.no_group import NoMembership
 from odradek.client.network_client import NetworkClient
 from odradek.client.settings import ConsumerSettings
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMetadata:
-    """Who commits: what a producer needs for `send_offsets_to_transaction`."""
-
-    group_id: str
-    #: The generation, or the member epoch; -1 without one.
-    generation_id: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
-
-
 class Membership(Protocol):
-    #: Cheap, for the hot path: call `poll` before records are handed out.
-    needs_poll: bool
+    @property
+    def needs_poll(self) -> bool:
+        """Cheap, for the hot path: call `poll` before records are handed out."""
+
     #: Called whenever `needs_poll` becomes true; set by the consumer.
     wake: Callable[[], None]
 
@@ -73,4 +67,10 @@ def membership(
     listener: Callable[[], RebalanceListener | None],
 ) -> Membership:
     """`listener` is asked each time, since every `subscribe` may bring another."""
-    raise NotImplementedError
+    if settings.group_id is None:
+        return NoMembership(subscriptions)
+    driver = ConsumerDriver if settings.group_protocol == "consumer" else ClassicDriver
+    return driver(settings, network, subscriptions, listener)
+
+
+__all__ = ["GroupMetadata", "Membership", "RebalanceListener", "membership"]

@@ -1,0 +1,92 @@
+"""Drives a member of a classic group: what it must know of topics, beside its requests and steps.
+
+A member that leads divides partitions of topics that it does not read itself; their metadata is asked for then, and
+kept, since the leader is the one who notices that a topic has changed. Patterns are matched here, with each metadata.
+"""
+
+from odradek.client.backoff import Backoff
+from odradek.client.consumer.subscriptions import Subscriptions
+from odradek.client.group.assignor import make_assignors
+from odradek.client.group.classic_member import ClassicMember
+from odradek.client.group.core import MemberConfig
+from odradek.client.group.driver import GroupDriver, Listener
+from odradek.client.group.subscription import Topics
+from odradek.client.network_client import NetworkClient
+from odradek.client.settings import ConsumerSettings
+from odradek.common.failures import ApiError
+
+
+class ClassicDriver(GroupDriver):
+    def __init__(
+        self, settings: ConsumerSettings, network: NetworkClient, subscriptions: Subscriptions, listener: Listener
+    ) -> None:
+        """Raises InputError for assignors that are none."""
+        self._member = ClassicMember(
+            member_config(settings),
+            make_assignors(settings.partition_assignment_strategy),
+            network.random,
+            self._forget_coordinator,
+        )
+        self._member.is_wanted = self._is_wanted
+        self._is_learning = False
+        super().__init__(settings, network, subscriptions, listener, self._member)
+
+    def enforce_rebalance(self, reason: str | None = None) -> None:
+        self._member.enforce_rebalance(reason)
+        self.nudge()
+
+    def _is_wanted(self, topic: str) -> bool:
+        pattern = self._subscriptions.pattern
+        return topic in self._subscriptions.topics if pattern is None else pattern.fullmatch(topic) is not None
+
+    def _look(self, now_ms: float) -> None:
+        super()._look(now_ms)
+        leading = self._member.leading
+        if leading is None:
+            return
+        if not self._member.awaits_topics:
+            self._member.topics_changed(self._known(leading.topics))
+        elif not self._is_learning:
+            self._is_learning = True
+            self._start(self._learn(leading.topics))
+
+    async def _learn(self, topics: tuple[str, ...]) -> None:
+        """All there is to know of the topics of the group, so that it can be divided."""
+        try:
+            self._subscriptions.group_subscribe(topics)
+            self._want_topics()
+            if any(self._network.metadata.topic(name) is None for name in topics):
+                await self._network.refresh_metadata()
+            self._member.lead(self._known(topics))
+        except ApiError as error:
+            self._member.give_up_leading(error, self._now_ms())
+        finally:
+            self._is_learning = False
+        self.nudge()
+
+    def _known(self, topics: tuple[str, ...]) -> Topics:
+        """With racks only where ours is known: without it they make no difference to us."""
+        metadata = self._network.metadata
+        racks = {node.id: (node.rack,) for node in metadata.nodes.values() if self._settings.client_rack and node.rack}
+        return {
+            name: [
+                tuple(rack for replica in partition.replicas for rack in racks.get(replica, ()))
+                for partition in metadata.partitions(name)
+            ]
+            for name in topics
+            if metadata.topic(name) is not None
+        }
+
+
+def member_config(settings: ConsumerSettings) -> MemberConfig:
+    return MemberConfig(
+        group_id=settings.group_id or "",
+        group_instance_id=settings.group_instance_id,
+        rack_id=settings.client_rack or None,
+        session_timeout_ms=settings.session_timeout_ms,
+        heartbeat_interval_ms=settings.heartbeat_interval_ms,
+        max_poll_interval_ms=settings.max_poll_interval_ms,
+        request_timeout_ms=settings.request_timeout_ms,
+        backoff=Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms),
+        server_assignor=settings.group_remote_assignor,
+    )
