@@ -132,11 +132,7 @@ class TransactionManager:
         if self.state != State.IN_TRANSACTION:
             raise self._wrong("send_offsets_to_transaction")
         request: PendingRequest
-        if self.is_version_2:
-            request = CommitOffsets(self, offsets, group)
-            self._has_started = True
-        else:
-            request = AddOffsets(self, offsets, group)
+        request = CommitOffsets(self, offsets, group) if self.is_version_2 else AddOffsets(self, offsets, group)
         self.enqueue(request)
         return request.result
 
@@ -152,7 +148,6 @@ class TransactionManager:
             raise self._wrong("send")
         if self.is_version_2:
             self._partitions[place] = None
-            self._has_started = True
         elif place not in self._partitions and place not in self._adding:
             self._new[place] = None
 
@@ -223,6 +218,8 @@ class TransactionManager:
             self._reset_transaction()
             request.result.done()
             return self._pending.pop(0) if self._pending else None
+        if isinstance(request, CommitOffsets):
+            self._has_started = True
         return request
 
     def enqueue(self, request: PendingRequest) -> None:
@@ -322,6 +319,9 @@ class TransactionManager:
         if found.identity != self.identity and not found.in_flight:
             found.start_at_beginning(self.identity)
         found.assign(batch, is_transactional=self.is_transactional)
+        # With version 2 the transaction begins where the first batch arrives. Until one is sent there is nothing to
+        # end, and an end might be taken for one that comes too late: of the transaction before.
+        self._has_started = True
 
     # What becomes of batches
 
