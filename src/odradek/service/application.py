@@ -238,12 +238,13 @@ class Service:
         common = {"bootstrap.servers": self.bootstrap_servers or DEFAULT_BOOTSTRAP, "client.id": self.name}
         consuming = common | {"auto.offset.reset": "earliest"} | self._consumer_settings
         consuming |= {"group.id": self.group_id, "enable.auto.commit": False}
-        producing = common | self._producer_settings
+        # A handler waits for its outputs: nothing is won by waiting for more of them.
+        producing = common | {"linger.ms": 0} | self._producer_settings
         if self.exactly_once:
             consuming["isolation.level"] = "read_committed"
             producing = {"transaction.timeout.ms": _TRANSACTION_TIMEOUT_MS} | producing
             producing["transactional.id"] = self._transactional_id or f"{self.group_id}-{uuid.uuid4()}"
-        async with Producer(producing) as producer, Consumer(config=consuming) as consumer:
+        async with Producer(producing) as producer, Consumer(consuming) as consumer:
             if self.exactly_once:
                 await producer.init_transactions()
             yield consumer, producer

@@ -52,7 +52,10 @@ class Figures:
     aborted_transactions: int = 0
 
     def of(self, topic: str) -> TopicFigures:
-        return self.topics.setdefault(topic, TopicFigures())
+        found = self.topics.get(topic)
+        if found is None:
+            found = self.topics[topic] = TopicFigures()
+        return found
 
     def count(self, ending: Ending) -> int:
         return sum(topic.endings[ending] for topic in self.topics.values())
