@@ -12,7 +12,7 @@ from odradek.records.batch import Compression
 from odradek.records.builder import BatchBuilder
 from odradek.records.record import Header
 
-SOURCE = Path(__file__).parents[2] / "src" / "odradek" / "records"
+SOURCE = Path(__file__).parents[2] / "src" / "odradek"
 
 CODECS = tuple(Compression)
 
@@ -30,9 +30,9 @@ class Made:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-def plain(name: str) -> ModuleType:
+def plain(name: str, room: str = "records") -> ModuleType:
     """The Python source of a hot module, whether or not it is compiled too."""
-    spec = importlib.util.spec_from_file_location(f"plain_{name}", SOURCE / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"plain_{name}", SOURCE / room / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
