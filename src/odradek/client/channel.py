@@ -10,7 +10,7 @@ import asyncio
 import random
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from odradek import __version__
@@ -33,6 +33,14 @@ _DOUBLINGS_MAX = 30
 
 #: The newest version that is not under development; a peer that does not have it says which it has.
 _API_VERSIONS_VERSION = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FinalizedFeatures:
+    """Levels by name; the later epoch is the newer truth."""
+
+    epoch: int = -1
+    levels: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,8 @@ class Channel:
         self.config = config or ChannelConfig()
         #: Of the node at the other end, once there was a connection; by API key.
         self.api_versions: Mapping[int, Versions] = {}
+        #: Of the cluster, as that node knows them.
+        self.features = FinalizedFeatures()
         self._on_disconnect = on_disconnect
         self._random = randomness or random.Random()
         self._wire: Wire | None = None
@@ -103,26 +113,33 @@ class Channel:
         """The last attempt failed, or the connection broke, and it is too early for the next one."""
         return self._wire is None and self._retry_at_s > asyncio.get_running_loop().time()
 
-    def post(self, request: Message, timeout_ms: float) -> "asyncio.Future[Message] | None":
+    @property
+    def is_failing(self) -> bool:
+        """There is no connection since the last attempt failed, or since it broke."""
+        return self._wire is None and self._failures > 0
+
+    def post(
+        self, request: Message, timeout_ms: float, *, version: int | None = None
+    ) -> "asyncio.Future[Message] | None":
         """Sends at once if it is connected and there is a place; else None. Whoever gets the future leaves it alone:
         the place is free again when it is done. Raises VersionsDiffer, and what the codec raises."""
         wire = self._wire
         if wire is None or not self._places.take_now():
             return None
         try:
-            response = wire.send(request, self.version_for(request), timeout_ms)
+            response = wire.send(request, self.version_for(request, version), timeout_ms)
         except BaseException:
             self._places.give_back()
             raise
         response.add_done_callback(self._answered)
         return response
 
-    def post_and_forget(self, request: Message) -> bool:
+    def post_and_forget(self, request: Message, *, version: int | None = None) -> bool:
         """A request that has no response: Produce with acks=0. False, and not sent, unless the peer takes it now."""
         wire = self._wire
         if wire is None or wire.is_blocked:
             return False
-        wire.send_and_forget(request, self.version_for(request))
+        wire.send_and_forget(request, self.version_for(request, version))
         return True
 
     def begin_to_connect(self) -> None:
@@ -290,6 +307,8 @@ class Channel:
             response = await self._ask_versions(wire, min(own[0], _API_VERSIONS_VERSION) if own else 0)
         if response.error_code:
             raise Disconnected(f"ApiVersions was refused with error {response.error_code}")
+        levels = {each.name: each.max_version_level for each in response.finalized_features}
+        self.features = FinalizedFeatures(response.finalized_features_epoch, levels)
         return {each.api_key: Versions(each.min_version, each.max_version) for each in response.api_keys}
 
     async def _ask_versions(self, wire: Wire, version: int) -> ApiVersionsResponse:

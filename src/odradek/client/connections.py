@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from odradek.client.channel import Channel, ChannelConfig
+from odradek.client.channel import Channel, ChannelConfig, FinalizedFeatures
 from odradek.client.metadata_cache import Node
 from odradek.client.settings import CommonSettings
 from odradek.common.addresses import HostPort
@@ -78,6 +78,11 @@ class Connections:
         self._idle_max_s = settings.connections_max_idle_ms / 1000
         self._idle_timer: asyncio.TimerHandle | None = None
 
+    @property
+    def features(self) -> FinalizedFeatures:
+        known = (connection.channel.features for connection in self._connections.values())
+        return max(known, key=lambda each: each.epoch, default=FinalizedFeatures())
+
     def start(self) -> None:
         if self._idle_max_s > 0:
             loop = asyncio.get_running_loop()
@@ -127,8 +132,8 @@ class Connections:
         return 0 if channel.connected else 2 if channel.is_backing_off else 1, channel.in_flight
 
     def are_all_failing(self, node_ids: Sequence[int]) -> bool:
-        """Whether there is none that is connected or may be connected to now."""
-        return all((found := self._connections.get(each)) and found.channel.is_backing_off for each in node_ids)
+        """Whether each was tried, and none is connected."""
+        return all((found := self._connections.get(each)) and found.channel.is_failing for each in node_ids)
 
     def _remove(self, node_id: int) -> None:
         found = self._connections.pop(node_id, None)

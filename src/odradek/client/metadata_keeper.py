@@ -49,7 +49,8 @@ class MetadataKeeper:
         self._asked = 0
         self._answered = 0
         self._is_urgent = False
-        #: Answers, one after the other, that did not help; and when the last one was.
+        #: One after the other: attempts without an answer, and answers that did not help; and when the last one was.
+        self._failures = 0
         self._vain = 0
         self._attempted_ms = float("-inf")
         self.last_error: ApiError | None = None
@@ -109,6 +110,7 @@ class MetadataKeeper:
         if question.is_whole:
             self._answered = number
         self.last_error = None
+        self._failures = 0
         self._vain = self._vain + 1 if self._metadata.is_requested else 0
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(None)
@@ -120,7 +122,7 @@ class MetadataKeeper:
             try:
                 await self.ask_once()
             except ApiError as error:
-                self._vain += 1
+                self._failures += 1
                 self.last_error = error
                 self._metadata.request_update()
                 self._note_failure(error)
@@ -142,13 +144,12 @@ class MetadataKeeper:
 
     def _due_ms(self) -> float:
         metadata = self._metadata
-        if self._is_urgent and not self._vain:
-            return 0.0
-        if metadata.has_new and not self._vain:
+        if (self._is_urgent or metadata.has_new) and not self._failures:
             return 0.0
         if not metadata.is_requested:
             return metadata.stale_at_ms()
-        return self._attempted_ms + self._backoff.delay_ms(max(self._vain, 1), self._random)
+        in_vain = max(self._failures + self._vain, 1)
+        return self._attempted_ms + self._backoff.delay_ms(in_vain, self._random)
 
     def _request(self, question: Question) -> MetadataRequest:
         topics = None if question.topics is None else [MetadataRequestTopic(name=name) for name in question.topics]

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from odradek.client.backoff import Backoff
+from odradek.client.channel import FinalizedFeatures
 from odradek.client.connections import Connection, Connections
 from odradek.client.coordinator_finder import CoordinatorFinder
 from odradek.client.coordinator_kind import CoordinatorKind
@@ -126,7 +127,9 @@ class NetworkClient:
         connection.heed(response)
         return response
 
-    def post(self, node_id: int, request: Message, timeout_ms: float) -> "asyncio.Future[Any] | None":
+    def post(
+        self, node_id: int, request: Message, timeout_ms: float, *, version: int | None = None
+    ) -> "asyncio.Future[Any] | None":
         """Sends at once if the connection is up and has a free place; else None, and a connection is begun.
 
         The future has the response, or raises as `send`; nobody cancels it. Raises VersionsDiffer itself.
@@ -135,7 +138,7 @@ class NetworkClient:
         if connection is None or connection.is_throttled:
             self.connect(node_id)
             return None
-        response = connection.channel.post(request, timeout_ms)
+        response = connection.channel.post(request, timeout_ms, version=version)
         if response is None:
             self.connect(node_id)
             return None
@@ -143,10 +146,14 @@ class NetworkClient:
         response.add_done_callback(connection.heed_future)
         return response
 
-    def post_and_forget(self, node_id: int, request: Message) -> bool:
+    def post_and_forget(self, node_id: int, request: Message, *, version: int | None = None) -> bool:
         """As `post`, for a request that has no response: Produce with acks=0. False if it was not sent."""
         connection = self._connections.get(node_id)
-        if connection is None or connection.is_throttled or not connection.channel.post_and_forget(request):
+        if (
+            connection is None
+            or connection.is_throttled
+            or not connection.channel.post_and_forget(request, version=version)
+        ):
             self.connect(node_id)
             return False
         connection.used_s = asyncio.get_running_loop().time()
@@ -181,6 +188,11 @@ class NetworkClient:
             return connection.channel.version_for(api)
         except VersionsDiffer:
             return None
+
+    @property
+    def features(self) -> FinalizedFeatures:
+        """Of the cluster, by the node that knows the latest."""
+        return self._connections.features
 
     def node(self, node_id: int) -> Node | None:
         """Where a node id leads: a broker, a bootstrap address, a coordinator's own connection."""
