@@ -164,18 +164,21 @@ def copies(cluster: Cluster, effort: Effort) -> Figures:
 
 
 async def _rate(cluster: Cluster, total: int, in_flight: int, work: Work) -> float:
-    client = Client(cluster)
-    await client.open()
+    """Each on a connection of its own, as consumers are: a broker answers those of one connection in turn."""
+    clients = [Client(cluster) for _ in range(in_flight)]
+    for client in clients:
+        await client.open()
     left = iter(range(total))
 
-    async def worker() -> None:
+    async def worker(client: Client) -> None:
         for number in left:
             await work(client, number)
 
     started_s = time.perf_counter()
-    await asyncio.gather(*(worker() for _ in range(in_flight)))
+    await asyncio.gather(*map(worker, clients))
     spent_s = time.perf_counter() - started_s
-    await client.close()
+    for client in clients:
+        await client.close()
     return total / spent_s
 
 
