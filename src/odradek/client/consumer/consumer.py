@@ -18,7 +18,6 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -104,16 +103,18 @@ class Consumer:
 
     async def close(self, timeout_ms: float | None = None) -> None:
         """Commits for the last time where that is automatic, and leaves the group. May be called twice."""
-        running, self._running = self._running, None
-        if running is None or self._watch is None:
+        running, watch = self._running, self._watch
+        if running is None or watch is None:
             return
+        self._watch = None
         try:
             running.reader.withdraw()
             await running.membership.close(self.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms)
         finally:
-            self._watch.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watch
+            self._running = None
+            running.reader.close()
+            watch.cancel()
+            await asyncio.wait([watch])
             await running.offsets.close()
             await running.fetcher.close()
             await running.network.close()

@@ -60,6 +60,7 @@ class Reader:
         self._iterator: Iterator[ConsumerRecord] = iter(())
         self._waiter: asyncio.Future[None] | None = None
         self._is_stepping = False
+        self._is_closed = False
         self._turn_s = 0.0
         subscriptions.on_change = self.step_soon
         subscriptions.before_read = self.settle
@@ -69,6 +70,9 @@ class Reader:
         membership.wake = self.wake
 
     # What goes on meanwhile
+
+    def close(self) -> None:
+        self._is_closed = True
 
     def step_soon(self) -> None:
         """Something has changed: positions may be missing, partitions fetchable. From the loop, never from within."""
@@ -83,6 +87,8 @@ class Reader:
 
     def _step(self) -> None:
         self._is_stepping = False
+        if self._is_closed:
+            return
         versions = (self._subscriptions.subscription_version, self._subscriptions.assignment_version)
         if versions != self._versions:
             self._versions = versions
