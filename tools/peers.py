@@ -8,6 +8,7 @@ The cache is `~/.cache/odradek/peers`, or `$ODRADEK_PEERS`. As a command: `pytho
 """
 
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -70,11 +71,17 @@ def java() -> str:
     found = found or shutil.which("java")
     if found is None:
         raise PeerMissing(f"java is missing: install a JDK {JAVA_VERSION} (Debian: default-jdk-headless)")
-    said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', said)
-    if version is None or int(version[1]) < JAVA_VERSION:
+    if _version_of(found) < JAVA_VERSION:
         raise PeerMissing(f"{found} is too old: Apache Kafka {KAFKA_VERSION} needs Java {JAVA_VERSION} or newer")
     return found
+
+
+@functools.cache
+def _version_of(java: str) -> int:
+    """0 of what does not say."""
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', said)
+    return 0 if version is None else int(version[1])
 
 
 def java_command(
@@ -83,10 +90,13 @@ def java_command(
     *,
     flags: Sequence[str] = ("-Xmx256m", *_TOOL_FLAGS),
     properties: Mapping[str, str] | None = None,
+    classes: Path | None = None,
 ) -> list[str]:
-    """The whole command line that runs one of Kafka's main classes, e.g. `org.apache.kafka.tools.DumpLogSegments`."""
+    """The whole command line that runs one of Kafka's main classes, e.g. `org.apache.kafka.tools.DumpLogSegments`, or
+    one of a directory with more of them."""
     settings = [f"-D{name}={value}" for name, value in (properties or {}).items()]
-    return [java(), *flags, *settings, "-cp", kafka_classpath(), main_class, *arguments]
+    classpath = kafka_classpath() if classes is None else f"{kafka_classpath()}:{classes}"
+    return [java(), *flags, *settings, "-cp", classpath, main_class, *arguments]
 
 
 def _locked_jars() -> dict[str, str]:

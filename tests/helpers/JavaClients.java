@@ -204,9 +204,12 @@ public class JavaClients {
             throw new Ended();
         });
         ByteArrayOutputStream said = new ByteArrayOutputStream();
+        ByteArrayOutputStream complained = new ByteArrayOutputStream();
         PrintStream output = System.out;
+        PrintStream errors = System.err;
         System.setIn(new ByteArrayInputStream(question.path("input").asText("").getBytes(StandardCharsets.UTF_8)));
         System.setOut(new PrintStream(said, true, StandardCharsets.UTF_8));
+        System.setErr(new PrintStream(complained, true, StandardCharsets.UTF_8));
         try {
             String[] arguments = JSON.convertValue(question.get("arguments"), String[].class);
             Class.forName(question.get("class").asText()).getMethod("main", String[].class)
@@ -219,9 +222,11 @@ public class JavaClients {
             hooks.forEach(Runnable::run);
             System.out.flush();
             System.setOut(output);
+            System.setErr(errors);
         }
         int status = statuses.isEmpty() ? 0 : statuses.get(0);
-        return JSON.createObjectNode().put("status", status).put("output", said.toString(StandardCharsets.UTF_8));
+        return JSON.createObjectNode().put("status", status).put("output", said.toString(StandardCharsets.UTF_8))
+            .put("errors", complained.toString(StandardCharsets.UTF_8));
     }
 
     // Loads

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from helpers import peers
+from helpers import jvm, peers
 
 _SOURCE = Path(__file__).with_suffix("").with_name("JavaClients.java")
-_FLAGS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_HEAP_MB = 512
 _END_TIMEOUT_S = 60
 _TAIL_CHARACTERS = 4_000
 
@@ -49,12 +49,16 @@ class Consumed:
 class Said:
     status: int
     output: str
+    errors: str
 
 
 class JavaClients:
-    def __init__(self, directory: Path, *, flags: Sequence[str] = _FLAGS) -> None:
+    def __init__(self, directory: Path, *, flags: Sequence[str] | None = None) -> None:
+        """With flags that start the JVM quickly, or with these."""
         self._log = directory / "java-clients.log"
-        self._command = peers.java_command(str(_SOURCE), flags=flags)
+        self._command = peers.java_command(
+            _SOURCE.stem, flags=jvm.quick_flags(_HEAP_MB) if flags is None else flags, classes=jvm.compiled(_SOURCE)
+        )
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> "JavaClients":
@@ -123,7 +127,7 @@ class JavaClients:
     def tool(self, main_class: str, *arguments: str, given: str = "") -> Said:
         """One of Kafka's tools, run to its end with this as its input."""
         answer = self.ask("tool", arguments=list(arguments), input=given, **{"class": main_class})
-        return Said(answer["status"], answer["output"])
+        return Said(answer["status"], answer["output"], answer["errors"])
 
 
 class JavaMember:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers import peers
+from helpers import jvm, kafka_tools, peers
 from helpers.ports import free_ports
 from helpers.waiting import Hopeless, wait_until
 
@@ -62,11 +62,11 @@ def kafka_node(
     log = scratch / "kafka.log"
     log4j.write_text(_LOG4J.format(path=log))
     if cluster_id is not None:
-        peers.run_kafka_tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties))
+        kafka_tools.run("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties))
     command = peers.java_command(
         "kafka.Kafka",
         [str(properties)],
-        flags=("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+        flags=jvm.quick_flags(heap_mb=512),
         properties={"log4j2.configurationFile": str(log4j)},
     )
     with (scratch / "kafka.out").open("wb") as output:

@@ -8,29 +8,30 @@ whatever happened, and if it failed, the end of every node's log is printed.
 What a quorum thinks of itself is asked over the wire, in `helpers.nodes_quorum`.
 """
 
+import io
 import os
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from types import TracebackType
 
-from helpers import peers
+from helpers import jvm, kafka_tools, peers
 from helpers.ports import free_ports
 from helpers.waiting import Hopeless
+from odradek.cli.app import run as odradek
 from odradek.common.ids import uuid_to_text
 from odradek.server.uuids import random_uuid
 
 HOST = "127.0.0.1"
 CONTROLLER_LISTENER = "CONTROLLER"
 
-#: Formatting takes a second, stopping less; a busy machine gets many times that.
-_FORMAT_TIMEOUT_S = 120
+#: Stopping takes less than a second; a busy machine gets many times that.
 _STOP_TIMEOUT_S = 120
 
 #: How much of a log a failed test shows, for each node.
@@ -44,10 +45,6 @@ appender.out.name = out
 appender.out.layout.type = PatternLayout
 appender.out.layout.pattern = [%d] %p %m (%c)%n%throwable
 """
-
-
-#: Small and quick to start. Who measures takes those of the distribution.
-_TEST_JAVA_FLAGS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 class Kind(Enum):
@@ -68,7 +65,8 @@ class NodeSpec:
     settings: Mapping[str, str] = field(default_factory=dict)
     #: Dynamic quorums: one of the first voters, or a controller that joins later.
     is_first_voter: bool = True
-    java_flags: Sequence[str] = _TEST_JAVA_FLAGS
+    #: Those with which a node starts quickly, or these: who measures takes those of the distribution.
+    java_flags: Sequence[str] | None = None
 
     @property
     def is_controller(self) -> bool:
@@ -184,7 +182,7 @@ class Node:
         command: list[str] = peers.java_command(
             "kafka.Kafka",
             [str(self.properties)],
-            flags=self.spec.java_flags,
+            flags=jvm.quick_flags() if self.spec.java_flags is None else self.spec.java_flags,
             properties={"log4j2.configurationFile": str(log4j)},
         )
         return command
@@ -255,29 +253,28 @@ class Cluster:
             node.check_alive()
 
     def format(self, *node_ids: int, joins: bool = False) -> None:
-        """Each by the tools of its own kind, all at once. With `joins` it is none of the first voters, or no more."""
+        """Each by the tools of its own kind. With `joins` it is none of the first voters, or no more."""
         for node_id in node_ids:
             node = self.nodes[node_id]
             node.directory.mkdir(parents=True, exist_ok=True)
             lines = self._properties(node)
             node.properties.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
-        commands = [self._format_command(self.nodes[node_id], joins=joins) for node_id in node_ids]
-        formatting = [
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            for command in commands
-        ]
-        said = [process.communicate(timeout=_FORMAT_TIMEOUT_S)[0] for process in formatting]
-        failed = [output for process, output in zip(formatting, said, strict=True) if process.returncode != 0]
-        assert not failed, f"{len(failed)} nodes could not be formatted:\n{''.join(failed)}"
+        said = {node_id: self._format(self.nodes[node_id], joins=joins) for node_id in node_ids}
+        failed = {node_id: output for node_id, output in said.items() if output is not None}
+        assert not failed, f"nodes could not be formatted: {failed}"
 
-    def _format_command(self, node: Node, *, joins: bool) -> list[str]:
+    def _format(self, node: Node, *, joins: bool) -> str | None:
+        """What the tool said when it failed."""
         options = ["format", "-t", self.cluster_id, "-c", str(node.properties), *self._format_options]
         if self.dynamic and node.spec.is_controller:
             options += self._voter_options(joins=joins or not node.spec.is_first_voter)
-        if node.spec.kind is Kind.ODRADEK:
-            return [*ODRADEK, "storage", *options]
-        command: list[str] = peers.java_command("kafka.tools.StorageTool", options)
-        return command
+        if node.spec.kind is Kind.KAFKA:
+            said = kafka_tools.tool("kafka.tools.StorageTool", *options)
+            return None if said.status == 0 else said.output + said.errors
+        output = io.StringIO()
+        with redirect_stdout(output), redirect_stderr(output):
+            status = odradek(["storage", *options])
+        return None if status == 0 else output.getvalue()
 
     def _voter_options(self, *, joins: bool) -> list[str]:
         if joins:

@@ -1,0 +1,92 @@
+"""JVMs that start quickly, since the tests start hundreds of them.
+
+Reading, checking and laying out its classes takes Apache Kafka half of the processor time of a start. With class data
+sharing that is done once: an archive of all classes that it may need lies beside its jars in the peers' cache, and
+every process maps it. A JVM does not take an archive of other jars or of another JVM, and then starts as it always did.
+
+Sources of ours are compiled once, too, and not at every start.
+"""
+
+import fcntl
+import functools
+import hashlib
+import os
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from helpers import peers
+
+#: The jars whose classes nodes, clients and tools load by the hundreds.
+_ARCHIVED_JARS = ("kafka", "scala-library", "log4j", "jackson-core", "jackson-databind", "caffeine")
+
+#: Both take less than half a minute of processor time.
+_MAKING_TIMEOUT_S = 600
+
+
+def quick_flags(heap_mb: int = 256) -> tuple[str, ...]:
+    """Small, with the cheap collector and the quick compiler. What the JVM thinks of the archive is of no interest."""
+    small = (f"-Xmx{heap_mb}m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    return (*small, "-Xshare:auto", f"-XX:SharedArchiveFile={_class_archive()}", "-Xlog:disable")
+
+
+def compiled(source: Path) -> Path:
+    """The directory with the classes of a Java file that uses Kafka's."""
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    return _made_once(f"{source.stem}-{digest}", functools.partial(_compile, source))
+
+
+@functools.cache
+def _class_archive() -> Path:
+    """Another one for another JVM and for other jars: an archive knows their times."""
+    times = [os.stat(path).st_mtime_ns for path in (_java_home(), peers.kafka_directory())]
+    identity = f"{_java_home()} {times} {_ARCHIVED_JARS}"
+    return _made_once(f"classes-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.jsa", _dump)
+
+
+def _made_once(name: str, make: Callable[[Path], None]) -> Path:
+    """A file or directory of the cache, made by the first of all processes that need it."""
+    cache: Path = peers.cache_directory()
+    path = cache / name
+    if not path.exists():
+        with (cache / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                with tempfile.TemporaryDirectory(prefix="making-", dir=cache) as scratch:
+                    make(Path(scratch) / name)
+                    (Path(scratch) / name).rename(path)
+    return path
+
+
+def _dump(path: Path) -> None:
+    names = path.with_name("names")
+    names.write_text("".join(f"{name}\n" for name in [*_class_names_of_java(), *_class_names_of_kafka()]))
+    flags = ("-Xshare:dump", "-XX:+UseSerialGC", f"-XX:SharedClassListFile={names}", f"-XX:SharedArchiveFile={path}")
+    _run(peers.java_command("-version", flags=flags))
+
+
+def _class_names_of_java() -> list[str]:
+    """What the archive that comes with the JVM was made of, for ours stands in its place."""
+    return (_java_home() / "lib" / "classlist").read_text().splitlines()
+
+
+def _class_names_of_kafka() -> list[str]:
+    jars = [jar for jar in sorted(peers.kafka_directory().glob("*.jar")) if jar.name.startswith(_ARCHIVED_JARS)]
+    files = [name for jar in jars for name in zipfile.ZipFile(jar).namelist() if name.endswith(".class")]
+    return [name.removesuffix(".class") for name in files if not name.startswith(("META-INF/", "module-info"))]
+
+
+def _java_home() -> Path:
+    return Path(os.path.realpath(peers.java())).parents[1]
+
+
+def _compile(source: Path, directory: Path) -> None:
+    javac = _java_home() / "bin" / "javac"
+    _run([str(javac), "-d", str(directory), "-cp", peers.kafka_classpath(), str(source)])
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_MAKING_TIMEOUT_S, check=False)
+    assert done.returncode == 0, f"{command} failed:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
