@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka import admin as confluent
 
-from helpers import nodes, peers
+from helpers import kafka_tools, nodes
 from helpers.nodes import HOST, OURS, Cluster, Node, NodeSpec, controllers
 from odradek.client.channel import Channel
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
@@ -187,8 +187,7 @@ def test_kafkas_tools(node: Node) -> None:
         return tool("org.apache.kafka.tools.TopicCommand", *options)
 
     def tool(name: str, *options: str) -> str:
-        said: str = peers.run_kafka_tool(name, "--bootstrap-server", node.broker_address, *options).stdout
-        return said
+        return kafka_tools.run(name, "--bootstrap-server", node.broker_address, *options)
 
     topics("--create", "--topic", "java", "--partitions", "3", "--config", "segment.ms=60000")
     described = topics("--describe", "--topic", "java")

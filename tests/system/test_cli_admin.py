@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import pytest
 from confluent_kafka import KafkaException, Producer
 
-from helpers import peers
+from helpers import kafka_tools
 from helpers.cli import Command, Said
 from helpers.nodes import Cluster, Kind, NodeSpec
 from helpers.waiting import wait_until
@@ -194,8 +194,8 @@ def ours(nodes: Callable[[Kind], str], capsys: pytest.CaptureFixture[str]) -> It
 
 
 def kafka_tool(name: str, bootstrap: str, *arguments: str) -> list[str]:
-    done = peers.run_kafka_tool(f"org.apache.kafka.tools.{name}", "--bootstrap-server", bootstrap, *arguments)
-    return [line for line in done.stdout.splitlines() if line.strip()]
+    said = kafka_tools.run(f"org.apache.kafka.tools.{name}", "--bootstrap-server", bootstrap, *arguments)
+    return [line for line in said.splitlines() if line.strip()]
 
 
 @pytest.mark.slow
@@ -236,11 +236,11 @@ def ids(text: str) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.peer
 def test_kafkas_config_tool_shows_what_we_show(ours: Command) -> None:
-    done = peers.run_kafka_tool(
+    said = kafka_tools.run(
         *("kafka.admin.ConfigCommand", "--bootstrap-server", ours.bootstrap),
         *("--describe", "--all", "--topic", "told"),
     )
-    shown = re.findall(r"^  (\S+)=(\S*) sensitive=(\w+) synonyms=\{(.*)\}$", done.stdout, re.MULTILINE)
+    shown = re.findall(r"^  (\S+)=(\S*) sensitive=(\w+) synonyms=\{(.*)\}$", said, re.MULTILINE)
     (described,) = ours.json("configs", "describe", "--topic", "told", "--all")
     entries = [
         (
@@ -279,7 +279,7 @@ def test_kafkas_other_tools_show_what_we_show(ours: Command) -> None:
     level, first, last = (r"FinalizedVersionLevel: (\S+)", r"SupportedMinVersion: (\S+)", r"SupportedMaxVersion: (\S+)")
     rows = [[re.findall(wanted, line)[0] for wanted in (r"Feature: (\S+)", level, first, last)] for line in features]
     assert rows == [line.split() for line in ours.do("cluster", "features").splitlines()[1:]]
-    cluster_id = peers.run_kafka_tool(
+    cluster_id = kafka_tools.run(
         "org.apache.kafka.tools.ClusterTool", "cluster-id", "--bootstrap-server", ours.bootstrap
     )
-    assert cluster_id.stdout.strip() == f"Cluster ID: {ours.json('cluster', 'describe')['cluster_id']}"
+    assert cluster_id.strip() == f"Cluster ID: {ours.json('cluster', 'describe')['cluster_id']}"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from helpers import peers, vectors
+from helpers import kafka_tools, vectors
 from helpers.kafka_node import kafka_node
 from helpers.nodes import ODRADEK, Cluster, Kind, NodeSpec
 from helpers.ports import free_ports
@@ -78,8 +78,8 @@ def test_describe_says_what_kafkas_tool_says(kafka: LiveKafka, listener: str) ->
     ours, theirs = {"broker": ("-b", "--bootstrap-server")}.get(listener, ("--bootstrap-controller",) * 2)
     before = odradek("quorum", "describe", ours, address)
     tool = ("org.apache.kafka.tools.MetadataQuorumCommand", theirs, address, "describe")
-    status = dict(re.findall(r"^(\w+):\s+(.*)$", peers.run_kafka_tool(*tool, "--status").stdout, re.MULTILINE))
-    headings, *rows = peers.run_kafka_tool(*tool, "--replication").stdout.splitlines()
+    status = dict(re.findall(r"^(\w+):\s+(.*)$", kafka_tools.run(*tool, "--status"), re.MULTILINE))
+    headings, *rows = kafka_tools.run(*tool, "--replication").splitlines()
     after = odradek("quorum", "describe", ours, address)
     assert (status["ClusterId"], int(status["LeaderId"])) == (before["cluster_id"], before["leader_id"])
     assert int(status["LeaderEpoch"]) == before["leader_epoch"] == after["leader_epoch"]
@@ -123,7 +123,7 @@ def test_names_and_values_are_those_of_kafkas_shell(tmp_path: Path) -> None:
 def _shell_tree(snapshot: Path) -> dict[str, Any]:
     for _ in range(SHELL_ATTEMPTS):
         command = ("--snapshot", str(snapshot), "tree", "image")
-        shown = peers.run_kafka_tool("org.apache.kafka.shell.MetadataShell", *command).stdout
+        shown = kafka_tools.metadata_shell(*command)
         if "Optional[4.3-IV0]" in shown:
             logged = re.compile(r"\d{4}-\d\d-\d\dT")  # it complains about header and footer, on stdout
             return _parsed([line for line in shown.splitlines() if line.strip() and not logged.match(line)], 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from helpers import peers
+from helpers import kafka_tools
 from helpers.cli import Command
 from helpers.nodes import Cluster, NodeSpec
 from helpers.waiting import wait_until
@@ -70,11 +70,11 @@ def test_partitions_move_as_planned_and_back(command: Command, tmp_path: Path) -
     assert f"Began to move {len(wanted)} partitions" in said
     wait_until(lambda: states(command, plan) == {"done"}, "all is moved", WAIT_S)
     assert replicas(command, "moving") == before | wanted
-    verified = peers.run_kafka_tool(
+    verified = kafka_tools.run(
         *("org.apache.kafka.tools.reassign.ReassignPartitionsCommand", "--bootstrap-server", command.bootstrap),
         *("--verify", "--reassignment-json-file", plan),
     )
-    assert verified.stdout.count("is completed") == len(wanted)
+    assert verified.count("is completed") == len(wanted)
     throttled = [each for each in all_settings(command) if "throttled" in each]
     assert not throttled, "the throttle went with the last look"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from helpers import peers
+from helpers import kafka_tools
 from helpers.cli import Command
 from helpers.data_load import DataLoad, create_topic, read_all
 from helpers.figures import report
@@ -69,8 +69,7 @@ def places(command: Command, *, future: bool = False) -> dict[str, int]:
 
 def kafkas_reassignment(command: Command, *arguments: str) -> str:
     name = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
-    said: str = peers.run_kafka_tool(name, "--bootstrap-server", command.bootstrap, *arguments).stdout
-    return said
+    return kafka_tools.run(name, "--bootstrap-server", command.bootstrap, *arguments)
 
 
 @pytest.mark.slow
@@ -106,9 +105,9 @@ def test_all_replicas_move_under_load_and_through_a_kill(cluster: Cluster, comma
         load.more()
     verdict = load.check()
     assert list(read_all(command.bootstrap, LARGE, LARGE_PARTITIONS).values()) == [VALUE] * LARGE_RECORDS
-    shown = peers.run_kafka_tool(
+    shown = kafka_tools.run(
         *("org.apache.kafka.tools.LogDirsCommand", "--bootstrap-server", command.bootstrap, "--describe")
-    ).stdout
+    )
     (broker,) = json.loads(shown[shown.index("{") :])["brokers"]
     assert {Path(each["logDir"]).name: each["error"] for each in broker["logDirs"]} == {"one": None, "two": None}
     report(

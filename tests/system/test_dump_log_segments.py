@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures, our_logs, peers
+from helpers import figures, kafka_tools, our_logs
 from odradek.cli.app import run
 from odradek.log.config import LogConfig
 
@@ -45,7 +45,7 @@ def test_every_record_is_read_as_it_was_written(written: tuple[Path, our_logs.Wr
     directory, writer = written
     segments = sorted(directory.glob("*.log"))
     assert len(segments) >= 3
-    said = peers.dump_log_segments("--deep-iteration", "--print-data-log", "--files", files(directory, "*.log"))
+    said = kafka_tools.dump_log_segments("--deep-iteration", "--print-data-log", "--files", files(directory, "*.log"))
     lines = said.splitlines()
     batches = [found for line in lines if (found := BATCH.match(line))]
     assert batches and all(batch[5] == "true" for batch in batches)
@@ -84,14 +84,14 @@ def test_indexes_are_sane_for_kafka(written: tuple[Path, our_logs.Writer]) -> No
     """The check that a broker makes at its start to decide whether an index must be rebuilt."""
     directory, _ = written
     names = ",".join((files(directory, "*.index"), files(directory, "*.timeindex")))
-    said = peers.dump_log_segments("--index-sanity-check", "--files", names)
+    said = kafka_tools.dump_log_segments("--index-sanity-check", "--files", names)
     assert said.count("passed sanity check.") == names.count(",") + 1
 
 
 def test_indexes_point_where_kafka_finds_the_batches(written: tuple[Path, our_logs.Writer]) -> None:
     directory, _ = written
     names = ",".join((files(directory, "*.index"), files(directory, "*.timeindex")))
-    said = peers.dump_log_segments("--files", names)
+    said = kafka_tools.dump_log_segments("--files", names)
     assert not any(complaint in said for complaint in COMPLAINTS), said[-2000:]
     assert len(re.findall(r"^offset: \d+ position: \d+$", said, re.MULTILINE)) > 10
     assert len(re.findall(r"^timestamp: \d+ offset: \d+$", said, re.MULTILINE)) > 10
@@ -99,7 +99,7 @@ def test_indexes_point_where_kafka_finds_the_batches(written: tuple[Path, our_lo
 
 def test_aborted_transactions_are_in_the_index(written: tuple[Path, our_logs.Writer]) -> None:
     directory, writer = written
-    said = peers.dump_log_segments("--files", files(directory, "*.txnindex"))
+    said = kafka_tools.dump_log_segments("--files", files(directory, "*.txnindex"))
     pattern = r"^version: 0 producerId: (\d+) firstOffset: (\d+) lastOffset: (\d+) lastStableOffset: (\d+)$"
     found = [tuple(map(int, entry)) for entry in re.findall(pattern, said, re.MULTILINE)]
     assert found == [tuple(aborted) for aborted in writer.aborted]
@@ -109,13 +109,13 @@ def test_producer_snapshots(written: tuple[Path, our_logs.Writer]) -> None:
     directory, writer = written
     end_offset = writer.written[-1].offset + 1
     assert max(directory.glob("*.snapshot")).name == f"{end_offset:020d}.snapshot"
-    said = peers.dump_log_segments("--files", files(directory, f"{end_offset:020d}.snapshot"))
+    said = kafka_tools.dump_log_segments("--files", files(directory, f"{end_offset:020d}.snapshot"))
     pattern = r"producerId: (\d+) producerEpoch: 0 coordinatorEpoch: (-?\d+) .* lastSequence: (\d+) lastOffset: (\d+)"
     found = {int(entry[0]): tuple(map(int, entry[1:])) for entry in re.findall(pattern, said)}
     assert found.keys() == {100, 1000, 1001, 1002}
     assert found[100][1] == 30 * 5 * 3 - 1
     assert {epoch for producer, (epoch, _, _) in found.items() if producer >= 1000} == {7}
-    peers.dump_log_segments("--files", files(directory, "*.snapshot"))
+    kafka_tools.dump_log_segments("--files", files(directory, "*.snapshot"))
 
 
 def test_leader_epochs(written: tuple[Path, our_logs.Writer]) -> None:

@@ -24,7 +24,12 @@ PARTITIONS = 2
 RECORDS = 110 + 25 + 1
 
 #: A static member that has left is in its group until its session ends: not before the tools have looked.
-SETTINGS = {"group.consumer.session.timeout.ms": "600000", "group.consumer.max.session.timeout.ms": "600000"}
+#: Records of the directory are old, and stay, however long the test takes.
+SETTINGS = {
+    "group.consumer.session.timeout.ms": "600000",
+    "group.consumer.max.session.timeout.ms": "600000",
+    "log.retention.ms": "-1",
+}
 
 #: Of groups with a member of either protocol, of the two that are in the directory, and of none; in this order.
 COMMANDS = [

@@ -20,7 +20,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 from kio.static.primitive import i16, i32
 
-from helpers import peers
+from helpers import kafka_tools
 from helpers.network import PATIENCE_S, exchange, listening_in_thread, unknown_api_versions_bytes
 from odradek.api.context import Context
 from odradek.api.registry import Api
@@ -122,12 +122,12 @@ def test_kcat(address: str) -> None:
 
 @pytest.mark.peer
 def test_apache_kafka(address: str, first_words: FirstWords, listener: Listener) -> None:
-    done = peers.run_kafka_tool("org.apache.kafka.tools.BrokerApiVersionsCommand", "--bootstrap-server", address)
-    assert f"{address} (id: 1 rack: null isFenced: false) -> (" in done.stdout
-    said = {line.strip() for line in done.stdout.splitlines()}
+    said = kafka_tools.run("org.apache.kafka.tools.BrokerApiVersionsCommand", "--bootstrap-server", address)
+    assert f"{address} (id: 1 rack: null isFenced: false) -> (" in said
+    lines = {line.strip() for line in said.splitlines()}
     for key, versions in listener.endpoint.registry.advertised.items():
         name = {ApiKey.METADATA: "Metadata", ApiKey.API_VERSIONS: "ApiVersions"}[ApiKey(key)]
-        assert any(line.startswith(f"{name}({key}): {versions.first} to {versions.last}") for line in said), said
+        assert any(line.startswith(f"{name}({key}): {versions.first} to {versions.last}") for line in lines), said
     assert "apache-kafka-java" in first_words.software
 
 

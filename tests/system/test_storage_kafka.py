@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from helpers import peers
+from helpers import kafka_tools
 from helpers.kafka_node import kafka_node
 from helpers.storage import CLUSTER_ID, read_checkpoint, tree, write_config
 from odradek.cli.app import run
@@ -40,7 +40,7 @@ def test_both_write_the_same_files(dynamic: bool, options: list[str], tmp_path: 
     our_config = write_config(tmp_path / "a", ours, dynamic=dynamic)
     their_config = write_config(tmp_path / "b", theirs, dynamic=dynamic)
     assert run(["storage", "format", "-t", CLUSTER_ID, "-c", str(our_config), *options]) == 0
-    peers.run_kafka_tool(STORAGE_TOOL, "format", "-t", CLUSTER_ID, "-c", str(their_config), *options)
+    kafka_tools.run(STORAGE_TOOL, "format", "-t", CLUSTER_ID, "-c", str(their_config), *options)
     our_files, their_files = tree(ours), tree(theirs)
     assert list(our_files) == list(their_files)
     for name, content in our_files.items():
@@ -63,9 +63,9 @@ def test_each_shows_what_the_other_formatted(tmp_path: Path, capsys: pytest.Capt
     ours = write_config(tmp_path / "a", tmp_path / "ours", dynamic=True)
     theirs = write_config(tmp_path / "b", tmp_path / "theirs", dynamic=True)
     assert run(["storage", "format", "-t", CLUSTER_ID, "-c", str(ours), "--standalone"]) == 0
-    said = peers.run_kafka_tool(STORAGE_TOOL, "info", "-c", str(ours)).stdout
+    said = kafka_tools.run(STORAGE_TOOL, "info", "-c", str(ours))
     assert "Found log directories:" in said and f"cluster.id={CLUSTER_ID}" in said and "problem" not in said
-    peers.run_kafka_tool(STORAGE_TOOL, "format", "-t", CLUSTER_ID, "-c", str(theirs), "--standalone")
+    kafka_tools.run(STORAGE_TOOL, "format", "-t", CLUSTER_ID, "-c", str(theirs), "--standalone")
     assert run(["storage", "info", "-c", str(theirs)]) == 0
     assert capsys.readouterr().out.count(CLUSTER_ID) == 2
 
@@ -76,9 +76,9 @@ def test_apache_kafka_starts_on_a_directory_that_we_formatted(tmp_path: Path) ->
     config.write_text(config.read_text().replace(f"{data}/one,{data}/two", str(data)))
     assert run(["storage", "format", "-t", CLUSTER_ID, "-c", str(config)]) == 0
     with kafka_node(data, tmp_path / "node") as node:
-        said = peers.run_kafka_tool(
+        said = kafka_tools.run(
             "org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", node.bootstrap, "describe"
-        ).stdout
+        )
         node.stop()
     assert re.search(r"metadata\.version\s.*FinalizedVersionLevel: 4\.3-IV0", said)
     assert re.search(r"transaction\.version\s.*FinalizedVersionLevel: 2", said)

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource
 
-from helpers import figures, peers
+from helpers import figures, kafka_tools
 from helpers.kafka_node import kafka_node
 from helpers.metadata import image_in, replayed
 from helpers.metadata_records import RecordMaker, first_records
@@ -127,7 +127,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Ours:
 def kafka_shows(files: list[Path]) -> dict[str, list[Decoded]]:
     """By file name, as DumpLogSegments decodes them."""
     names = ",".join(map(str, files))
-    said = peers.dump_log_segments("--cluster-metadata-decoder", "--deep-iteration", "--files", names)
+    said = kafka_tools.dump_log_segments("--cluster-metadata-decoder", "--deep-iteration", "--files", names)
     assert complaints(said) == []
     shown: dict[str, list[Decoded]] = {}
     for line in said.splitlines():
@@ -172,9 +172,9 @@ def test_dump_log_segments_decodes_our_log(ours: Ours) -> None:
 def test_the_indexes_of_our_log_are_sound(ours: Ours) -> None:
     indexes = sorted([*ours.metadata.glob("*.index"), *ours.metadata.glob("*.timeindex")])
     names = ",".join(map(str, indexes))
-    said = peers.dump_log_segments("--index-sanity-check", "--files", names)
+    said = kafka_tools.dump_log_segments("--index-sanity-check", "--files", names)
     assert said.count("passed sanity check.") == len(indexes)
-    said = peers.dump_log_segments("--files", names)
+    said = kafka_tools.dump_log_segments("--files", names)
     assert complaints(said) == []
     assert len(re.findall(r"^offset: \d+ position: \d+$", said, re.MULTILINE)) > len(indexes) // 2
 
@@ -201,14 +201,14 @@ def test_the_metadata_shell_opens_our_snapshot(ours: Ours) -> None:
     assert topics
     for _ in range(SHELL_ATTEMPTS):
         command = ("--snapshot", str(ours.snapshot), "ls", "/image/topics/byName")
-        shown = peers.run_kafka_tool("org.apache.kafka.shell.MetadataShell", *command).stdout
+        shown = kafka_tools.metadata_shell(*command)
         if [line for line in shown.splitlines() if line in topics] == topics:
             return
     raise AssertionError(f"the shell shows\n{shown}\nnot {topics}")
 
 
 def test_storage_tool_knows_our_directory_with_a_log_in_it(ours: Ours) -> None:
-    said = peers.run_kafka_tool("kafka.tools.StorageTool", "info", "-c", str(ours.config)).stdout
+    said = kafka_tools.run("kafka.tools.StorageTool", "info", "-c", str(ours.config))
     assert "Found log directories:" in said and f"cluster.id={CLUSTER_ID}" in said and "problem" not in said
 
 

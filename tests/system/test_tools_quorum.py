@@ -6,13 +6,12 @@ A tool is a JVM that starts for a second or two, so those that only look run sid
 import asyncio
 import json
 import re
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from helpers import peers
+from helpers import kafka_tools
 from helpers.metadata_load import FAKE_BROKER_ID, MetadataLoad
 from helpers.nodes import OURS, PATIENT_QUORUM, Cluster, Kind, NodeSpec, controllers
 from helpers.nodes_quorum import Quorum, QuorumView
@@ -32,18 +31,13 @@ CONFIGS = "kafka.admin.ConfigCommand"
 NEW_CONTROLLER_ID = 4
 BROKER_ID = 10
 
-_TOOL_TIMEOUT_S = 120
-
 
 async def tool(main_class: str, *arguments: str, fails: bool = False) -> str:
     """Everything that it said."""
-    command = peers.java_command(main_class, arguments)
-    done = await asyncio.to_thread(
-        subprocess.run, command, capture_output=True, text=True, timeout=_TOOL_TIMEOUT_S, check=False
-    )
-    said = f"{done.stdout}{done.stderr}"
-    assert (done.returncode != 0) == fails, f"{main_class} {arguments} ended with {done.returncode}:\n{said}"
-    return str(said)
+    done = await asyncio.to_thread(kafka_tools.tool, main_class, *arguments)
+    said = f"{done.output}{done.errors}"
+    assert (done.status != 0) == fails, f"{main_class} {arguments} ended with {done.status}:\n{said}"
+    return said
 
 
 def status_of(said: str) -> dict[str, str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from helpers.cleaning import SEED
+from helpers.kafka_tools import dump_log_segments
 from helpers.logs import HandClock
-from helpers.peers import dump_log_segments
 from odradek.common.files import OsFileSystem
 from odradek.log.checkpoints import read_offset_checkpoint
 from odradek.log.cleaner import CleanerConfig, Cleaning, run_steps

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
+from helpers.kafka_tools import dump_log_segments, metadata_shell
 from helpers.metadata import replayed, snapshot_bytes
 from helpers.metadata_records import RecordMaker, first_records
-from helpers.peers import dump_log_segments, run_kafka_tool
 from odradek.common.ids import uuid_to_text
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.partition_registration import LeaderRecoveryState, PartitionRegistration
@@ -69,7 +69,7 @@ def test_the_metadata_shell_shows_our_image(image: MetadataImage, snapshot: Path
 def _shell(snapshot: Path) -> str:
     for _ in range(SHELL_ATTEMPTS):
         command = ("--snapshot", str(snapshot), "tree", "image")
-        shown = run_kafka_tool("org.apache.kafka.shell.MetadataShell", *command).stdout
+        shown = metadata_shell(*command)
         if "Optional[4.3-IV0]" in shown:
             return shown
     raise AssertionError(f"the shell has not loaded the snapshot:\n{shown}")

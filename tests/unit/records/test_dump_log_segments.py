@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.peers import dump_log_segments
+from helpers.kafka_tools import dump_log_segments
 from helpers.records import CODECS, SAMPLE, Made, build
 from helpers.records_legacy import message, wrapper
 from odradek.records.batch import Batch, Compression, TimestampType, read_batch, read_batches
