@@ -1,1 +1,63 @@
-"""The client's side of the protocol: channels to nodes, and what is built on them."""
+"""Clients of Odradek or of any Kafka: producer, consumer, admin, and what they stand on.
+
+    from odradek.client import Producer, Consumer, Admin
+
+These are for asyncio; `odradek.client.blocking` has the same three for threads and scripts. Names are imported when
+they are first used, so that importing this room costs nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odradek.client import errors
+    from odradek.client.admin_client import Admin
+    from odradek.client.consumer.consumer import Consumer
+    from odradek.client.consumer.record import ConsumerRecord
+    from odradek.client.errors import KafkaError
+    from odradek.client.group.listener import RebalanceListener
+    from odradek.client.producer.delivery import RecordMetadata
+    from odradek.client.producer.producer import OutgoingRecord, Producer
+    from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+
+__all__ = [
+    "Admin",
+    "Consumer",
+    "ConsumerRecord",
+    "KafkaError",
+    "OffsetAndMetadata",
+    "OutgoingRecord",
+    "Producer",
+    "RebalanceListener",
+    "RecordMetadata",
+    "TopicPartition",
+    "errors",
+]
+
+_MODULES = {
+    "Admin": "admin_client",
+    "Consumer": "consumer.consumer",
+    "ConsumerRecord": "consumer.record",
+    "KafkaError": "errors",
+    "OffsetAndMetadata": "topic_partition",
+    "OutgoingRecord": "producer.producer",
+    "Producer": "producer.producer",
+    "RebalanceListener": "group.listener",
+    "RecordMetadata": "producer.delivery",
+    "TopicPartition": "topic_partition",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "errors":
+        return import_module("odradek.client.errors")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"odradek.client.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.errors import PartlyRefused
 from odradek.client.topic_partition import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 
-__all__ = ["Outcomes", "TopicPartition", "by_topic", "change", "in_order"]
+__all__ = ["Outcomes", "TopicPartition", "accepted_all", "by_topic", "change", "in_order"]
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -47,3 +48,15 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 def in_order(outcomes: Outcomes[_Key, _Value], asked: Iterable[_Key]) -> Outcomes[_Key, _Value]:
     """As it was asked; nodes answer in an order of their own."""
     return {key: outcomes[key] for key in dict.fromkeys(asked) if key in outcomes}
+
+
+def accepted_all(outcomes: Outcomes[_Key, _Value]) -> dict[_Key, _Value]:
+    """Raises Refused if it was refused for the only one, PartlyRefused if for some of several."""
+    refused = {key: each for key, each in outcomes.items() if isinstance(each, Refused)}
+    if not refused:
+        return {key: each for key, each in outcomes.items() if not isinstance(each, Refused)}
+    first = next(iter(refused.values()))
+    if len(outcomes) == 1:
+        raise first
+    said = "; ".join(f"{key}: {each.message}" for key, each in refused.items())
+    raise PartlyRefused(f"{len(refused)} of {len(outcomes)}: {said}", first.code, outcomes)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from odradek.client.admin import Outcomes, change, in_order
-from odradek.client.bootstrap import Cluster, Refused, refusal
+from odradek.client.bootstrap import Cluster, Refused, check_error, refusal
 from odradek.common.addresses import HostPort
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
@@ -20,6 +20,8 @@ from odradek.protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from odradek.protocol.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from odradek.protocol.messages.list_config_resources_request import ListConfigResourcesRequest
+from odradek.protocol.messages.list_config_resources_response import ListConfigResourcesResponse
 
 
 class ConfigResource(NamedTuple):
@@ -108,6 +110,16 @@ async def alter_configs(
             resource = ConfigResource(ConfigResourceType(result.resource_type), result.resource_name)
             outcomes[resource] = refusal(result.error_code, result.error_message)
     return in_order(outcomes, changes)
+
+
+async def list_config_resources(cluster: Cluster, types: Sequence[ConfigResourceType] = ()) -> list[ConfigResource]:
+    """Those that may have settings, of these types or of all. Raises Refused."""
+    request = ListConfigResourcesRequest(resource_types=list(types))
+    response: ListConfigResourcesResponse = await cluster.send_to_any(request)
+    check_error(response.error_code, None)
+    return sorted(
+        ConfigResource(ConfigResourceType(each.resource_type), each.resource_name) for each in response.config_resources
+    )
 
 
 def _by_node(resources: Iterable[ConfigResource]) -> dict[int | None, list[ConfigResource]]:

@@ -29,6 +29,8 @@ _PASSING = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NETWORK_EXCEPTION,
+    # a transaction that is being ended
+    ErrorCode.CONCURRENT_TRANSACTIONS,
 )
 
 Ask = Callable[[HostPort, Sequence[str]], Awaitable[Mapping[str, _Value | Refused]]]

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from odradek.client.admin import Outcomes, TopicPartition, by_topic
 from odradek.client.admin_coordinators import CoordinatorKind, ask_coordinators
 from odradek.client.bootstrap import Cluster, Refused, check_error, refusal
 from odradek.client.errors import VersionsDiffer
+from odradek.client.topic_partition import OffsetAndMetadata
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ProtocolError
 from odradek.protocol.codec import decode
@@ -19,6 +20,8 @@ from odradek.protocol.messages.consumer_protocol_assignment import ConsumerProto
 from odradek.protocol.messages.delete_groups_request import DeleteGroupsRequest
 from odradek.protocol.messages.delete_groups_response import DeleteGroupsResponse
 from odradek.protocol.messages.describe_groups_request import DescribeGroupsRequest
+from odradek.protocol.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from odradek.protocol.messages.leave_group_response import LeaveGroupResponse
 from odradek.protocol.messages.list_groups_request import ListGroupsRequest
 from odradek.protocol.messages.list_groups_response import ListGroupsResponse
 from odradek.protocol.messages.offset_commit_request import (
@@ -39,8 +42,10 @@ from odradek.protocol.messages.offset_fetch_response import OffsetFetchResponse
 #: The last in which topics have names; people say names.
 _LAST_NAMED_VERSION = 9
 _NO_OFFSET = -1
+_NO_EPOCH = -1
 
 _Value = TypeVar("_Value")
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,13 @@ class Committed:
     leader_epoch: int | None
 
 
+class MemberToRemove(NamedTuple):
+    """By its member id, or, if it is static, by its group.instance.id."""
+
+    member_id: str = ""
+    instance_id: str | None = None
+
+
 async def list_groups(cluster: Cluster, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[GroupListing]:
     """Of all brokers, by name."""
     found: dict[str, GroupListing] = {}
@@ -113,17 +125,51 @@ async def describe_groups(cluster: Cluster, group_ids: Sequence[str]) -> Outcome
     return await ask_coordinators(cluster, CoordinatorKind.GROUP, group_ids, ask)
 
 
+async def describe_classic_groups(cluster: Cluster, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
+    """Those of another kind are refused with GROUP_ID_NOT_FOUND, too."""
+
+    async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, GroupDescription | Refused]:
+        request = DescribeGroupsRequest(groups=list(ids))
+        response: classic.DescribeGroupsResponse = await cluster.send_to(address, request)
+        return {each.group_id: _classic(each, address) for each in response.groups}
+
+    return await ask_coordinators(cluster, CoordinatorKind.GROUP, group_ids, ask)
+
+
+async def remove_members(
+    cluster: Cluster, group_id: str, members: Sequence[MemberToRemove], reason: str | None = None
+) -> Outcomes[MemberToRemove, None]:
+    """Of a classic group. Raises Refused for the group as a whole."""
+    leaving = [
+        MemberIdentity(member_id=each.member_id, group_instance_id=each.instance_id, reason=reason) for each in members
+    ]
+
+    async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, Outcomes[MemberToRemove, None] | Refused]:
+        request = LeaveGroupRequest(group_id=group_id, members=leaving)
+        response: LeaveGroupResponse = await cluster.send_to(address, request)
+        found = {
+            MemberToRemove(each.member_id, each.group_instance_id): refusal(each.error_code)
+            for each in response.members
+        }
+        return {group_id: refusal(response.error_code) or found}
+
+    return _only((await ask_coordinators(cluster, CoordinatorKind.GROUP, [group_id], ask))[group_id])
+
+
 async def committed_offsets(
-    cluster: Cluster, group_ids: Sequence[str]
+    cluster: Cluster, group_ids: Sequence[str], *, require_stable: bool = False
 ) -> Outcomes[str, Mapping[TopicPartition, Committed | Refused]]:
-    """All that each of the groups has committed."""
+    """All that each of the groups has committed; with `require_stable` an offset that an open transaction is about to
+    commit is refused with UNSTABLE_OFFSET_COMMIT."""
 
     async def ask(
         address: HostPort, ids: Sequence[str]
     ) -> dict[str, Mapping[TopicPartition, Committed | Refused] | Refused]:
         groups = [OffsetFetchRequestGroup(group_id=group_id, topics=None) for group_id in ids]
         response: OffsetFetchResponse = await cluster.send_to(
-            address, OffsetFetchRequest(groups=groups), last_version=_LAST_NAMED_VERSION
+            address,
+            OffsetFetchRequest(groups=groups, require_stable=require_stable),
+            last_version=_LAST_NAMED_VERSION,
         )
         return {
             group.group_id: refusal(group.error_code)
@@ -145,17 +191,19 @@ async def committed_offsets(
 
 
 async def set_offsets(
-    cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition, int]
+    cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]
 ) -> Outcomes[TopicPartition, int]:
     """Only a group without members lets that be done. Raises Refused where there is no coordinator."""
+    wanted = {place: OffsetAndMetadata(each) if isinstance(each, int) else each for place, each in offsets.items()}
     topics = [
         OffsetCommitRequestTopic(
             name=topic,
             partitions=[
                 OffsetCommitRequestPartition(
                     partition_index=number,
-                    committed_offset=offsets[TopicPartition(topic, number)],
-                    committed_metadata="",
+                    committed_offset=wanted[TopicPartition(topic, number)].offset,
+                    committed_leader_epoch=_epoch(wanted[TopicPartition(topic, number)]),
+                    committed_metadata=wanted[TopicPartition(topic, number)].metadata,
                 )
                 for number in numbers
             ],
@@ -170,7 +218,7 @@ async def set_offsets(
         for topic in response.topics:
             for each in topic.partitions:
                 place = TopicPartition(topic.name, each.partition_index)
-                found[place] = refusal(each.error_code) or offsets[place]
+                found[place] = refusal(each.error_code) or wanted[place].offset
         return {group_id: found}
 
     return _only((await ask_coordinators(cluster, CoordinatorKind.GROUP, [group_id], ask))[group_id])
@@ -208,7 +256,11 @@ async def delete_groups(cluster: Cluster, group_ids: Sequence[str]) -> Outcomes[
     return await ask_coordinators(cluster, CoordinatorKind.GROUP, group_ids, ask)
 
 
-def _only(outcome: Outcomes[TopicPartition, _Value] | Refused) -> Outcomes[TopicPartition, _Value]:
+def _epoch(wanted: OffsetAndMetadata) -> int:
+    return _NO_EPOCH if wanted.leader_epoch is None else wanted.leader_epoch
+
+
+def _only(outcome: Outcomes[_Key, _Value] | Refused) -> Outcomes[_Key, _Value]:
     if isinstance(outcome, Refused):
         raise outcome
     return outcome

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from odradek.client.admin import Outcomes, TopicPartition
 from odradek.client.admin_coordinators import CoordinatorKind, ask_coordinators
@@ -12,6 +13,8 @@ from odradek.protocol.messages.describe_producers_request import DescribeProduce
 from odradek.protocol.messages.describe_producers_response import DescribeProducersResponse
 from odradek.protocol.messages.describe_transactions_request import DescribeTransactionsRequest
 from odradek.protocol.messages.describe_transactions_response import DescribeTransactionsResponse
+from odradek.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from odradek.protocol.messages.init_producer_id_response import InitProducerIdResponse
 from odradek.protocol.messages.list_transactions_request import ListTransactionsRequest
 from odradek.protocol.messages.list_transactions_response import ListTransactionsResponse
 from odradek.protocol.messages.write_txn_markers_request import (
@@ -43,6 +46,11 @@ class TransactionDescription:
     #: None while none is open.
     started_ms: int | None
     partitions: tuple[TopicPartition, ...]
+
+
+class ProducerIdAndEpoch(NamedTuple):
+    producer_id: int
+    producer_epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,24 @@ async def describe_producers(
         }
 
     return await ask_leaders(cluster, dict.fromkeys(places), ask)
+
+
+async def fence_producers(cluster: Cluster, ids: Sequence[str]) -> Outcomes[str, ProducerIdAndEpoch]:
+    """Whoever has these transactional ids loses them, and what they left open is aborted."""
+
+    async def ask(address: HostPort, keys: Sequence[str]) -> dict[str, ProducerIdAndEpoch | Refused]:
+        found: dict[str, ProducerIdAndEpoch | Refused] = {}
+        for key in keys:
+            request = InitProducerIdRequest(
+                transactional_id=key, transaction_timeout_ms=cluster.config.request_timeout_ms
+            )
+            response: InitProducerIdResponse = await cluster.send_to(address, request)
+            found[key] = refusal(response.error_code) or ProducerIdAndEpoch(
+                response.producer_id, response.producer_epoch
+            )
+        return found
+
+    return await ask_coordinators(cluster, CoordinatorKind.TRANSACTION, ids, ask)
 
 
 async def abort_in_partition(

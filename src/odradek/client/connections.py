@@ -24,6 +24,19 @@ _OWN_CONNECTION_BASE = 2**31 - 1
 _IDLE_LOOKS = 4
 
 
+def channel_config(settings: CommonSettings) -> ChannelConfig:
+    return ChannelConfig(
+        client_id=settings.client_id,
+        connect_timeout_ms=settings.socket_connection_setup_timeout_ms,
+        connect_timeout_max_ms=settings.socket_connection_setup_timeout_max_ms,
+        reconnect_backoff_ms=settings.reconnect_backoff_ms,
+        reconnect_backoff_max_ms=settings.reconnect_backoff_max_ms,
+        in_flight_max=settings.max_in_flight_requests_per_connection,
+        send_buffer_bytes=settings.send_buffer_bytes,
+        receive_buffer_bytes=settings.receive_buffer_bytes,
+    )
+
+
 def own_connection(node_id: int) -> int:
     """The id of a second connection to a broker; of its id the broker's again."""
     return _OWN_CONNECTION_BASE - node_id
@@ -62,16 +75,7 @@ class Connection:
 
 class Connections:
     def __init__(self, settings: CommonSettings, randomness: random.Random) -> None:
-        self._config = ChannelConfig(
-            client_id=settings.client_id,
-            connect_timeout_ms=settings.socket_connection_setup_timeout_ms,
-            connect_timeout_max_ms=settings.socket_connection_setup_timeout_max_ms,
-            reconnect_backoff_ms=settings.reconnect_backoff_ms,
-            reconnect_backoff_max_ms=settings.reconnect_backoff_max_ms,
-            in_flight_max=settings.max_in_flight_requests_per_connection,
-            send_buffer_bytes=settings.send_buffer_bytes,
-            receive_buffer_bytes=settings.receive_buffer_bytes,
-        )
+        self._config = channel_config(settings)
         self._random = randomness
         self._connections: dict[int, Connection] = {}
         self._closing: set[asyncio.Task[None]] = set()

@@ -4,6 +4,9 @@ All are `KafkaError`, and `code` is Kafka's number (`ErrorCode`). `Disconnected`
 and `Unreachable` say why there is no answer; `Refused` is an answer that says no.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 
@@ -57,6 +60,17 @@ class WrongEndpoint(ApiError):
 
 class Refused(ApiError):
     """The cluster said no; the text has its reason."""
+
+
+class PartlyRefused(Refused):
+    """Of several things that were asked for, some cannot be had; `code` is that of the first.
+
+    `outcomes` has all of them: for each its value, or a Refused.
+    """
+
+    def __init__(self, message: str, code: int, outcomes: Mapping[Any, Any]) -> None:
+        super().__init__(message, code)
+        self.outcomes = outcomes
 
 
 class UnknownTopic(ApiError):
