@@ -19,8 +19,8 @@ _ABORT_EVERY = 5
 #: Of one call; the coordinator may be on its way to another node.
 _TIMEOUT_S = 20
 #: `send_offsets_to_transaction` heeds no time-out, and librdkafka from 2.10 on may wait in it without end: for a
-#: coordinator that it forgot while that broker was away, even when the broker is back.
-_STUCK_S = 25
+#: coordinator that it has forgotten, since Metadata did not name the broker while it was away.
+_STUCK_S = 15
 
 _CLIENT = {
     "reconnect.backoff.ms": 20,
