@@ -9,6 +9,9 @@ FIGURES := $(CURDIR)/bench/out/figures.jsonl
 PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist worksteal
 CODE := src tests tools bench
 
+# The tests start hundreds of nodes, each of which would compile all that it imports, wherever this is set.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup check test lint types format bench demo soak clean
 

@@ -1,15 +1,28 @@
-"""What all tests share: Hypothesis without clocks, and Kafka's own directories."""
+"""What all tests share: their order, Hypothesis without clocks, and Kafka's own directories."""
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from helpers import vectors
+from helpers.dealing import dealt
 
 # No test asserts a duration, so Hypothesis does not either: the machine may be busy.
 settings.register_profile("odradek", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("odradek")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = dealt(
+        items,
+        int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
+        file_of=lambda item: item.nodeid.partition("::")[0],
+        is_slow=lambda item: item.get_closest_marker("slow") is not None,
+        is_first=lambda name: "/system/" in name,
+    )
 
 
 @pytest.fixture
