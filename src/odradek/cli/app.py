@@ -22,11 +22,15 @@ from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
 #: Only what exists is listed. The text is here so that `--help` imports none of them.
 SUBCOMMANDS = (
     Subcommand("cluster", "odradek.cli.cluster", "Show brokers, features and log directories; unregister a broker."),
+    Subcommand("completion", "odradek.cli.completion", "Teach a shell to complete commands, topics and groups."),
     Subcommand("configs", "odradek.cli.configs", "Show and change the settings of topics, brokers and groups."),
+    Subcommand("consume", "odradek.cli.consume", "Show the records of a topic, alone or as a member of a group."),
     Subcommand("elect-leaders", "odradek.cli.elect_leaders", "Let preferred replicas lead again."),
     Subcommand("groups", "odradek.cli.groups", "Show groups of consumers and their lag; reset offsets; delete groups."),
     Subcommand("log", "odradek.cli.log", "Show and check the files of a data directory."),
     Subcommand("metadata", "odradek.cli.metadata", "Look into a cluster's metadata as a tree."),
+    Subcommand("perf", "odradek.cli.perf", "Measure how fast a cluster takes and gives records."),
+    Subcommand("produce", "odradek.cli.produce", "Send lines or files as records to a topic."),
     Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, all their names, decode, encode."),
     Subcommand("quorum", "odradek.cli.quorum", "Show the quorum of controllers, and change who votes in it."),
     Subcommand("reassign", "odradek.cli.reassign", "Move partitions to other brokers."),
@@ -37,6 +41,9 @@ SUBCOMMANDS = (
     Subcommand("transactions", "odradek.cli.transactions", "List, describe and abort transactions."),
     Subcommand("up", "odradek.cli.up", "Run a local cluster in the foreground, without configuration."),
 )
+
+#: Set by a shell that wants to know what would complete a line (see `odradek.cli.completion`).
+_COMPLETION = "_ODRADEK_COMPLETE"
 
 _EXPECTED = (InputError, ApiError, ProtocolError, Fault, OSError)
 
@@ -56,6 +63,8 @@ def run(arguments: Sequence[str]) -> int:
     if not _have_streams():
         return 1
     _accept_any_text()
+    if _COMPLETION in os.environ:
+        return _complete(os.environ[_COMPLETION])
     try:
         status = _invoke(list(arguments), settings)
         sys.stdout.flush()
@@ -69,6 +78,12 @@ def run(arguments: Sequence[str]) -> int:
         tell(error, verbose=settings.verbose)
         return 1
     return status
+
+
+def _complete(instruction: str) -> int:
+    from click.shell_completion import shell_complete
+
+    return shell_complete(odradek, {"obj": Settings()}, "odradek", _COMPLETION, instruction)
 
 
 def _invoke(arguments: list[str], settings: Settings) -> int:

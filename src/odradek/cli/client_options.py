@@ -1,0 +1,31 @@
+"""Clients' settings on the command line: what the command chooses, `--command-config FILE`, its options, and `-X`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from odradek.cli.options import Settings
+from odradek.cli.pairs import parse_pairs
+from odradek.common.files import OsFileSystem
+from odradek.common.properties import read_properties
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def property_option(command: _Command) -> _Command:
+    said = "A setting of the client, by Kafka's name. May be repeated."
+    return click.option("-X", "properties", multiple=True, metavar="KEY=VALUE", help=said)(command)
+
+
+def client_config(
+    settings: Settings, properties: Sequence[str], chosen: dict[str, object], defaults: dict[str, object] | None = None
+) -> dict[str, object]:
+    """By Kafka's names. `-X` counts most, then the options that were `chosen`, then the file, then `defaults`."""
+    config: dict[str, object] = {"client.id": "odradek", **(defaults or {})}
+    if settings.command_config is not None:
+        config |= read_properties(OsFileSystem(), settings.command_config).values
+    given = parse_pairs(properties, "-X")
+    if settings.bootstrap is not None or not {"bootstrap.servers"} & {*config, *given}:
+        config["bootstrap.servers"] = settings.bootstrap_servers
+    return config | {key: value for key, value in chosen.items() if value is not None} | given

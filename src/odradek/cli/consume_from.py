@@ -1,0 +1,66 @@
+"""Where `consume` begins: `--from earliest|latest|N|-N|@TIME`.
+
+N is an offset, -N so many records before the end, @TIME the first record at or after a time; each for every partition.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from odradek.cli.times import parse_moment
+from odradek.client.consumer.consumer import Consumer
+from odradek.client.topic_partition import TopicPartition
+from odradek.common.failures import InputError
+
+
+class Kind(Enum):
+    EARLIEST = auto()
+    LATEST = auto()
+    OFFSET = auto()
+    BEFORE_END = auto()
+    TIME = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    kind: Kind
+    #: Of the kinds that have a number.
+    number: int = 0
+
+    @property
+    def reset(self) -> str:
+        """As auto.offset.reset, which is also for where an offset does not exist any more."""
+        return "latest" if self.kind is Kind.LATEST else "earliest"
+
+
+def parse_start(text: str) -> Start:
+    """Raises InputError."""
+    if text in ("earliest", "latest"):
+        return Start(Kind[text.upper()])
+    if text.isdecimal():
+        return Start(Kind.OFFSET, int(text))
+    if text.startswith("-") and text[1:].isdecimal():
+        return Start(Kind.BEFORE_END, int(text[1:]))
+    moment_ms = parse_moment(text) if text.startswith("@") else None
+    if moment_ms is None:
+        right = "earliest, latest, an offset, -N for the last N records, or a time such as @2026-01-31T12:00"
+        raise InputError(f'--from: "{text}" is no place to begin. Right would be {right}.')
+    return Start(Kind.TIME, moment_ms)
+
+
+async def seek_start(consumer: Consumer, partitions: Sequence[TopicPartition], start: Start) -> None:
+    """The partitions are assigned."""
+    if start.kind is Kind.EARLIEST:
+        consumer.seek_to_beginning(*partitions)
+        return
+    ends = await consumer.end_offsets(partitions)
+    if start.kind is Kind.BEFORE_END:
+        begins = await consumer.beginning_offsets(partitions)
+        wanted = {each: max(begins[each], ends[each] - start.number) for each in partitions}
+    elif start.kind is Kind.TIME:
+        found = await consumer.offsets_for_times(dict.fromkeys(partitions, start.number))
+        wanted = {each: ends[each] if at is None else at.offset for each, at in found.items()}
+    else:
+        wanted = {each: start.number if start.kind is Kind.OFFSET else ends[each] for each in partitions}
+    for place, offset in wanted.items():
+        consumer.seek(place, offset)

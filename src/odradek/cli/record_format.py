@@ -1,0 +1,82 @@
+r"""How `consume` writes a record: a format string, as kcat's.
+
+%s value, %k key, %h headers, %t topic, %p partition, %o offset, %T timestamp in milliseconds, %S and %K the lengths of
+value and key (-1 for null), %% a percent sign; \n, \t, \r, \0, \\ and \xHH are what they are elsewhere.
+"""
+
+import re
+from collections.abc import Callable
+
+from odradek.client.consumer.record import ConsumerRecord
+from odradek.common.failures import InputError
+
+Writer = Callable[[ConsumerRecord], bytes]
+
+_NULL = b"null"
+
+_FIELDS: dict[str, Writer] = {
+    "s": lambda record: _NULL if record.value is None else record.value,
+    "k": lambda record: _NULL if record.key is None else record.key,
+    "h": lambda record: b",".join(
+        name.encode() + b"=" + (_NULL if data is None else data) for name, data in record.headers
+    ),
+    "t": lambda record: str(record.topic).encode(),
+    "p": lambda record: b"%d" % record.partition,
+    "o": lambda record: b"%d" % record.offset,
+    "T": lambda record: b"%d" % record.timestamp_ms,
+    "S": lambda record: b"%d" % _length(record.value),
+    "K": lambda record: b"%d" % _length(record.key),
+}
+
+_TOKEN = re.compile(r"%(.?)|\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
+
+
+def compile_format(text: str) -> Writer:
+    """Raises InputError for a field or an escape that does not exist."""
+    parts: list[bytes | Writer] = []
+    end = 0
+    for token in _TOKEN.finditer(text):
+        parts.append(text[end : token.start()].encode())
+        parts.append(_escape(token[2]) if token[1] is None else _field(token[1]))
+        end = token.end()
+    parts.append(text[end:].encode())
+
+    def write(record: ConsumerRecord) -> bytes:
+        return b"".join(part if isinstance(part, bytes) else part(record) for part in parts)
+
+    return write
+
+
+def value_line(record: ConsumerRecord) -> bytes:
+    return (_NULL if record.value is None else bytes(record.value)) + b"\n"
+
+
+def printable_value_line(record: ConsumerRecord) -> bytes:
+    """For a terminal: nothing in it steers it."""
+    text = "null" if record.value is None else record.value.decode(errors="backslashreplace")
+    return (
+        "".join(char if char.isprintable() or char in "\t\n" else f"\\x{ord(char):02x}" for char in text).encode()
+        + b"\n"
+    )
+
+
+def _field(name: str) -> bytes | Writer:
+    if name == "%":
+        return b"%"
+    if name not in _FIELDS:
+        known = ", ".join(f"%{each}" for each in _FIELDS)
+        raise InputError(f'-f: "%{name}" is no part of a record. There are {known} and %% for a percent sign.')
+    return _FIELDS[name]
+
+
+def _escape(said: str) -> bytes:
+    if said.startswith("x") and len(said) > 1:
+        return bytes.fromhex(said[1:])
+    if said not in _ESCAPES:
+        raise InputError(f'-f: "\\{said}" means nothing. There are \\n, \\t, \\r, \\0, \\\\ and \\xHH.')
+    return _ESCAPES[said]
+
+
+def _length(data: bytes | None) -> int:
+    return -1 if data is None else len(data)
