@@ -6,7 +6,7 @@ library does for each of them is not measured. Copies are librdkafka's.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from beside import Effort, Figure, Figures, both_kinds, in_turn, servers_of
 from helpers.nodes import Cluster
-from loads import create_topic, produce
+from loads import cpu_seconds, create_topic, produce
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
@@ -84,24 +84,32 @@ def run(effort: Effort) -> Iterator[Row]:
 
 def commits(cluster: Cluster, in_flight: int, effort: Effort) -> Figures:
     total, group = effort.of(COMMITS), f"commits-{next(_numbers)}"
-    rate = asyncio.run(_rate(cluster, total, in_flight, lambda client, number: client.commit(group, number)))
-    return {f"offset commits, {in_flight} in flight": Figure(rate, "a second", is_rate=True)}
+    rate = _rate(cluster, total, in_flight, lambda client, number: client.commit(group, number))
+    return _counted(cluster, f"offset commits, {in_flight} in flight", total, rate)
 
 
 def transactions(cluster: Cluster, in_flight: int, effort: Effort) -> Figures:
-    total, name = effort.of(TRANSACTIONS), f"txn-{next(_numbers)}"
+    each, name = effort.of(TRANSACTIONS) // in_flight, f"txn-{next(_numbers)}"
 
     async def measure() -> float:
         producers = [await _Transactional.begin(cluster, f"{name}-{place}") for place in range(in_flight)]
         started_s = time.perf_counter()
-        await asyncio.gather(*(producer.transactions(total // in_flight) for producer in producers))
+        await asyncio.gather(*(producer.transactions(each) for producer in producers))
         spent_s = time.perf_counter() - started_s
         for producer in producers:
             await producer.client.close()
-        return total // in_flight * in_flight / spent_s
+        return each * in_flight / spent_s
 
-    rate = asyncio.run(measure())
-    return {f"transactions of one record, {in_flight} producers": Figure(rate, "a second", is_rate=True)}
+    return _counted(cluster, f"transactions of one record, {in_flight} producers", each * in_flight, measure())
+
+
+def _counted(cluster: Cluster, name: str, total: int, rate: Coroutine[None, None, float]) -> Figures:
+    """Beside the rate what each costs the broker: that hardly depends on what else the machine does."""
+    nodes = list(cluster.nodes.values())
+    before_s = cpu_seconds(nodes)
+    found = {name: Figure(asyncio.run(rate), "a second", is_rate=True)}
+    each_us = (cpu_seconds(nodes) - before_s) / total * 1_000_000
+    return {**found, f"{name}, processor time of the broker each": Figure(each_us, "µs")}
 
 
 def joins(cluster: Cluster) -> Figures:
