@@ -279,6 +279,8 @@ class Accumulator:
         topic = self.topics[batch.place.topic]
         topic.ratio = max(1.0, topic.ratio)
         parts = batch.split(self.settings.codec, self.settings.batch_size - HEADER_BYTES)
+        if self._transactions is not None and batch.has_sequence:
+            self._transactions.sequences.split(batch, parts)
         del self.incomplete[batch]
         for part in reversed(parts):
             self._close(part)

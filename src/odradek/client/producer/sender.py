@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from odradek.client.errors import RequestTimedOut, refusal
+from odradek.client.errors import Disconnected, RequestTimedOut, refusal
 from odradek.client.metadata_cache import Node
 from odradek.client.network_client import NetworkClient
 from odradek.client.producer.accumulator import Accumulator
@@ -174,12 +174,11 @@ class Sender:
             if pending.backoff_ms:
                 await asyncio.sleep(pending.backoff_ms / 1000)
             response = await self._answer(pending)
+            self._has_transaction_request = False
+            pending.handle_response(response)
         except ApiError as error:
             self._has_transaction_request = False
             pending.handle_error(error)
-        else:
-            self._has_transaction_request = False
-            pending.handle_response(response)
         self.wake()
 
     async def _answer(self, pending: PendingRequest) -> Any:
@@ -295,6 +294,7 @@ class Sender:
         for batch in batches:
             self._complete(batch, response)
         self._network.request_update()
+        self.wake()
 
     def _handle_response(self, response: ProduceResponse, sent: dict[TopicPartition, ProducerBatch]) -> None:
         metadata = self._network.metadata
@@ -329,8 +329,6 @@ class Sender:
             self._succeed(batch, said)
             return
         if code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1 and not batch.is_done:
-            if self._transactions is not None:
-                self._transactions.sequences.remove_in_flight(batch)
             self._accumulator.split(batch)
         elif self._can_retry(batch, said):
             self._accumulator.requeue(batch, self.now_ms())
@@ -404,8 +402,12 @@ class Sender:
             self._begin(self._until_updated(self._network.metadata.version))
 
     async def _until_updated(self, version: int) -> None:
+        """Or until it is time to ask again: a leader may not have been elected yet."""
         try:
-            await self._network.updated(version)
+            async with asyncio.timeout(self._settings.retry_backoff_ms / 1000):
+                await self._network.updated(version)
+        except (TimeoutError, Disconnected):
+            pass
         finally:
             self._awaits_metadata = False
         self.wake()

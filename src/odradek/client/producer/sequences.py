@@ -8,7 +8,7 @@ A batch that was sent and then given up on leaves its sequence *unresolved*: it 
 new is sent to the partition until those in flight have told.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from odradek.client.producer.producer_batch import ProducerBatch
@@ -113,6 +113,16 @@ class Sequences:
         found = self._partitions.get(batch.place)
         if found is not None and batch in found.in_flight:
             found.in_flight.remove(batch)
+
+    def split(self, whole: ProducerBatch, parts: Sequence[ProducerBatch]) -> None:
+        """They share its sequences, so that nothing overtakes them."""
+        self.remove_in_flight(whole)
+        found, sequence = self.of(whole.place), whole.base_sequence
+        for part in parts:
+            identity = (whole.producer_id, whole.producer_epoch)
+            part.set_producer(*identity, sequence, is_transactional=whole.is_transactional)
+            found.track(part)
+            sequence = add_to_sequence(sequence, part.count)
 
     def mark_unresolved(self, batch: ProducerBatch) -> None:
         found, after = self.of(batch.place), batch.last_sequence + 1
