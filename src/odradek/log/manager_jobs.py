@@ -36,9 +36,9 @@ _RETENTION_PART = 200
 
 
 def make_schedule(manager: LogManager, pause: Callable[[int], None]) -> Schedule:
-    """Jobs by Kafka's names. `pause` waits as the cleaner's I/O limit demands; the first run of all but one is delayed,
+    """Jobs by Kafka's names. `pause` waits as the cleaner's I/O limit demands; the first run of most is delayed,
     so that a node that starts has its disks for itself. High watermarks cost one small file, and a replica that crashed
-    soon after its start would do without them."""
+    soon after its start would do without them; the cleaner has its own back-off."""
     settings, cleaner = manager.settings, manager.cleaner.config
     now_ms = manager.clock.monotonic_ms()
     first_ms = now_ms + settings.log_initial_task_delay_ms
@@ -64,11 +64,12 @@ def make_schedule(manager: LogManager, pause: Callable[[int], None]) -> Schedule
         ),
         Job("kafka-delete-logs", _REMOVAL_CHECK_MS, lambda: run_removals(manager), True),
     ]
-    if cleaner.enable:
-        jobs.append(Job("kafka-log-cleaner", max(1, cleaner.backoff_ms), lambda: clean_all(manager, pause), True))
     schedule = Schedule()
     for job in jobs:
         schedule.add(job, first_ms)
+    if cleaner.enable:
+        backoff_ms = max(1, cleaner.backoff_ms)
+        schedule.add(Job("kafka-log-cleaner", backoff_ms, lambda: clean_all(manager, pause), True), now_ms + backoff_ms)
     job = Job("highwatermark-checkpoint", high_watermarks_ms, lambda: write_high_watermarks(manager))
     schedule.add(job, now_ms + high_watermarks_ms)
     return schedule

@@ -464,6 +464,12 @@ def test_the_schedule_runs_everything(node: Node) -> None:
     assert schedule.next_due_ms() == node.clock.monotonic_ms() + 1000
 
 
+def test_the_cleaner_begins_after_its_own_back_off(node: Node) -> None:
+    schedule = jobs.make_schedule(node.manager, pause=lambda _: None)
+    node.clock.now_ms += node.manager.cleaner.config.backoff_ms
+    assert "kafka-log-cleaner" in [job.name for job in schedule.due(node.clock.monotonic_ms())]
+
+
 # -- failure
 
 
