@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from odradek.sim.coordinator_cluster import CoordinatorCluster
 from odradek.sim.coordinator_faults import CoordinatorFaults
-from odradek.sim.coordinator_groups import GroupWorkload
+from odradek.sim.coordinator_groups import ConsumerGroupWorkload, GroupWorkload
 from odradek.sim.coordinator_registers import RegisterWorkload
 from odradek.sim.coordinator_transactions import TransactionWorkload
 
@@ -52,6 +52,7 @@ class Workload(Protocol):
 WORKLOADS: Mapping[str, Callable[[Random], Workload]] = {
     "registers": RegisterWorkload,
     "groups": GroupWorkload,
+    "consumer_groups": ConsumerGroupWorkload,
     "transactions": TransactionWorkload,
 }
 

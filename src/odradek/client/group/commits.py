@@ -1,7 +1,7 @@
 """Commits a group's offsets and asks for them, until the coordinator answers or the time is up.
 
 Tried again is what Kafka's clients try again: there is no coordinator at the moment, it loads, a topic is not known to
-it yet, a transaction is still open. Where an epoch has moved on while a commit was under way, and we are a member still,
+it yet, a transaction is still open. Where an epoch has moved on while a commit was under way, and we are still members,
 it is sent again with the new one: partitions are given up between polls only, so they are ours as well.
 """
 

@@ -3,6 +3,9 @@
 A coordinator remembers what a member has told it. Everything is said when joining and after an error, since it is not
 known then what got through; otherwise only what has changed. The partitions are said again after each reconciliation,
 even if they are the same: that is the acknowledgement.
+
+What a member does not name it is taken not to have, and others may get it. Therefore it names, beside what it has, what
+it was told to have: it may come to have it before it hears the answer.
 """
 
 from collections.abc import Mapping
@@ -41,7 +44,16 @@ class Saying:
 
     topics: tuple[str, ...]
     pattern: str | None
-    assignment: LocalAssignment
+    #: What the member has.
+    current: LocalAssignment
+    #: What it is to have.
+    target: LocalAssignment
+
+    def partitions(self) -> dict[bytes, list[int]]:
+        named = {topic_id: list(numbers) for topic_id, numbers in self.current.by_topic().items()}
+        for topic_id, numbers in self.target.by_topic().items():
+            named[topic_id] = sorted({*named.get(topic_id, ()), *numbers})
+        return named
 
 
 class Heartbeats:
@@ -75,10 +87,10 @@ class Heartbeats:
             request.subscribed_topic_names = list(saying.topics)
         if saying.pattern is not None if said is None else said.pattern != saying.pattern:
             request.subscribed_topic_regex = saying.pattern or ""
-        if said is None or said.assignment != saying.assignment:
+        if said is None or said.current != saying.current:
             request.topic_partitions = [
-                TopicPartitions(topic_id=topic_id, partitions=list(numbers))
-                for topic_id, numbers in saying.assignment.by_topic().items()
+                TopicPartitions(topic_id=topic_id, partitions=numbers)
+                for topic_id, numbers in saying.partitions().items()
             ]
         self._said = saying
         return request

@@ -127,7 +127,7 @@ class ConsumerMember:
         return ends_ms if self._in_flight is not None else min(ends_ms, self._beat_at_ms)
 
     def _saying(self) -> Saying:
-        return Saying(self._topics or (), self._pattern, self._current)
+        return Saying(self._topics or (), self._pattern, self._current, self._target)
 
     def _heartbeat(self, now_ms: float) -> Request:
         message = self._heartbeats.make(
