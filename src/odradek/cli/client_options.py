@@ -22,6 +22,8 @@ def client_config(
     settings: Settings, properties: Sequence[str], chosen: dict[str, object], defaults: dict[str, object] | None = None
 ) -> dict[str, object]:
     """By Kafka's names. `-X` counts most, then the options that were `chosen`, then the file, then `defaults`."""
+    if settings.bootstrap_controller is not None:
+        raise click.UsageError("Controllers have no records: --bootstrap says the address of a broker.")
     config: dict[str, object] = {"client.id": "odradek", **(defaults or {})}
     if settings.command_config is not None:
         config |= read_properties(OsFileSystem(), settings.command_config).values

@@ -7,6 +7,7 @@ odradek elect-leaders --unclean orders:0 --yes
 
 import click
 
+from odradek.cli.complete import complete_topics
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
 from odradek.cli.options import Settings, network_options
@@ -20,7 +21,7 @@ from odradek.client.bootstrap import Cluster
 
 
 @click.command("elect-leaders")
-@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1)
+@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1, shell_complete=complete_topics)
 @click.option("--unclean", is_flag=True, help="Where nobody in sync is left: any replica, and lose the rest.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @network_options

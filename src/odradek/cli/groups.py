@@ -8,8 +8,11 @@ odradek groups delete-offsets billing orders --yes
 odradek groups delete billing --yes
 """
 
+from collections.abc import Collection, Mapping
+
 import click
 
+from odradek.cli.complete import complete_groups
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
 from odradek.cli.groups_reset import HAS_MEMBERS, reset_command
@@ -27,7 +30,7 @@ from odradek.cli.outcomes import accepted, status_of, unknown_topic
 from odradek.cli.output import plural, print_json, print_table
 from odradek.cli.partitions import find_partitions
 from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_groups import delete_groups, delete_offsets, list_groups
+from odradek.client.admin_groups import committed_offsets, delete_groups, delete_offsets, list_groups
 from odradek.client.bootstrap import Cluster, Refused
 from odradek.protocol.error_codes import ErrorCode
 
@@ -80,7 +83,7 @@ def list_command(settings: Settings, states: tuple[str, ...], types: tuple[str, 
 
 
 @groups.command("describe")
-@click.argument("names", metavar="[GROUP]...", nargs=-1)
+@click.argument("names", metavar="[GROUP]...", nargs=-1, shell_complete=complete_groups)
 @click.option("--members", "view", flag_value="members", help="Who is in the group, and what they have.")
 @click.option("--state", "view", flag_value="state", help="Its state, assignor and coordinator.")
 @network_options
@@ -99,7 +102,7 @@ def describe_command(settings: Settings, names: tuple[str, ...], view: str | Non
 
 
 @groups.command("delete")
-@click.argument("names", metavar="GROUP...", nargs=-1, required=True)
+@click.argument("names", metavar="GROUP...", nargs=-1, required=True, shell_complete=complete_groups)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @network_options
 @click.pass_obj
@@ -116,7 +119,7 @@ def delete_command(settings: Settings, names: tuple[str, ...], yes: bool) -> int
 
 
 @groups.command("delete-offsets")
-@click.argument("name", metavar="GROUP")
+@click.argument("name", metavar="GROUP", shell_complete=complete_groups)
 @click.argument("places", metavar="TOPIC[:PARTITION]...", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @network_options
@@ -125,16 +128,20 @@ def delete_offsets_command(settings: Settings, name: str, places: tuple[str, ...
     """Forget what a group has committed for topics that it does not read."""
     confirm(f"Offsets of {', '.join(places)} in group {name} will be forgotten.", yes=yes)
 
-    async def work(cluster: Cluster) -> Outcomes[TopicPartition, None]:
+    async def work(cluster: Cluster) -> tuple[Outcomes[TopicPartition, None], Collection[TopicPartition]]:
         found, missing = await find_partitions(cluster, places)
-        return {**missing, **await delete_offsets(cluster, name, found)}
+        before = (await committed_offsets(cluster, [name])).get(name)
+        outcomes = {**missing, **await delete_offsets(cluster, name, found)}
+        return outcomes, before if isinstance(before, Mapping) else ()
 
-    outcomes = on_cluster(settings, work)
-    gone = list(accepted(outcomes))
+    outcomes, committed = on_cluster(settings, work)
+    gone = [each for each in accepted(outcomes) if each in committed]
     if settings.as_json:
         print_json([{"topic": each.topic, "partition": each.partition} for each in gone])
     elif gone:
         click.echo(f"Forgot the offsets of {plural(len(gone), 'partition')}.")
+    elif accepted(outcomes):
+        click.echo(f"Group {name} has committed nothing for {', '.join(places)}.")
     return status_of(outcomes, "partition", _is_read)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import click
 
+from odradek.cli.complete import complete_groups
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
 from odradek.cli.options import Settings, network_options
@@ -40,7 +41,7 @@ class _Plan:
 
 
 @click.command("reset-offsets")
-@click.argument("name", metavar="GROUP")
+@click.argument("name", metavar="GROUP", shell_complete=complete_groups)
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC[:PARTITION]", help="[default: all it has committed]")
 @click.option("--to", metavar="WHERE", help="earliest, latest, current, an offset, or @TIME as milliseconds or ISO.")
 @click.option("--shift-by", type=int, metavar="N", help="Forth by N records, or back by -N.")

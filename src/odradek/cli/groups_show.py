@@ -1,10 +1,11 @@
 """How groups look: offsets with their lag, members, states."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from odradek.cli.errors import warn
 from odradek.cli.output import UNKNOWN, print_table
 from odradek.client.admin import Outcomes, TopicPartition
 from odradek.client.admin_groups import (
@@ -15,11 +16,14 @@ from odradek.client.admin_groups import (
     describe_groups,
     list_groups,
 )
-from odradek.client.admin_partitions import list_offsets
+from odradek.client.admin_partitions import OffsetAndTimestamp, list_offsets
 from odradek.client.bootstrap import Cluster, Refused
 from odradek.common.special_timestamps import LATEST
 
 _NOBODY = "-"
+
+#: A new leader is elected well within this; the groups' other partitions are worth more than a longer wait for it.
+_LEADERS_MS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +59,24 @@ async def describe_all(cluster: Cluster, names: Sequence[str]) -> Outcomes[str, 
     }
     offsets = {name: _good(committed.get(name)) for name in owners}
     places = dict.fromkeys(place for name in owners for place in (*offsets[name], *owners[name]))
-    ends = await list_offsets(cluster, dict.fromkeys(places, LATEST))
+    ends = await _ends(cluster, places)
     return {
         name: group
         if isinstance(group, Refused)
         else Lag(group, tuple(_row(place, offsets[name], owners[name], ends) for place in _all(offsets, owners, name)))
         for name, group in described.items()
     }
+
+
+async def _ends(cluster: Cluster, places: Iterable[TopicPartition]) -> Outcomes[TopicPartition, OffsetAndTimestamp]:
+    """Of those that have a leader; the others are told."""
+    brief = replace(cluster.config, api_timeout_ms=min(cluster.config.api_timeout_ms, _LEADERS_MS))
+    async with Cluster(cluster.addresses, brief) as asked:
+        ends = await list_offsets(asked, dict.fromkeys(places, LATEST))
+    for place, end in ends.items():
+        if isinstance(end, Refused):
+            warn(f"{place}: its end is not known after {brief.api_timeout_ms / 1000:g} s: {end.message}")
+    return ends
 
 
 def _good(committed: object) -> dict[TopicPartition, int]:

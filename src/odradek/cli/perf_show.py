@@ -1,5 +1,6 @@
 """How a measurement looks: figures that change on a terminal, lines elsewhere, and a table or a document at the end."""
 
+import asyncio
 import sys
 import time
 from array import array
@@ -11,8 +12,8 @@ from odradek.cli.options import Settings
 from odradek.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from rich.console import Group
     from rich.live import Live
+    from rich.table import Table
 
 _MIB = 1024 * 1024
 
@@ -57,6 +58,8 @@ class Meter:
         self._ended_s = time.perf_counter()
         if self._live is not None:
             self._live.stop()
+        if kind is asyncio.CancelledError:  # Ctrl-C: so far
+            self.finish()
 
     def count(self, records: int, size_bytes: int) -> None:
         self.records += records
@@ -117,16 +120,15 @@ def percentiles(values_ms: Sequence[float]) -> dict[str, float]:
     return {name: round(value, 3) for name, value in found.items()}
 
 
-def _panel(what: str, records: int, total: int, figures: str) -> "Group":
-    from rich.console import Group
+def _panel(what: str, records: int, total: int, figures: str) -> "Table":
     from rich.progress_bar import ProgressBar
-    from rich.text import Text
+    from rich.table import Table
 
-    return Group(
-        Text(f"{what}  {records:,} of {total:,} records"),
-        ProgressBar(total=total, completed=min(records, total), width=60),
-        Text(figures),
-    )
+    lines = Table.grid()
+    lines.add_row(f"{what}: {records:,} of {total:,} records")
+    lines.add_row(ProgressBar(total=total, completed=min(records, total), width=60))
+    lines.add_row(figures)
+    return lines
 
 
 def _words(name: str) -> str:

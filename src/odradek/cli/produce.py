@@ -17,6 +17,7 @@ from odradek.cli.client_options import client_config, property_option
 from odradek.cli.complete import complete_topics
 from odradek.cli.errors import warn
 from odradek.cli.input_chunks import STDIN, pieces, whole
+from odradek.cli.main import INTERRUPTED
 from odradek.cli.options import Settings, network_options
 from odradek.cli.output import Progress, plural, print_json, print_table
 from odradek.cli.pairs import parse_pairs
@@ -92,7 +93,7 @@ def produce(
     )
     sent = asyncio.run(_send(config, topic, source))
     _show(settings, topic, sent)
-    return 1 if sent.failed else 0
+    return INTERRUPTED if sent.is_interrupted else int(sent.failed > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ class _Sent:
     by_partition: dict[int, _Range] = field(default_factory=dict)
     #: The first of them.
     error: ApiError | None = None
+    is_interrupted: bool = False
 
     @property
     def delivered(self) -> int:
@@ -158,25 +160,36 @@ class _Sent:
 
 
 async def _send(config: dict[str, object], topic: str, source: _Source) -> _Sent:
-    sent, progress = _Sent(), Progress()
-    open_deliveries: list[BatchDelivery] = []
+    sent, open_deliveries = _Sent(), list[BatchDelivery]()
     async with Producer(config) as producer:
-        if source.paths == (STDIN,) and sys.stdin.isatty():
-            print("A line is a record; Ctrl-D ends.", file=sys.stderr)
         try:
-            async for records in source.records():
-                for partition, some in _by_partition(records):
-                    open_deliveries.append(await producer.send_batch(topic, some, partition))
-                    sent.taken += len(some)
-                while len(open_deliveries) > _DELIVERIES_MAX:
-                    await sent.wait_for(open_deliveries.pop(0))
-                progress.say(f"{sent.taken} records sent")
-        finally:
-            progress.finish()
+            await _send_all(producer, topic, source, sent, open_deliveries)
+        except asyncio.CancelledError:  # Ctrl-C: what was read is sent all the same
+            sent.is_interrupted = True
         await producer.flush()
         for delivery in open_deliveries:
             await sent.wait_for(delivery)
     return sent
+
+
+async def _send_all(
+    producer: Producer, topic: str, source: _Source, sent: _Sent, open_deliveries: list[BatchDelivery]
+) -> None:
+    is_typed = source.paths == (STDIN,) and sys.stdin.isatty()
+    if is_typed:
+        print("A line is a record; Ctrl-D ends.", file=sys.stderr)
+    progress = Progress()
+    try:
+        async for records in source.records():
+            for partition, some in _by_partition(records):
+                open_deliveries.append(await producer.send_batch(topic, some, partition))
+                sent.taken += len(some)
+            while len(open_deliveries) > _DELIVERIES_MAX:
+                await sent.wait_for(open_deliveries.pop(0))
+            if not is_typed:
+                progress.say(f"{sent.taken:,} records sent")
+    finally:
+        progress.finish()
 
 
 def _by_partition(records: Sequence[Outgoing]) -> list[tuple[int | None, list[OutgoingRecord]]]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from odradek.cli import reassign_dirs
+from odradek.cli.complete import complete_topics
 from odradek.cli.connection import on_cluster
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
@@ -43,7 +44,7 @@ def reassign() -> None:
 
 
 @reassign.command("plan")
-@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1)
+@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1, shell_complete=complete_topics)
 @click.option("--brokers", metavar="ID,ID,…", help="Who may have replicas [default: all that are active].")
 @click.option("--output", metavar="FILE", help="Write the plan there.")
 @network_options
@@ -103,14 +104,16 @@ def run_command(settings: Settings, path: str, throttle: int | None, wait: bool,
         return outcomes, placed
 
     outcomes, placed = on_cluster(settings, work)
-    begun = list(accepted(outcomes))
+    status = max(status_of(outcomes, "partition", unknown_topic), status_of(placed, "replica", unknown_topic))
+    misplaced = {replica.topic_partition for replica in placed.keys() - accepted(placed).keys()}
+    begun = [each for each in accepted(outcomes) if each not in misplaced]
     if settings.as_json:
         print_json([{"topic": each.topic, "partition": each.partition, "done": wait} for each in begun])
     elif begun:
         click.echo(f"{'Moved' if wait else 'Began to move'} {plural(len(begun), 'partition')}.")
         if throttle is not None and not wait:
             click.echo(f"odradek reassign status {path} takes the throttle away when all is moved.")
-    return max(status_of(outcomes, "partition", unknown_topic), status_of(placed, "replica", unknown_topic))
+    return status
 
 
 @reassign.command("status")
@@ -146,7 +149,7 @@ def status_command(settings: Settings, path: str | None) -> int:
 
 
 @reassign.command("cancel")
-@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1)
+@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1, shell_complete=complete_topics)
 @click.option("--all", "everything", is_flag=True, help="Whatever moves.")
 @network_options
 @click.pass_obj

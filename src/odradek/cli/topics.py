@@ -11,6 +11,7 @@ odradek topics delete-records orders --before 100
 
 import click
 
+from odradek.cli.complete import complete_topics
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
 from odradek.cli.options import Settings, local_options, network_options
@@ -41,7 +42,7 @@ from odradek.common.failures import InputError
 from odradek.common.ids import uuid_to_text
 from odradek.protocol.error_codes import ErrorCode
 
-_names = click.argument("names", metavar="TOPIC...", nargs=-1, required=True)
+_names = click.argument("names", metavar="TOPIC...", nargs=-1, required=True, shell_complete=complete_topics)
 
 
 @click.group()
@@ -107,7 +108,7 @@ def create_command(
 
 
 @topics.command("describe")
-@click.argument("names", metavar="[TOPIC]...", nargs=-1)
+@click.argument("names", metavar="[TOPIC]...", nargs=-1, shell_complete=complete_topics)
 @click.option("--exclude-internal", is_flag=True, help="Without the topics that brokers keep for themselves.")
 @click.option("--under-replicated", "chosen", flag_value="under-replicated", help="Only partitions that lack replicas.")
 @click.option("--unavailable", "chosen", flag_value="unavailable", help="Only partitions that nobody leads.")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from odradek.cli.complete import complete_topics
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
 from odradek.cli.options import Settings, network_options
@@ -41,7 +42,7 @@ _END = "end"
 
 
 @click.command("offsets")
-@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1)
+@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1, shell_complete=complete_topics)
 @click.option("--at", metavar="TIME", help=f"One of {', '.join(_TIMES)}; or milliseconds, or 2026-01-31T12:00.")
 @click.option("--exclude-internal", is_flag=True, help="Without the topics that brokers keep for themselves.")
 @network_options
@@ -66,7 +67,7 @@ def offsets_command(settings: Settings, names: tuple[str, ...], at: str | None, 
 
 
 @click.command("delete-records")
-@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1)
+@click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1, shell_complete=complete_topics)
 @click.option("--before", metavar="OFFSET", help=f'The first offset that stays; "{_END}" deletes all.')
 @click.option("--file", "path", metavar="FILE", help="What to delete where, in the form of Kafka's tool.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
