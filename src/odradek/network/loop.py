@@ -2,18 +2,11 @@
 
 import asyncio
 from collections.abc import Coroutine
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
+from odradek.common.event_loop import new_event_loop
+
 T = TypeVar("T")
-
-
-def new_event_loop() -> asyncio.AbstractEventLoop:
-    if find_spec("uvloop") is None:
-        return asyncio.new_event_loop()
-    made: asyncio.AbstractEventLoop = import_module("uvloop").new_event_loop()
-    return made
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

@@ -17,7 +17,7 @@ A consumer belongs to one event loop and to one task at a time.
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -174,6 +174,10 @@ class Consumer:
 
     def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         return self._parts().reader.records(self.settings.max_poll_records)
+
+    async def _run(self) -> Iterator[ConsumerRecord] | None:
+        """For the blocking face: what `async for` would give out next, without a turn of the loop for each."""
+        return await self._parts().reader.run(self.settings.max_poll_records)
 
     async def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord]:
         """What is there, at most max.poll.records of it; empty when the time is up."""

@@ -72,7 +72,9 @@ class Reader:
     # What goes on meanwhile
 
     def close(self) -> None:
+        """Whoever waits for records gets none."""
         self._is_closed = True
+        self.wake()
 
     def step_soon(self) -> None:
         """Something has changed: positions may be missing, partitions fetchable. From the loop, never from within."""
@@ -126,13 +128,21 @@ class Reader:
     # Handing out
 
     async def records(self, limit: int) -> AsyncIterator[ConsumerRecord]:
-        """One after the other, without end. `limit` is how many are taken before the group has its turn."""
+        """One after the other, until the consumer is closed. `limit`: how many before the group has its turn."""
         while True:
             for record in self._iterator:
                 yield record
-            taken = await self._next(lambda: self._collector.take(limit), None)
-            assert taken is not None
-            self._handed, self._iterator = taken, iter(taken.rows)
+            if await self.run(limit) is None:
+                return
+
+    async def run(self, limit: int) -> Iterator[ConsumerRecord] | None:
+        """The next records of one partition. How far the iterator has come is what was handed out; it may be another
+        thread that does so, and it ends early when they are taken back. None when the consumer is closed."""
+        taken = await self._next(lambda: self._collector.take(limit), None)
+        if taken is None:
+            return None
+        self._handed, self._iterator = taken, iter(taken.rows)
+        return self._iterator
 
     async def poll(self, limit: int, timeout_ms: float) -> list[ConsumerRecord]:
         self.withdraw()
@@ -140,11 +150,12 @@ class Reader:
         return await self._next(lambda: self._collector.collect(limit) or None, deadline_s) or []
 
     async def columns(self) -> "AsyncIterator[RecordColumns]":
-        """Chunks of one partition each, without end; none of them is empty."""
+        """Chunks of one partition each, none of them empty, until the consumer is closed."""
         while True:
             self.withdraw()
             fetch = await self._next(self._collector.next, None)
-            assert fetch is not None
+            if fetch is None:
+                return
             columns = self._columns_of(fetch)
             if columns is not None:
                 yield columns
@@ -165,8 +176,8 @@ class Reader:
         await self._next(lambda: condition() or None, deadline_s)
 
     async def _next(self, take: Callable[[], _Piece | None], deadline_s: float | None) -> _Piece | None:
-        """What `take` gives as soon as it gives something; None when the time is up."""
-        while True:
+        """What `take` gives as soon as it gives something; None when the time is up, or the consumer closed."""
+        while not self._is_closed:
             if self._membership.needs_poll:
                 self.settle()
                 await self._membership.poll(_GROUP_POLL_MS)
@@ -182,6 +193,7 @@ class Reader:
             if deadline_s is not None and self._loop.time() >= deadline_s:
                 return None
             await self._wait(deadline_s)
+        return None
 
     def _raise_errors(self) -> None:
         error = self.error or self._offsets.error

@@ -1,0 +1,99 @@
+"""The admin client for threads: every operation of `odradek.client.admin_client.Admin`, waited for."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from odradek.client.admin_client import Admin as AsyncAdmin
+from odradek.client.blocking.face import Face, waiting
+
+
+class Admin(Face[AsyncAdmin]):
+    """Use it as a context, or with `start` and `close`."""
+
+    def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
+        super().__init__(AsyncAdmin(config, **keywords))
+        self.settings = self._inner.settings
+
+    def start(self) -> None:
+        """Raises Unreachable, with each address and what became of it."""
+        self._loop.call(self._inner.start())
+        self._loop.open.add(self)
+
+    def close(self) -> None:
+        self._loop.open.discard(self)
+        self._loop.call(self._inner.close())
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def _close_inner(self, timeout_ms: float | None) -> None:
+        await self._inner.close()
+
+    # Topics
+
+    create_topics = waiting(AsyncAdmin.create_topics)
+    delete_topics = waiting(AsyncAdmin.delete_topics)
+    list_topics = waiting(AsyncAdmin.list_topics)
+    describe_topics = waiting(AsyncAdmin.describe_topics)
+    create_partitions = waiting(AsyncAdmin.create_partitions)
+
+    # Partitions
+
+    list_offsets = waiting(AsyncAdmin.list_offsets)
+    delete_records = waiting(AsyncAdmin.delete_records)
+    elect_leaders = waiting(AsyncAdmin.elect_leaders)
+    alter_partition_reassignments = waiting(AsyncAdmin.alter_partition_reassignments)
+    list_partition_reassignments = waiting(AsyncAdmin.list_partition_reassignments)
+    describe_producers = waiting(AsyncAdmin.describe_producers)
+
+    # Log directories
+
+    describe_log_dirs = waiting(AsyncAdmin.describe_log_dirs)
+    describe_replica_log_dirs = waiting(AsyncAdmin.describe_replica_log_dirs)
+    alter_replica_log_dirs = waiting(AsyncAdmin.alter_replica_log_dirs)
+
+    # Settings
+
+    describe_configs = waiting(AsyncAdmin.describe_configs)
+    incremental_alter_configs = waiting(AsyncAdmin.incremental_alter_configs)
+    list_config_resources = waiting(AsyncAdmin.list_config_resources)
+    list_client_metrics_resources = waiting(AsyncAdmin.list_client_metrics_resources)
+    describe_client_quotas = waiting(AsyncAdmin.describe_client_quotas)
+    alter_client_quotas = waiting(AsyncAdmin.alter_client_quotas)
+    describe_user_scram_credentials = waiting(AsyncAdmin.describe_user_scram_credentials)
+
+    # Groups
+
+    list_groups = waiting(AsyncAdmin.list_groups)
+    describe_consumer_groups = waiting(AsyncAdmin.describe_consumer_groups)
+    describe_classic_groups = waiting(AsyncAdmin.describe_classic_groups)
+    delete_consumer_groups = waiting(AsyncAdmin.delete_consumer_groups)
+    list_consumer_group_offsets = waiting(AsyncAdmin.list_consumer_group_offsets)
+    alter_consumer_group_offsets = waiting(AsyncAdmin.alter_consumer_group_offsets)
+    delete_consumer_group_offsets = waiting(AsyncAdmin.delete_consumer_group_offsets)
+    remove_members_from_consumer_group = waiting(AsyncAdmin.remove_members_from_consumer_group)
+
+    # Transactions
+
+    list_transactions = waiting(AsyncAdmin.list_transactions)
+    describe_transactions = waiting(AsyncAdmin.describe_transactions)
+    abort_transaction = waiting(AsyncAdmin.abort_transaction)
+    fence_producers = waiting(AsyncAdmin.fence_producers)
+    force_terminate_transaction = waiting(AsyncAdmin.force_terminate_transaction)
+
+    # The cluster
+
+    describe_cluster = waiting(AsyncAdmin.describe_cluster)
+    describe_features = waiting(AsyncAdmin.describe_features)
+    update_features = waiting(AsyncAdmin.update_features)
+    unregister_broker = waiting(AsyncAdmin.unregister_broker)
+    describe_metadata_quorum = waiting(AsyncAdmin.describe_metadata_quorum)
+    add_raft_voter = waiting(AsyncAdmin.add_raft_voter)
+    remove_raft_voter = waiting(AsyncAdmin.remove_raft_voter)

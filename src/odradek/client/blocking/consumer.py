@@ -1,0 +1,161 @@
+"""The consumer for threads.
+
+Callbacks of rebalances are called in the thread that polls or iterates, and may call the consumer. Deserializers run in
+the thread of the clients.
+
+Several threads may use one consumer: what hands out records (`poll`, `batches`, iteration) goes one after the other,
+the rest at any time. Records of one partition that several threads take are handled in no particular order; positions
+are behind what was handed out.
+"""
+
+import re
+import threading
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from operator import length_hint
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from odradek.client.blocking.face import Face, at_once, waiting
+from odradek.client.blocking.loop_thread import in_caller
+from odradek.client.consumer.consumer import Consumer as AsyncConsumer
+from odradek.client.consumer.record import ConsumerRecord
+from odradek.client.group.listener import RebalanceListener
+from odradek.client.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from odradek.client.consumer.batches import RecordColumns
+
+
+class _InCaller(RebalanceListener):
+    """The application's listener, called in the thread that polls."""
+
+    def __init__(self, told: RebalanceListener) -> None:
+        self._told = told
+
+    async def on_partitions_assigned(self, partitions: Sequence[TopicPartition]) -> None:
+        await in_caller(lambda: self._told.on_partitions_assigned(partitions))
+
+    async def on_partitions_revoked(self, partitions: Sequence[TopicPartition]) -> None:
+        await in_caller(lambda: self._told.on_partitions_revoked(partitions))
+
+    async def on_partitions_lost(self, partitions: Sequence[TopicPartition]) -> None:
+        await in_caller(lambda: self._told.on_partitions_lost(partitions))
+
+
+class Consumer(Face[AsyncConsumer]):
+    """Use it as a context, or with `start` and `close`."""
+
+    def __init__(self, *topics: str | Mapping[str, object], **keywords: object) -> None:
+        super().__init__(AsyncConsumer(*topics, **keywords))
+        self.settings = self._inner.settings
+        #: Of what hands out records. A callback, in the thread that has it, may poll again.
+        self._turn = threading.RLock()
+        self._run: Iterator[ConsumerRecord] = iter(())
+
+    def start(self) -> None:
+        """Raises Unreachable, with each address and what became of it."""
+        self._loop.call(self._inner.start())
+        self._loop.open.add(self)
+
+    def close(self, timeout_ms: float | None = None) -> None:
+        """Commits for the last time where that is automatic, and leaves the group. Whoever iterates comes to an end."""
+        self._loop.open.discard(self)
+        self._loop.call(self._inner.close(timeout_ms))
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # What to read
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | str = (),
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """The listener's methods are called in the thread that polls; they may be plain ones."""
+        told = None if listener is None else _InCaller(listener)
+        self._loop.do(lambda: self._inner.subscribe(topics, pattern=pattern, listener=told))
+
+    assign = at_once(AsyncConsumer.assign)
+    unsubscribe = waiting(AsyncConsumer.unsubscribe)
+    subscription = at_once(AsyncConsumer.subscription)
+    assignment = at_once(AsyncConsumer.assignment)
+
+    # Reading
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        """One record after the other, until the consumer is closed."""
+        while (run := self._next_run()) is not None:
+            yield from run
+
+    def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord]:
+        """What is there, at most max.poll.records of it; empty when the time is up."""
+        with self._turn:
+            return self._loop.call(self._inner.poll(timeout_ms, max_records))
+
+    def batches(self) -> "Iterator[RecordColumns]":
+        """Whole fetched chunks of one partition each, as columns, until the consumer is closed."""
+        chunks = self._loop.do(self._inner.batches)
+        while (chunk := self._next_chunk(chunks)) is not None:
+            yield chunk
+
+    # Where it stands
+
+    seek = at_once(AsyncConsumer.seek)
+    seek_to_beginning = at_once(AsyncConsumer.seek_to_beginning)
+    seek_to_end = at_once(AsyncConsumer.seek_to_end)
+
+    def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int:
+        """The offset of the next record. Waits until there is one; raises RequestTimedOut."""
+        with self._turn:
+            return self._loop.call(self._inner.position(partition, timeout_ms))
+
+    pause = at_once(AsyncConsumer.pause)
+    resume = at_once(AsyncConsumer.resume)
+    paused = at_once(AsyncConsumer.paused)
+    current_lag = at_once(AsyncConsumer.current_lag)
+
+    # The group
+
+    commit = waiting(AsyncConsumer.commit)
+    committed = waiting(AsyncConsumer.committed)
+    group_metadata = at_once(AsyncConsumer.group_metadata)
+    enforce_rebalance = at_once(AsyncConsumer.enforce_rebalance)
+
+    # The cluster
+
+    partitions_for = waiting(AsyncConsumer.partitions_for)
+    offsets_for_times = waiting(AsyncConsumer.offsets_for_times)
+    beginning_offsets = waiting(AsyncConsumer.beginning_offsets)
+    end_offsets = waiting(AsyncConsumer.end_offsets)
+    topics = waiting(AsyncConsumer.topics)
+
+    # Inside
+
+    async def _close_inner(self, timeout_ms: float | None) -> None:
+        await self._inner.close(timeout_ms)
+
+    def _next_run(self) -> Iterator[ConsumerRecord] | None:
+        """What another thread has not finished yet, or the next."""
+        with self._turn:
+            if not length_hint(self._run):
+                run = self._loop.call(self._inner._run())
+                if run is None:
+                    return None
+                self._run = run
+            return self._run
+
+    def _next_chunk(self, chunks: "AsyncIterator[RecordColumns]") -> "RecordColumns | None":
+        async def taken() -> "RecordColumns | None":
+            return await anext(chunks, None)
+
+        with self._turn:
+            return self._loop.call(taken())

@@ -1,0 +1,193 @@
+"""The producer for threads.
+
+`send` hands a record over and returns; what became of it is in the `Delivery`. The first record of a topic is waited
+for until the topic is known, and whatever is wrong with it is raised at once; later, what keeps a record from being
+taken is in its delivery. Keys and values are serialized in the caller's thread.
+
+Everything else happens after the records that were handed over before it.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from odradek.client.blocking.delivery import BatchDelivery, Delivery
+from odradek.client.blocking.face import Face, waiting
+from odradek.client.blocking.hand_over import HandOver, Record
+from odradek.client.producer import delivery as inner_delivery
+from odradek.client.producer.delivery import RecordMetadata
+from odradek.client.producer.producer import OnDelivery, OutgoingRecord
+from odradek.client.producer.producer import Producer as AsyncProducer
+from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
+from odradek.client.serializers import as_bytes
+from odradek.client.settings import ProducerSettings, producer_settings
+from odradek.client.topic_partition import TopicPartition
+from odradek.records.pack import Headers
+
+_Value = TypeVar("_Value")
+
+#: Done in the caller's thread, and so no business of the producer inside.
+_SERIALIZERS = ("key.serializer", "value.serializer", "key_serializer", "value_serializer")
+
+
+class Producer(Face[AsyncProducer]):
+    """Use it as a context, or with `start` and `close`."""
+
+    def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
+        self.settings: ProducerSettings = producer_settings(config, **keywords)
+        bare = {name: value for name, value in (config or {}).items() if name not in _SERIALIZERS}
+        rest = {name: value for name, value in keywords.items() if name not in _SERIALIZERS}
+        super().__init__(AsyncProducer(bare, **rest))
+        self._hand_over = HandOver(self._take, self.settings.max_block_ms)
+        self._is_plain = self.settings.key_serializer is as_bytes and self.settings.value_serializer is as_bytes
+        #: Topics that the producer inside has known.
+        self._known: set[str] = set()
+
+    def start(self) -> None:
+        """Raises Unreachable when no bootstrap server answers."""
+        self._loop.call(self._start())
+        self._loop.open.add(self)
+
+    def close(self, timeout_ms: float | None = None) -> None:
+        """Sends what was handed over, waits for it as long as is said, then fails the rest and disconnects."""
+        self._loop.open.discard(self)
+        self._loop.call(self._close_inner(timeout_ms))
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Records
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        headers: Headers = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> Delivery:
+        """Hands a record over. `on_delivery` is called in the thread of the clients, which it must not hold up."""
+        if value is not None:
+            value = self.settings.value_serializer(value)
+        if key is not None:
+            key = self.settings.key_serializer(key)
+        if timestamp_ms is None:
+            timestamp_ms = int(time.time() * 1000)
+        delivery = Delivery(self._loop)
+        record = Record(delivery, topic, value, key, headers, partition, timestamp_ms, on_delivery)
+        if topic in self._known:
+            self._hand_over.hand(record)
+        else:
+            self._loop.call(self._send_first(record))
+            self._known.add(topic)
+        return delivery
+
+    def send_and_wait(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        headers: Headers = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> RecordMetadata:
+        return self.send(topic, value, key, headers, partition, timestamp_ms).result()
+
+    def send_batch(self, topic: str, records: Iterable[Any], partition: int | None = None) -> BatchDelivery:
+        """Takes many records at once: values, or `OutgoingRecord`s. The fastest way in."""
+        given = list(records) if self._is_plain else [self._serialized(each) for each in records]
+        return BatchDelivery(self._loop, self._in_order(lambda inner: inner.send_batch(topic, given, partition)))
+
+    def flush(self, timeout_ms: float | None = None) -> None:
+        """Returns when each record has succeeded or failed. Raises TimeoutError if it takes longer than is said."""
+        self._in_order(lambda inner: inner.flush(timeout_ms))
+
+    partitions_for = waiting(AsyncProducer.partitions_for)
+
+    # Transactions
+
+    def init_transactions(self) -> None:
+        self._in_order(AsyncProducer.init_transactions)
+
+    def begin_transaction(self) -> None:
+        self._in_order(AsyncProducer.begin_transaction)
+
+    def commit_transaction(self) -> None:
+        self._in_order(AsyncProducer.commit_transaction)
+
+    def abort_transaction(self) -> None:
+        self._in_order(AsyncProducer.abort_transaction)
+
+    def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, CommittedOffset], group: GroupIdentity | str
+    ) -> None:
+        self._in_order(lambda inner: inner.send_offsets_to_transaction(offsets, group))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Begins, commits at the end, aborts when an exception leaves it."""
+        context = self._loop.do(self._inner.transaction)
+        self._in_order(lambda inner: _awaited(context.__aenter__()))
+        try:
+            yield
+        except BaseException as error:
+            said = (type(error), error, error.__traceback__)
+            if not self._in_order(lambda inner: _awaited(context.__aexit__(*said))):
+                raise
+        else:
+            self._in_order(lambda inner: _awaited(context.__aexit__(None, None, None)))
+
+    # Inside
+
+    def _serialized(self, record: Any) -> OutgoingRecord:
+        made = record if isinstance(record, OutgoingRecord) else OutgoingRecord(record)
+        settings = self.settings
+        return made._replace(
+            value=None if made.value is None else settings.value_serializer(made.value),
+            key=None if made.key is None else settings.key_serializer(made.key),
+        )
+
+    def _in_order(self, do: Callable[[AsyncProducer], Coroutine[Any, Any, _Value]]) -> _Value:
+        """After the records that were handed over before."""
+
+        async def done() -> _Value:
+            await self._hand_over.passed()
+            return await do(self._inner)
+
+        return self._loop.call(done())
+
+    async def _start(self) -> None:
+        await self._inner.start()
+        self._hand_over.start()
+
+    async def _close_inner(self, timeout_ms: float | None) -> None:
+        loop = asyncio.get_running_loop()
+        deadline_s = None if timeout_ms is None else loop.time() + timeout_ms / 1000
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(deadline_s):
+                await self._hand_over.passed()
+        await self._hand_over.close()
+        await self._inner.close(None if deadline_s is None else max(0.0, deadline_s - loop.time()) * 1000)
+
+    async def _take(self, record: Record) -> inner_delivery.Delivery:
+        _, *arguments = record
+        return await self._inner.send(*arguments)
+
+    async def _send_first(self, record: Record) -> None:
+        await self._hand_over.passed()
+        record.delivery.taken(await self._take(record))
+
+
+async def _awaited(made: Awaitable[_Value]) -> _Value:
+    return await made
