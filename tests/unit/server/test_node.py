@@ -263,7 +263,11 @@ def test_a_broker_whose_directories_are_all_gone_ends(tmp_path: Path) -> None:
         node = Node(combined_config(tmp_path, **{"replica.high.watermark.checkpoint.interval.ms": 50}))
         await node.start()
         try:
-            Path(node.config.log_dirs[0]).rename(tmp_path / "gone")  # in one step: the node writes meanwhile
+            # Of a partition there is a high watermark to write, soon; other files are written after half a minute.
+            assert (await ask(node, create_topics("a"))).topics[0].error_code == 0
+            log_dir = Path(node.config.log_dirs[0])
+            await until((log_dir / "a-0").exists, "it has a partition")
+            log_dir.rename(tmp_path / "gone")  # in one step: the node writes meanwhile
             with pytest.raises(Fault, match="has failed, and the metadata log is in it"):
                 await asyncio.wait_for(node.wait(), PATIENCE_S)
         finally:
