@@ -12,7 +12,8 @@ key, dead letters, health and metrics are the service's. What differs:
 * Retries are Celery's (`autoretry_for`, `retry`). A task that fails in the end goes to the dead letters, with its
   exception and trace.
 * A task that nobody has news of for `resend_after_s` is sent again: its worker has died. It must be longer than a task
-  may wait in the queue and run, or it runs twice; it may do so anyway, as Celery's tasks always may.
+  may wait in the queue or for its retry (Celery's default is three minutes), and run; or it runs twice, which it may do
+  anyway, as Celery's tasks always may. One that was sent `sends_max` times without a result goes to the dead letters.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from odradek.common.ports import Clock
 from odradek.common.system import SystemClock
 from odradek.service.application import Service
 from odradek.service.attempts import Failed
-from odradek.service.celery_tracking import Step, Tracking
+from odradek.service.celery_tracking import PENDING, Step, Tracking
 from odradek.service.codecs import Codec
 from odradek.service.context import Context
 from odradek.service.handlers import Order
@@ -209,8 +210,10 @@ class _Waiter:
             try:
                 found[task_id] = self._celery.backend.get_task_meta(task_id, cache=False)
             except Exception as error:  # noqa: BLE001 - each backend has errors of its own
-                logger.warning("Celery's result backend does not answer: %s", error)
-                break
+                if not _is_unreadable(error):
+                    logger.warning("Celery's result backend does not answer: %s", error)
+                    break
+                found[task_id] = {"status": PENDING}  # a worker died while it wrote: there is no result
         return found
 
     def _send_all(self, sendings: list[_Sending]) -> list[str]:
@@ -223,6 +226,11 @@ class _Waiter:
                 break
             sent.append(each.task_id)
         return sent
+
+
+def _is_unreadable(error: Exception) -> bool:
+    """There is a result, and it is none. Told by its name: kombu is not imported for that."""
+    return isinstance(error, ValueError | EOFError) or type(error).__name__ in ("DecodeError", "ContentDisallowed")
 
 
 _LOST = "LOST"
