@@ -27,7 +27,8 @@ _NAME_MAX = 200
 _numbers = itertools.count(1)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    _leave_asserts_alone(pluginmanager)
     group = parser.getgroup("odradek", "a Kafka cluster for the tests")
     group.addoption("--odradek-nodes", type=int, metavar="N", help="how many nodes the cluster has [default: 1]")
     group.addoption("--odradek-processes", action="store_true", default=None, help="each node is a process of its own")
@@ -76,6 +77,14 @@ def odradek_topic(odradek_cluster: "Cluster", request: pytest.FixtureRequest) ->
     except Refused as error:
         if error.code != UnknownTopic.code:  # the test may have deleted it
             raise
+
+
+def _leave_asserts_alone(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Pytest rewrites the asserts of every module of a package that has a plugin, for better messages. Here that would
+    be four hundred modules of a node, without a test's assert among them, and seconds at the first run."""
+    marked = getattr(pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.discard("odradek")
 
 
 def _option(config: pytest.Config, name: str) -> Any:
