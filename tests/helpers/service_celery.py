@@ -15,7 +15,7 @@ from helpers.service_shop import DATABASE, DIRECTORY, maybe_fail
 from odradek.service.celery_bridge import CeleryBridge
 
 #: A worker that was killed takes with it what it had fetched; that is sent again after this.
-RESEND_AFTER_S = 10
+RESEND_AFTER_S = 5
 
 QUEUE, RESULTS = DIRECTORY / "queue", DIRECTORY / "results"
 for _folder in (QUEUE, RESULTS):
@@ -45,6 +45,11 @@ def handle_order(self: Any, order: dict[str, int]) -> None:
 
 
 bridge = CeleryBridge(
-    celery, "bridge", consumer={"group.instance.id": "bridge-1"}, commit_interval_ms=200, drain_limit_s=60
+    celery,
+    "bridge",
+    sends_max=1_000,
+    consumer={"group.instance.id": "bridge-1"},
+    commit_interval_ms=200,
+    drain_limit_s=60,
 )
 bridge.forward("orders", handle_order, in_flight=200, resend_after_s=RESEND_AFTER_S)

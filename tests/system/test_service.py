@@ -33,8 +33,8 @@ pytestmark = pytest.mark.slow
 
 PARTITIONS = 6
 ORDERS = 10_000
-CELERY_ORDERS = 2_000
-NUMBERS = 3_000
+CELERY_ORDERS = 10_000
+NUMBERS = 2_000
 
 _SETTINGS = {
     "offsets.topic.replication.factor": "3",

@@ -143,6 +143,7 @@ class _Waiter:
         self._added.set()
         if self._loop is None or self._loop.done():
             self._loop = asyncio.ensure_future(self._serve())
+            self._loop.add_done_callback(self._served)
         try:
             meta = await future
         finally:
@@ -163,6 +164,14 @@ class _Waiter:
                 await self._look(due)
             else:
                 await self._until_next_look()
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        """An error of ours must not leave anybody waiting."""
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            for _, future in self._waiting.values():
+                if not future.done():
+                    future.set_exception(error)
 
     async def _until_next_look(self) -> None:
         next_ms = self._tracking.next_look_ms()
