@@ -21,6 +21,8 @@ from odradek.cli.options import DEFAULT_BOOTSTRAP, Settings, local_options, netw
 from odradek.cli.output import Progress, plural, print_json, print_table
 from odradek.cli.server_log import log_to_stderr
 from odradek.common.failures import InputError
+from odradek.common.files import OsFileSystem
+from odradek.common.properties import read_properties
 from odradek.network.loop import run
 from odradek.service.application import Service
 from odradek.service.figures import Ending
@@ -46,9 +48,11 @@ def service() -> None:
 def run_command(settings: Settings, place: str, admin: str | None) -> None:
     """Run the Service in variable APP of MODULE, until it is told to stop.
 
-    MODULE is looked for from here on. -b counts more than what the service says itself.
+    MODULE is looked for from here on. What -b and --command-config say counts more than what the service says itself.
     """
     app = find_service(place)
+    if settings.command_config is not None:
+        app.add_client_settings(read_properties(OsFileSystem(), settings.command_config).values)
     if settings.bootstrap or app.bootstrap_servers is None:
         app.bootstrap_servers = settings.bootstrap_servers
     if admin is not None:

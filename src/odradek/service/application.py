@@ -22,6 +22,7 @@ from odradek.client.bootstrap import Cluster
 from odradek.client.config import ClientConfig
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.producer.producer import Producer
+from odradek.client.settings_reading import Kind, definitions
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import InputError
@@ -126,6 +127,25 @@ class Service:
             return function
 
         return register
+
+    def add_client_settings(self, settings: Mapping[str, object]) -> None:
+        """By Kafka's names, as of a properties file; each goes to the clients that know it."""
+        for name, value in settings.items():
+            if name == "bootstrap.servers":
+                self.bootstrap_servers = str(value)
+                continue
+            known = [
+                target
+                for kind, target in (
+                    (Kind.CONSUMER, self._consumer_settings),
+                    (Kind.PRODUCER, self._producer_settings),
+                )
+                if name in definitions(kind)
+            ]
+            if not known:
+                raise InputError(f"{name} is a setting of neither consumers nor producers.")
+            for target in known:
+                target[name] = value
 
     async def run(self) -> None:
         """Until `stop`. Raises Unreachable, InputError, and errors of the group that do not pass."""
