@@ -11,11 +11,20 @@ from typing import Any
 import pytest
 
 from helpers import figures
+from odradek.client.group.classic_member import ClassicMember as ClassicClient
+from odradek.client.group.consumer_heartbeat import NO_ASSIGNMENT, Heartbeats, Saying
+from odradek.client.group.consumer_member import ConsumerMember as ConsumerClient
+from odradek.client.group.core import Step
+from odradek.client.group.leading import Leading
+from odradek.client.group.subscription import encode_assignment
+from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.coordinator import hosted, loading, runtime
 from odradek.coordinator.deadlines import Deadlines
+from odradek.coordinator.group import consumer_member as coordinator_member
 from odradek.coordinator.group.classic_group import ClassicGroup
 from odradek.coordinator.group.classic_member import ClassicMember
+from odradek.coordinator.group.consumer_group import ConsumerGroup
 from odradek.coordinator.group.store import GroupStore
 from odradek.coordinator.group.sync import Syncs
 from odradek.coordinator.hosted import HostedShard, ShardState
@@ -26,15 +35,22 @@ from odradek.coordinator.transaction.shard import TransactionShard
 from odradek.coordinator.transaction.states import TransactionState
 from odradek.coordinator.transaction.transaction import Transaction
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.group_metadata_value import GroupMetadataValue
 from odradek.protocol.messages.sync_group_request import SyncGroupRequest
 from odradek.protocol.messages.sync_group_response import SyncGroupResponse
 from odradek.sim.coordinator_registers import RegisterShard
 from odradek.sim.coordinator_swarm import WORKLOADS, SimulationFailed, run_or_explain
+from odradek.sim.group_member import PARTITIONS, TOPIC
 
 SOURCE = Path(__file__).parents[3] / "src"
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
-SEEDS = {"registers": 100 * FACTOR, "groups": 300 * FACTOR, "transactions": 300 * FACTOR}
+SEEDS = {
+    "registers": 100 * FACTOR,
+    "groups": 300 * FACTOR,
+    "consumer_groups": 300 * FACTOR,
+    "transactions": 300 * FACTOR,
+}
 SHARE = 100
 SHARES = [(name, first) for name, seeds in SEEDS.items() for first in range(0, seeds, SHARE)]
 REPLAYED = 5
@@ -44,6 +60,7 @@ SERVED_TOO_EARLY = (233, 716)
 
 SCRIPT = """
 import sys
+from odradek.sim.group_member import PARTITIONS, TOPIC
 from odradek.sim.coordinator_swarm import WORKLOADS, run
 for name in WORKLOADS:
     for seed in range(int(sys.argv[1])):
@@ -154,7 +171,7 @@ def give_everybody_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def all_of_it(self: ClassicGroup, member: ClassicMember, response: SyncGroupResponse) -> bool:
         if not response.error_code:
-            response.assignment = bytes(range(4))
+            response.assignment = encode_assignment(TopicPartition(TOPIC, number) for number in range(PARTITIONS))
         return complete(self, member, response)
 
     monkeypatch.setattr(ClassicGroup, "complete_sync", all_of_it)
@@ -217,6 +234,91 @@ def tell_assignments_before_they_are_written(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Syncs, "_write_assignment", tell)
 
 
+def keep_partitions_through_a_rebalance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that joins the next generation with all that it had in the one before."""
+    complete = ClassicClient._completion
+    kept: dict[int, tuple[TopicPartition, ...]] = {}
+
+    def keep(self: ClassicClient, data: bytes) -> Step | None:
+        step = complete(self, data)
+        return step and replace(step, assigned=tuple(dict.fromkeys((*step.assigned, *kept.get(id(self), ())))))
+
+    def prepare(self: ClassicClient) -> Step:
+        kept[id(self)] = self.owned
+        self._prepared_as = self.identity
+        return Step(False, None, None, (), None)
+
+    monkeypatch.setattr(ClassicClient, "_completion", keep)
+    monkeypatch.setattr(ClassicClient, "_preparation", prepare)
+
+
+def lead_by_giving_everything_to_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = encode_assignment(TopicPartition(TOPIC, number) for number in range(PARTITIONS))
+    monkeypatch.setattr(Leading, "assign", lambda self, topics: dict.fromkeys(self._members, everything))
+
+
+def keep_what_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that is fenced joins again at once, without a word to its application."""
+    monkeypatch.setattr(ConsumerClient, "_fence", ConsumerClient._join)
+
+
+def acknowledge_before_anything_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = Heartbeats.make
+
+    def hasty(self: Heartbeats, epoch: int, saying: Saying, *, is_joining: bool) -> ConsumerGroupHeartbeatRequest:
+        self.forget()
+        return make(self, epoch, saying, is_joining=is_joining)
+
+    monkeypatch.setattr(Heartbeats, "make", hasty)
+    monkeypatch.setattr(Saying, "partitions", lambda self: {key: [*ids] for key, ids in self.target.by_topic().items()})
+
+
+def name_only_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        Saying, "partitions", lambda self: {key: [*ids] for key, ids in self.current.by_topic().items()}
+    )
+
+
+def name_what_the_last_target_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But not what the application is about to take of an earlier one."""
+    partitions = Saying.partitions
+    monkeypatch.setattr(Saying, "partitions", lambda self: partitions(replace(self, taking=NO_ASSIGNMENT)))
+
+
+def give_what_others_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ConsumerGroup, "is_others", lambda self, member_id: lambda topic_id, number: False)
+
+
+def take_members_at_their_word_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A coordinator that does not wait until a member has given up what it must."""
+    monkeypatch.setattr(coordinator_member, "_has_any", lambda reported, owned: False)
+
+
+def commit_in_any_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ConsumerGroup, "validate_offset_commit", lambda self, attempt: None)
+
+
+def load_members_without_what_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = loading.Loader.step
+    replay = ConsumerGroup.replay_current
+    loads = []
+
+    def step(self: Any) -> bool:
+        loads.append(self)
+        try:
+            return load(self)
+        finally:
+            loads.pop()
+
+    def forget(self: ConsumerGroup, member_id: str, value: Any) -> None:
+        if loads and value is not None:
+            value.assigned_partitions = []
+        replay(self, member_id, value)
+
+    monkeypatch.setattr(loading.Loader, "step", step)
+    monkeypatch.setattr(ConsumerGroup, "replay_current", forget)
+
+
 @pytest.mark.parametrize(
     ("name", "plant"),
     [
@@ -235,6 +337,16 @@ def tell_assignments_before_they_are_written(monkeypatch: pytest.MonkeyPatch) ->
         ("groups", load_groups_without_their_generation),
         ("groups", give_everybody_everything),
         ("groups", tell_assignments_before_they_are_written),
+        ("groups", keep_partitions_through_a_rebalance),
+        ("groups", lead_by_giving_everything_to_everybody),
+        ("consumer_groups", answer_at_once),
+        ("consumer_groups", load_half_of_the_log),
+        ("consumer_groups", keep_what_was_lost),
+        ("consumer_groups", acknowledge_before_anything_is_given_up),
+        ("consumer_groups", give_what_others_have),
+        ("consumer_groups", take_members_at_their_word_for_nothing),
+        ("consumer_groups", commit_in_any_epoch),
+        ("consumer_groups", load_members_without_what_they_have),
         ("transactions", answer_at_once),
         ("transactions", load_half_of_the_log),
         ("transactions", send_markers_before_the_decision_is_committed),
@@ -258,3 +370,15 @@ def test_a_shard_that_serves_too_early_acts_on_what_may_be_lost(seed: int, monke
     serve_before_what_was_loaded_is_committed(monkeypatch)
     with pytest.raises(SimulationFailed, match="committed and aborted"):
         run_or_explain("transactions", seed)
+
+
+@pytest.mark.parametrize(("seed", "plant"), [(862, name_only_what_is_there), (1219, name_what_the_last_target_had)])
+def test_a_member_names_what_it_may_come_to_have(
+    seed: int, plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was told to have a partition, said in a heartbeat that it had none, and took it while that was under way; the
+    second time it was told meanwhile to have less."""
+    run_or_explain("consumer_groups", seed)
+    plant(monkeypatch)
+    with pytest.raises(SimulationFailed):
+        run_or_explain("consumer_groups", seed)

@@ -328,6 +328,14 @@ class ClassicMember:
     def is_rebalancing(self) -> bool:
         return self._topics is not None and (self._needs_rejoin or self._assignment is not None)
 
+    @property
+    def is_step_due(self) -> bool:
+        return self._topics is not None and (self._assignment is not None or self._is_preparation_due)
+
+    @property
+    def _is_preparation_due(self) -> bool:
+        return self._needs_rejoin and not self._is_prepared and self._in_flight is None
+
     def step(self) -> Step | None:
         if self._topics is None:
             return None
@@ -335,9 +343,7 @@ class ClassicMember:
             step = self._completion(self._assignment)
             if step is not None:
                 return step
-        if not self._needs_rejoin or self._is_prepared or self._in_flight is not None:
-            return None
-        return self._preparation()
+        return self._preparation() if self._is_preparation_due else None
 
     def _preparation(self) -> Step:
         self._prepared_as = self.identity

@@ -5,7 +5,7 @@ known then what got through; otherwise only what has changed. The partitions are
 even if they are the same: that is the acknowledgement.
 
 What a member does not name it is taken not to have, and others may get it. Therefore it names, beside what it has, what
-it was told to have: it may come to have it before it hears the answer.
+it was told to have, now or when its application began to take it: it may come to have it before it hears the answer.
 """
 
 from collections.abc import Mapping
@@ -48,11 +48,14 @@ class Saying:
     current: LocalAssignment
     #: What it is to have.
     target: LocalAssignment
+    #: What its application is about to have.
+    taking: LocalAssignment = NO_ASSIGNMENT
 
     def partitions(self) -> dict[bytes, list[int]]:
-        named = {topic_id: list(numbers) for topic_id, numbers in self.current.by_topic().items()}
-        for topic_id, numbers in self.target.by_topic().items():
-            named[topic_id] = sorted({*named.get(topic_id, ()), *numbers})
+        named: dict[bytes, list[int]] = {}
+        for assignment in (self.current, self.target, self.taking):
+            for topic_id, numbers in assignment.by_topic().items():
+                named[topic_id] = sorted({*named.get(topic_id, ()), *numbers})
         return named
 
 

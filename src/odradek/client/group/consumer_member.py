@@ -127,7 +127,9 @@ class ConsumerMember:
         return ends_ms if self._in_flight is not None else min(ends_ms, self._beat_at_ms)
 
     def _saying(self) -> Saying:
-        return Saying(self._topics or (), self._pattern, self._current, self._target)
+        return Saying(
+            self._topics or (), self._pattern, self._current, self._target, self._reconciling or NO_ASSIGNMENT
+        )
 
     def _heartbeat(self, now_ms: float) -> Request:
         message = self._heartbeats.make(
@@ -272,7 +274,17 @@ class ConsumerMember:
     def is_rebalancing(self) -> bool:
         return self.is_subscribed and self.state not in (State.STABLE, State.FATAL)
 
+    @property
+    def is_step_due(self) -> bool:
+        return self._next_step() is not None
+
     def step(self) -> Step | None:
+        step = self._next_step()
+        if step is not None and step.lost is None:
+            self._reconciling = LocalAssignment(self._target.number, self._resolvable()[0])
+        return step
+
+    def _next_step(self) -> Step | None:
         if self.state in (State.FENCED, State.STALE, State.FATAL):
             return Step(False, None, self.owned, (), None) if self.owned else None
         if self.state is not State.RECONCILING:
@@ -280,7 +292,6 @@ class ConsumerMember:
         resolved, assigned = self._resolvable()
         if not self._current.is_none and resolved == self._current.partitions:
             return None
-        self._reconciling = LocalAssignment(self._target.number, resolved)
         revoked = tuple(one for one in self.owned if one not in assigned)
         added = tuple(one for one in assigned if one not in self.owned)
         return Step(True, revoked or None, None, assigned, added)

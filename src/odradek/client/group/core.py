@@ -89,7 +89,13 @@ class MemberCore(Protocol):
     def is_rebalancing(self) -> bool:
         """Whether something is to come before the assignment is settled."""
 
-    def step(self) -> Step | None: ...
+    @property
+    def is_step_due(self) -> bool:
+        """Whether `step` would give one, unless the one that is being carried out is it."""
+
+    def step(self) -> Step | None:
+        """The next one, which begins with this call."""
+
     def holds(self, step: Step) -> bool: ...
     def done(self, step: Step) -> None: ...
     def commit_identity(self) -> Identity:

@@ -268,7 +268,7 @@ class GroupDriver:
         self._look(now_ms)
         for request in self._core.poll(now_ms):
             self._start(self._send(request))
-        is_step_due = self._core.error is not None or self._core.step() is not None
+        is_step_due = self._core.error is not None or self._core.is_step_due
         if is_step_due or not self._core.is_rebalancing:
             self._progress.set()
         is_commit_due = self._settings.enable_auto_commit and now_ms >= self._commit_at_ms
