@@ -93,6 +93,7 @@ class Consumer(Face[AsyncConsumer]):
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """One record after the other, until the consumer is closed."""
+        self._loop.do(self._inner._parts)  # refused unless it runs
         while (run := self._next_run()) is not None:
             yield from run
 

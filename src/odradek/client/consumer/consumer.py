@@ -176,8 +176,10 @@ class Consumer:
         return self._parts().reader.records(self.settings.max_poll_records)
 
     async def _run(self) -> Iterator[ConsumerRecord] | None:
-        """For the blocking face: what `async for` would give out next, without a turn of the loop for each."""
-        return await self._parts().reader.run(self.settings.max_poll_records)
+        """For the blocking face: what `async for` would give out next, without a turn of the loop for each. None when
+        the consumer is closed."""
+        running = self._running
+        return None if running is None else await running.reader.run(self.settings.max_poll_records)
 
     async def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord]:
         """What is there, at most max.poll.records of it; empty when the time is up."""
