@@ -6,24 +6,23 @@ a linger, a back-off, a delivery time-out. It is woken by those who append, by a
 by news about leaders. Nothing in it waits, so that it needs no task; only requests of transactions, which look for
 their coordinator first, have one.
 
-An answer completes its batches, or puts them back to be sent again: while time and `retries` last, and in an order that
-keeps that of the partition. A hint at the new leader (KIP-951) is used before the metadata is asked for.
+What answers mean for batches is decided in `outcomes`. A hint at the new leader (KIP-951) is used before the metadata
+is asked for.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-from odradek.client.errors import Disconnected, RequestTimedOut, refusal
+from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.client.metadata_cache import Node
 from odradek.client.network_client import NetworkClient
 from odradek.client.producer.accumulator import Accumulator
-from odradek.client.producer.errors import DeliveryTimedOut, ProducerClosed, ProducerFailed, TransactionAborted
+from odradek.client.producer.errors import ProducerClosed
+from odradek.client.producer.outcomes import Outcomes
 from odradek.client.producer.producer_batch import NO_OFFSET, ProducerBatch
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_requests import PendingRequest
-from odradek.client.producer.transaction_states import State
 from odradek.client.settings import ProducerSettings
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError
@@ -39,7 +38,6 @@ _TRANSACTIONS_V1_LAST = 11
 
 _NO_LEADER = -1
 _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-_AUTHORIZATION = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
 class Sender:
@@ -56,7 +54,7 @@ class Sender:
         self._network = network
         self._accumulator = accumulator
         self._transactions = transactions
-        self._on_released = on_released
+        self._outcomes = Outcomes(accumulator, transactions, settings.retries, on_released)
         self._loop = asyncio.get_running_loop()
         self._is_woken = self._is_closed = False
         self._timer: asyncio.TimerHandle | None = None
@@ -87,7 +85,9 @@ class Sender:
             self._timer.cancel()
         if self._transactions is not None:
             self._transactions.close()
-        self._fail(self._accumulator.take_all(), ProducerClosed("the producer was closed before it was acknowledged"))
+        self._outcomes.fail(
+            self._accumulator.take_all(), ProducerClosed("the producer was closed before it was acknowledged")
+        )
         for task in list(self._tasks):
             task.cancel()
         if self._tasks:
@@ -100,10 +100,12 @@ class Sender:
         if self._is_closed:
             return
         now_ms = self.now_ms()
-        if self._accumulator.next_expiry_ms() <= now_ms:
-            self._expire(now_ms)
-        if self._transactions is not None and not self._run_transactions(self._transactions):
+        self._outcomes.expire(now_ms)
+        if not self._outcomes.heed_transaction():
             return
+        if self._transactions is not None:
+            self._transactions.renew_identity()
+            self._send_next_request(self._transactions)
         next_ms = self._send_ready(now_ms)
         self._set_timer(min(next_ms, self._accumulator.next_expiry_ms()))
 
@@ -120,45 +122,7 @@ class Sender:
         self._timer, self._timer_ms = None, float("inf")
         self._run()
 
-    def _expire(self, now_ms: float) -> None:
-        for batch in self._accumulator.expired(now_ms):
-            waited_ms = round(now_ms - batch.created_ms)
-            was_sent = batch.has_sequence and batch.is_retried
-            self._fail(
-                [batch],
-                DeliveryTimedOut(
-                    f"{batch.count} records to {batch.place} were not acknowledged within {waited_ms} ms "
-                    f"(delivery.timeout.ms is {self._settings.delivery_timeout_ms})"
-                ),
-            )
-            if self._transactions is not None and was_sent:
-                self._transactions.sequences.mark_unresolved(batch)
-
     # Transactions
-
-    def _run_transactions(self, transactions: TransactionManager) -> bool:
-        """False if nothing can be sent any more."""
-        transactions.resolve_sequences()
-        error = transactions.last_error
-        if transactions.has_fatal_error:
-            self._fail(self._accumulator.take_all(), error or ProducerFailed("the producer has failed"))
-            self._fail_requests(transactions)
-            return False
-        if transactions.state == State.ABORTABLE_ERROR:
-            if isinstance(error, ApiError) and error.code in _AUTHORIZATION:
-                self._fail(self._accumulator.take_all(), error)
-                transactions.begin_anew()
-                return False
-            self._fail(self._accumulator.take_unsent(), error or TransactionAborted("the transaction has failed"))
-        elif transactions.state == State.ABORTING:
-            self._fail(self._accumulator.take_unsent(), TransactionAborted("the transaction is being aborted"))
-        transactions.renew_identity()
-        self._send_next_request(transactions)
-        return True
-
-    def _fail_requests(self, transactions: TransactionManager) -> None:
-        while transactions.has_pending_requests:
-            transactions.next_request(has_incomplete_batches=False)
 
     def _send_next_request(self, transactions: TransactionManager) -> None:
         while not self._has_transaction_request and transactions.has_pending_requests:
@@ -317,63 +281,9 @@ class Sender:
             node = nodes.get(leader.leader_id)
             self._network.metadata.update_leader(place, leader.leader_id, leader.leader_epoch, node)
 
-    # What became of a batch
-
     def _complete(self, batch: ProducerBatch, said: PartitionProduceResponse) -> None:
-        batch.is_in_flight = False
-        if self._accumulator.settings.is_muting:
-            self._accumulator.unmute(batch.place)
-        code = said.error_code
-        if code == ErrorCode.NONE or code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
-            # A repetition whose first was forgotten is written all the same; only where is not known any more.
-            self._succeed(batch, said)
-            return
-        if code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1 and not batch.is_done:
-            self._accumulator.split(batch)
-        elif self._can_retry(batch, said):
-            self._accumulator.requeue(batch, self.now_ms())
-        else:
-            error = refusal(code, said.error_message) or ApiError("no error")
-            is_certain = batch.attempts < self._settings.retries
-            self._fail([batch], error, _record_errors(said), is_certain=is_certain)
-        with suppress(ValueError):
-            if ErrorCode(code).refresh_metadata:
-                self._network.request_update()
-
-    def _succeed(self, batch: ProducerBatch, said: PartitionProduceResponse) -> None:
-        if self._transactions is not None:
-            self._transactions.handle_completed_batch(batch, said.base_offset)
-        batch.complete(said.base_offset, said.log_append_time_ms)
-        self._accumulator.release(batch)
-        self._on_released()
-
-    def _can_retry(self, batch: ProducerBatch, said: PartitionProduceResponse) -> bool:
-        if batch.is_done or batch.attempts >= self._settings.retries:
-            return False
-        if self.now_ms() - batch.created_ms >= self._settings.delivery_timeout_ms:
-            return False
-        if self._transactions is not None:
-            return self._transactions.can_retry(batch, said.error_code, said.log_start_offset)
-        try:
-            return ErrorCode(said.error_code).retriable
-        except ValueError:
-            return False
-
-    def _fail(
-        self,
-        batches: Sequence[ProducerBatch],
-        error: Exception,
-        record_errors: Mapping[int, Exception] | None = None,
-        *,
-        is_certain: bool = False,
-    ) -> None:
-        """`is_certain` if they were surely not written."""
-        for batch in batches:
-            if batch.fail(error, record_errors) and self._transactions is not None:
-                self._transactions.handle_failed_batch(batch, error, is_certain=is_certain and batch.has_sequence)
-            self._accumulator.release(batch)
-        if batches:
-            self._on_released()
+        if self._outcomes.complete(batch, said, self.now_ms()):
+            self._network.request_update()
 
     # Waiting for others
 
@@ -421,17 +331,6 @@ class Sender:
 def _only_topic(sent: Mapping[TopicPartition, ProducerBatch]) -> str:
     """Of a response with an id that the metadata has forgotten."""
     return next(iter(sent)).topic if sent else ""
-
-
-def _record_errors(said: PartitionProduceResponse) -> dict[int, Exception]:
-    """By index: the records that are to blame, where the broker names them."""
-    code = said.error_code if len(said.record_errors) == 1 else ErrorCode.INVALID_RECORD
-    found: dict[int, Exception] = {}
-    for each in said.record_errors:
-        error = refusal(code, each.batch_index_error_message or said.error_message)
-        if error is not None:
-            found[each.batch_index] = error
-    return found
 
 
 _SENT = PartitionProduceResponse(base_offset=NO_OFFSET, log_append_time_ms=NO_TIMESTAMP)

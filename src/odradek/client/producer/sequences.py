@@ -140,10 +140,12 @@ class Sequences:
     def may_drain(self, first: ProducerBatch, identity: ProducerIdentity) -> bool:
         """Whether the first batch that waits for a partition may be sent.
 
-        New ones wait while some of another epoch are in flight, and while something is unresolved. Of those that were
-        sent before, only the one with the lowest sequence goes."""
+        New ones wait while some of another epoch are in flight, and while something is unresolved. They wait for the
+        answer to the very first as well: a leader that does not know the producer takes any sequence, so that the
+        second would be taken where the first was refused by a leader that was none yet. Of those that were sent
+        before, only the one with the lowest sequence goes."""
         found = self.of(first.place)
         if not first.has_sequence:
-            is_stale = bool(found.in_flight) and found.identity != identity
-            return not is_stale and found.unresolved is None
+            is_known = found.identity == identity and found.last_acked_sequence != NO_SEQUENCE
+            return found.unresolved is None and (is_known or not found.in_flight)
         return not found.in_flight or found.in_flight[0].base_sequence == first.base_sequence

@@ -206,13 +206,13 @@ class TransactionManager:
             self._enqueue_new_partitions()
         if not self._pending:
             return None
+        if self.has_error:
+            self._pending.pop(0).fail(self.last_error or self.fenced())
+            return None
         request = self._pending[0]
         if isinstance(request, EndTransaction) and has_incomplete_batches:
             return None
         del self._pending[0]
-        if self.has_error:
-            request.fail(self.last_error or self.fenced())
-            return None
         if isinstance(request, EndTransaction) and not self._has_started:
             # The coordinator knows of no transaction.
             self._reset_transaction()
@@ -224,6 +224,11 @@ class TransactionManager:
 
     def enqueue(self, request: PendingRequest) -> None:
         insort(self._pending, request, key=lambda each: each.priority)
+
+    def fail_requests(self) -> None:
+        """After an error nothing is asked any more."""
+        while self.has_pending_requests:
+            self.next_request(has_incomplete_batches=False)
 
     def _enqueue_new_partitions(self) -> None:
         self._adding.update(self._new)
@@ -378,7 +383,9 @@ class TransactionManager:
 
     def _can_retry_out_of_order(self, batch: ProducerBatch) -> bool:
         found = self.sequences.of(batch.place)
-        if found.unresolved is None and (batch.sequence_has_been_reset or not found.is_next(batch.base_sequence)):
+        is_before_the_last = not batch.sequence_has_been_reset and batch.base_sequence <= found.last_acked_sequence
+        is_waiting = batch.sequence_has_been_reset or not (is_before_the_last or found.is_next(batch.base_sequence))
+        if found.unresolved is None and is_waiting:
             return True  # one before it is still to be written
         if self.is_transactional:
             return False

@@ -77,7 +77,7 @@ class Transactional:
         if not self.manager.is_version_2:
             self.next(AddPartitions).handle_response(added({place: 0}))
         made = batch(count, place)
-        assert self.manager.may_drain(made)
+        assert self.manager.may_send_to(place)
         self.manager.assign(made)
         return made
 
@@ -522,3 +522,25 @@ def test_closing_tells_everybody() -> None:
     result = one.manager.commit()
     one.manager.close()
     assert result.is_done and "closed" in str(result.error)
+
+
+def test_one_that_was_overtaken_is_numbered_anew_instead_of_waiting_for_ever() -> None:
+    manager = idempotent()
+    first, second = batch(), batch()
+    for each in (first, second):
+        manager.assign(each)
+    manager.handle_completed_batch(second, 0)
+    assert manager.can_retry(first, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
+    manager.renew_identity()
+    assert (first.producer_epoch, first.base_sequence) == (1, 0)
+
+
+def test_a_commit_fails_at_once_with_the_transaction_although_batches_are_on_their_way() -> None:
+    one = Transactional()
+    one.begin()
+    failed, on_its_way = one.send(), one.send(OTHER)
+    result = one.manager.commit()
+    one.manager.handle_failed_batch(failed, DeliveryTimedOut("late"), is_certain=False)
+    assert one.manager.next_request(has_incomplete_batches=True) is None
+    one.see(result, DeliveryTimedOut)
+    assert not one.manager.has_pending_requests and on_its_way.has_sequence
