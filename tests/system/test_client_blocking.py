@@ -1,11 +1,13 @@
 """The blocking clients, and the network client below all of them, on a cluster of ours."""
 
 import asyncio
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -249,3 +251,22 @@ def test_the_network_client_on_a_real_cluster(cluster: Cluster, topic: str) -> N
             await until(lambda: client.metadata.topic(topic) is not None, "the topic is known")
 
     run(test())
+
+
+CLIENTS = (Path(__file__).parents[2] / "docs" / "clients.md").read_text()
+
+#: Those that are whole programs begin with a name.
+PROGRAMS = dict(re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", CLIENTS, re.MULTILINE | re.DOTALL))
+
+
+def test_the_programs_of_the_page_on_clients_run(cluster: Cluster, tmp_path: Path) -> None:
+    said = {}
+    for name, program in PROGRAMS.items():
+        path = tmp_path / name
+        path.write_text(program.replace("localhost:9092", cluster.bootstrap))
+        done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (0, ""), f"{name}: {done.stderr}"
+        said[name] = done.stdout.splitlines()
+    assert said["first.py"][-1] == "b'k' b'hello'"
+    assert "TOPIC_ALREADY_EXISTS" in said["admin.py"][-1] and said["settings.py"] == []
+    assert said["blocking.py"] == ["999"]
