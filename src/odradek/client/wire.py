@@ -22,6 +22,9 @@ from odradek.protocol.requests import parse_response, request_parts
 
 _CORRELATION_ID_MASK = 2**31 - 1
 
+#: Of small responses, and of the beginning of large ones.
+_RECEIVE_BYTES = 64 * 1024
+
 
 class _Expected:
     """A response that is due."""
@@ -43,13 +46,14 @@ class _Expected:
         self.response = response
 
 
-class Wire(asyncio.Protocol):
+class Wire(asyncio.BufferedProtocol):
     def __init__(self, client_id: str, response_bytes_max: int, on_lost: Callable[["Wire", str], None]) -> None:
         """`on_lost` is called once, when the connection is gone for whatever reason."""
         self.lost = ""
         self._client_id = client_id
         self._on_lost = on_lost
-        self._reader = FrameReader(response_bytes_max)
+        self._reader = FrameReader(response_bytes_max, is_peer_trusted=True)
+        self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
         self._expected: deque[_Expected] = deque()
         self._correlation_id = -1
         #: When it goes off is kept beside it: uvloop's handles do not always know.
@@ -128,12 +132,22 @@ class Wire(asyncio.Protocol):
     def close(self, reason: str) -> None:
         self._lose(Disconnected(reason))
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """The rest of a large response is received where it will stay; all else passes through a buffer."""
+        return self._reader.room() or self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        reader = self._reader
         try:
-            for received in self._reader.feed(data):
+            if reader.is_direct:
+                whole = reader.received(nbytes)
+                if whole is not None:
+                    self._receive(whole)
+                return
+            for received in reader.feed(self._buffer[:nbytes]):
                 self._receive(received)
         except ProtocolError as flaw:
-            other = other_protocol(data)
+            other = other_protocol(bytes(self._buffer[:nbytes]))
             reason = (
                 f"the peer speaks {other}, not Kafka's protocol" if other else f"the peer broke the protocol: {flaw}"
             )

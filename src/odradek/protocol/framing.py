@@ -30,9 +30,10 @@ _LENGTH = struct.Struct(">i")
 class FrameReader:
     """A frame is a fresh `bytearray`: it can be kept, and changed in place (a batch gets its offset that way)."""
 
-    __slots__ = ("_broken", "_partial", "_received", "_size", "limit_bytes")
+    __slots__ = ("_broken", "_partial", "_received", "_room_factor", "_size", "limit_bytes")
 
-    def __init__(self, limit_bytes: int = FRAME_BYTES_MAX) -> None:
+    def __init__(self, limit_bytes: int = FRAME_BYTES_MAX, *, is_peer_trusted: bool = False) -> None:
+        """A peer that is trusted (a client's node) gets all the room that it promises to fill at once."""
         #: Applies to the next length that arrives; raised once the peer is authenticated.
         self.limit_bytes = limit_bytes
         self._partial = bytearray()
@@ -40,6 +41,7 @@ class FrameReader:
         self._size = 0
         #: How much of `_partial` has arrived, if the frame is received directly; 0 if all of it has.
         self._received = 0
+        self._room_factor = FRAME_BYTES_MAX if is_peer_trusted else _ROOM_FACTOR
         self._broken = ""
 
     @property
@@ -70,7 +72,7 @@ class FrameReader:
         if arrived < _DIRECT_FROM_BYTES or not self._size:
             return None
         if arrived == len(self._partial):
-            grown = bytearray(min(self._size, arrived * _ROOM_FACTOR))
+            grown = bytearray(min(self._size, arrived * self._room_factor))
             grown[:arrived] = self._partial
             self._partial = grown
         self._received = arrived
