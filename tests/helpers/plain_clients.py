@@ -12,8 +12,13 @@ def produce(bootstrap: str, topic: str, values: list[str]) -> None:
     producer = Producer(
         {"bootstrap.servers": bootstrap, "message.timeout.ms": _PATIENCE_S * 1000, "log_level": 0, "linger.ms": 0}
     )
+
+    def delivered(error: object, message: object) -> None:
+        if error is not None:
+            refused.append(error)
+
     for value in values:
-        producer.produce(topic, value, partition=0, on_delivery=lambda error, _: error and refused.append(error))
+        producer.produce(topic, value, partition=0, on_delivery=delivered)
     assert producer.flush(_PATIENCE_S) == 0 and not refused, refused
 
 

@@ -110,7 +110,10 @@ def test_every_command_of_the_quickstart(quickstart: Quickstart) -> None:
         said += quickstart.run(block)
         quickstart.wait_until_ready(block)
     assert len(blocks) > 10
-    assert "hello\n" in said
+    assert "hello\n" in said and re.search(
+        r"^greetings/\d at \d: fr says bonjour \(source=quickstart\)$", said, re.MULTILINE
+    )
+    assert said.count("latency p99 (ms)") == 2, "of what was produced, and from end to end"
     assert '"name": "orders"' in said, "cat shows the topic"
     assert said.count("observer") >= 3 and said.count("payments/") == 1
     assert "Traceback" not in said

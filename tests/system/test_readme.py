@@ -1,44 +1,172 @@
-"""What the README shows works as it is shown."""
+"""What the README shows works as it is shown: a new user's first ten minutes, command by command and line by line.
 
+Only the port and the directory are others, so that nothing on the machine is in the way. What is installed is what the
+tests run with; that a package can be made of it, and holds what a node needs, is tried beside.
+"""
+
+import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from helpers import figures
 from helpers.cli import free_port
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+BIN = Path(sys.executable).parent
+ODRADEK = str(BIN / "odradek")
+
+#: In what is shown: anything, or on a line of its own any lines.
+ANYTHING = "…"
+
+_TIMEOUT_S = 120
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-def test_the_python_example(tmp_path: Path) -> None:
-    (example,) = blocks("python")
+# Ten minutes
+
+
+class Step(NamedTuple):
+    command: str
+    shown: list[str]
+
+
+#: What the tests run with was made by it.
+_SETUP = Step("make setup", [ANYTHING])
+
+
+def ten_minutes() -> Iterator[Step | tuple[str, str]]:
+    """The commands with what they show, and files to save, by name, in their order."""
+    section = README[README.index("## Ten minutes") : README.index("## How it is tested")]
+    for language, block in re.findall(r"^```(console|python)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
+        if language == "python":
+            yield block.splitlines()[0].removeprefix("# "), block
+            continue
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, *shown = part.splitlines()
+            yield Step(command, shown)
+
+
+def is_as_shown(said: str, shown: list[str]) -> bool:
+    """Whatever the order: partitions are read in any."""
+    patterns = [re.escape(line).replace(ANYTHING, ".*") for line in sorted(shown)]
+    lines = sorted(line.rstrip() for line in said.splitlines())
+    return len(lines) == len(patterns) and all(map(re.fullmatch, patterns, lines))
+
+
+@contextmanager
+def running_up(step: Step, project: Path, port: str) -> Iterator[None]:
+    with subprocess.Popen(
+        [ODRADEK, *step.command.split()[1:], "--port", port], cwd=project, stdout=subprocess.PIPE, text=True
+    ) as up:
+        assert up.stdout is not None
+        try:
+            said = ""
+            for line in up.stdout:
+                said += line
+                if line.startswith("ready"):
+                    break
+            assert is_as_shown(said.replace(port, "9092"), step.shown), said
+            yield
+        finally:
+            up.terminate()
+    assert up.returncode == 0
+
+
+@pytest.mark.slow
+def test_the_first_ten_minutes(tmp_path: Path) -> None:
+    """Written for port 9092, done on another one."""
+    port = free_port(2)
+    environment = {**os.environ, "ODRADEK_BOOTSTRAP": f"localhost:{port}", "PATH": f"{BIN}:{os.environ['PATH']}"}
+    began_s = time.monotonic()
+    steps = list(ten_minutes())
+    up = next(step for step in steps if isinstance(step, Step) and step.command == "odradek up")
+    with running_up(up, tmp_path, port):
+        for step in steps:
+            if not isinstance(step, Step):
+                (tmp_path / step[0]).write_text(step[1].replace("localhost:9092", f"localhost:{port}"))
+            elif step not in (up, _SETUP):
+                done = subprocess.run(
+                    ["bash", "-c", step.command],
+                    cwd=tmp_path,
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    timeout=_TIMEOUT_S,
+                    check=False,
+                )
+                assert done.returncode == 0 and is_as_shown(done.stdout, step.shown), (step, done.stdout, done.stderr)
+                assert not done.stderr, (step, done.stderr)
+    commands = [step.command for step in steps if isinstance(step, Step)]
+    for needed in ("up", "topics create", "produce", "consume", "groups describe"):
+        assert any(f"odradek {needed}" in command for command in commands), needed
+    assert any(command.startswith("pytest") for command in commands)
+    figures.report("readme: the first ten minutes", steps=len(steps), seconds=round(time.monotonic() - began_s, 1))
+
+
+@pytest.mark.slow
+def test_the_package_holds_what_a_node_and_the_plugin_need(tmp_path: Path) -> None:
+    """Made from a copy: what is built leaves its files beside the source."""
+    copy = tmp_path / "copy"
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    build = ["pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(tmp_path), str(copy)]
+    subprocess.run([sys.executable, "-m", *build], check=True, capture_output=True, timeout=600)
+    (wheel,) = tmp_path.glob("*.whl")
+    installed = tmp_path / "installed"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(installed)
+    (entry_points,) = installed.glob("odradek-*.dist-info/entry_points.txt")
+    assert "odradek = odradek.cli.main:main" in entry_points.read_text()
+    (tmp_path / "test_installed.py").write_text(
+        f"def test_it(odradek_topic):\n    import odradek\n    assert odradek.__file__.startswith({str(installed)!r})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_installed.py"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# The rest
+
+
+def test_the_python_example_of_the_log(tmp_path: Path) -> None:
+    (example,) = blocks((ROOT / "docs" / "log.md").read_text(), "python")
     script = example.replace("/tmp/orders-0", str(tmp_path / "orders-0"))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["0", "0 b'key' b'value' (Header(key='source', value=b'readme'),)"]
 
 
-ODRADEK = str(Path(sys.executable).with_name("odradek"))
-
-
 def run_each(block: str, words: Mapping[str, str]) -> None:
     for line in block.splitlines():
         command = line
-        for written, meant in {".venv/bin/odradek": ODRADEK, ".venv/bin/python": sys.executable, **words}.items():
+        for written, meant in {".venv/bin/odradek": ODRADEK, **words}.items():
             command = command.replace(written, meant)
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
         assert done.returncode == 0 and done.stdout, f"{line}: {done.stderr}"
 
 
 def test_the_commands_on_files(clean_data: Path) -> None:
-    (commands,) = [block for block in blocks("") if "odradek log" in block]
+    (commands,) = [block for block in blocks(README, "") if "odradek log" in block]
     run_each(
         commands,
         {
@@ -48,26 +176,9 @@ def test_the_commands_on_files(clean_data: Path) -> None:
     )
 
 
-@pytest.mark.slow
-def test_the_commands_on_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (start,) = [block for block in blocks("") if "odradek up" in block]
-    (commands,) = [block for block in blocks("") if "odradek topics" in block]
-    port = free_port(6)
-    command = start.splitlines()[-1].replace(".venv/bin/odradek", ODRADEK)
-    monkeypatch.setenv("ODRADEK_BOOTSTRAP", f"localhost:{port}")
-    with subprocess.Popen(
-        [*command.split(), "--port", port], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as up:
-        assert up.stdout is not None
-        try:
-            assert any(line.startswith("ready") for line in up.stdout)
-            run_each(commands, {"localhost:9092": f"localhost:{port}"})
-        finally:
-            up.terminate()
-    assert up.returncode == 0
-
-
-def test_the_links() -> None:
-    links = re.findall(r"\]\(([^)]+)\)", README)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+@pytest.mark.parametrize("page", ["README.md", "docs/testing.md", "docs/quickstart.md"])
+def test_the_links(page: str) -> None:
+    text = (ROOT / page).read_text()
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert links or page != "README.md"
+    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []

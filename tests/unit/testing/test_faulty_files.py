@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from odradek.testing import faulty_files
 from odradek.testing.faulty_files import Disk, FaultyFileSystem
 
 
 def test_a_slow_disk_takes_its_time_for_each_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(faulty_files.time, "sleep", slept.append)
+    monkeypatch.setattr("odradek.testing.faulty_files.time.sleep", slept.append)
     disk = Disk()
     file = FaultyFileSystem(disk).open(str(tmp_path / "file"), create=True)
     file.append(b"quick")
