@@ -13,6 +13,8 @@ class Row(TypedDict):
     note: str
     #: The part of the chart that shows this line, if any does.
     chart: NotRequired[str]
+    #: The heading of the column beside ours, where that is not Apache Kafka's.
+    beside: NotRequired[str]
 
 
 def times_better(row: Row) -> float | None:

@@ -6,7 +6,7 @@ from results import Row
 from rows import times_better
 
 _FLOOR_HEADERS = ("operation", "median", "floor", "ratio", "note")
-_PEER_HEADERS = ("operation", "odradek", "Apache Kafka", "better by", "note")
+_PEER = "Apache Kafka"
 #: Of the columns of a line that is printed before those after it are known.
 _WIDTHS = (92, 16, 16, 12, 0)
 
@@ -49,6 +49,7 @@ def text_line(row: Row) -> str:
 
 def table(rows: Sequence[Row]) -> str:
     """Of one suite, in Markdown."""
-    headers = _PEER_HEADERS if "peer" in rows[0] else _FLOOR_HEADERS
+    beside = rows[0].get("beside", _PEER)
+    headers = ("operation", "odradek", beside, "better by", "note") if "peer" in rows[0] else _FLOOR_HEADERS
     ruled = (headers, ("---", "---:", "---:", "---:", "---"), *map(cells, rows))
     return "\n".join(f"| {' | '.join(line)} |" for line in ruled)
