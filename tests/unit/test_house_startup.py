@@ -28,7 +28,10 @@ def modules_after(statement: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "statement",
-    ["import odradek", "import odradek.cli.main", "import odradek.cli.app", "import odradek.common.failures"],
+    [
+        *("import odradek", "import odradek.cli.main", "import odradek.cli.app", "import odradek.common.failures"),
+        *("import odradek.client", "import odradek.client.blocking"),
+    ],
 )
 def test_import_pulls_in_nothing_costly(statement: str) -> None:
     loaded = modules_after(statement)

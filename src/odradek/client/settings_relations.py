@@ -129,22 +129,19 @@ def _bootstrap_servers(reading: Reading) -> Any:
 
 
 def _idempotent(reading: Reading, acks: int) -> bool:
-    """The default gives way to what rules it out; what was asked for does not."""
+    """The default gives way to acks and retries that rule it out; what was asked for does not. More in flight than it
+    allows is refused either way."""
+    if not reading.boolean("enable.idempotence"):
+        return False
     in_flight = reading.whole("max.in.flight.requests.per.connection")
-    against = [
-        ("acks", "is not all", acks != _ALL),
-        ("retries", "is 0", reading.whole("retries") == 0),
-        (
-            "max.in.flight.requests.per.connection",
-            f"is more than {_IDEMPOTENT_IN_FLIGHT_MAX}",
-            in_flight > _IDEMPOTENT_IN_FLIGHT_MAX,
-        ),
-    ]
-    wanted = reading.boolean("enable.idempotence")
-    for name, what, applies in against:
-        if applies and wanted and reading.is_given("enable.idempotence"):
-            raise reading.error("enable.idempotence", f"it cannot be while {name} {what}.")
-    return wanted and not any(applies for _, _, applies in against)
+    if in_flight > _IDEMPOTENT_IN_FLIGHT_MAX:
+        what = f"{in_flight} is more than {_IDEMPOTENT_IN_FLIGHT_MAX}, the most unless enable.idempotence is false."
+        raise reading.error("max.in.flight.requests.per.connection", what)
+    against = {"acks is not all": acks != _ALL, "retries is 0": reading.whole("retries") == 0}
+    for what, applies in against.items():
+        if applies and reading.is_given("enable.idempotence"):
+            raise reading.error("enable.idempotence", f"it cannot be while {what}.")
+    return not any(against.values())
 
 
 def _delivery_timeout_ms(reading: Reading) -> int:
