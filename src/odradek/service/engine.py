@@ -19,7 +19,7 @@ from odradek.common.ports import Clock
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.figures import Figures
 from odradek.service.handling import Handling, Outcome
-from odradek.service.intake import Intake, Job, Work
+from odradek.service.intake import Intake, Job, Phase, Work
 from odradek.service.origin import TRACE
 from odradek.service.ports import Outgoing, Sink, Source, post
 from odradek.service.runner import Runner
@@ -68,7 +68,7 @@ class Engine(RebalanceListener):
         return self._runner.running
 
     def stop(self) -> None:
-        """Begin nothing more; `run` ends once what runs has ended."""
+        """`run` ends once what was begun has ended, and what lies below it."""
         self._stopping = True
         self._close(self._intake.works.values())
 
@@ -113,7 +113,7 @@ class Engine(RebalanceListener):
 
     def _close(self, works: Iterable[Work]) -> None:
         for work in works:
-            work.is_closing = True
+            work.phase = Phase.CLOSING
 
     async def _commit(self, works: Iterable[Work]) -> None:
         """A commit that fails is made again the next time; at the end it means that messages are read again."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
@@ -43,6 +44,14 @@ class Route:
         return max(_IN_HAND_MIN, _IN_HAND_PER_CONCURRENCY * self.handler.concurrency)
 
 
+class Phase(Enum):
+    OPEN = "open"
+    #: Only what lies below something that was begun is begun: without it, what is finished above would be done again.
+    CLOSING = "closing"
+    #: Nothing is begun.
+    CLOSED = "closed"
+
+
 @dataclass(slots=True, eq=False)
 class Work:
     """Of one partition, from its assignment until it is taken away."""
@@ -52,10 +61,12 @@ class Work:
     progress: Progress = field(default_factory=Progress)
     held: deque[Job] = field(default_factory=deque)
     is_paused: bool = False
-    #: Nothing of it is begun any more.
-    is_closing: bool = False
-    #: It is not ours any more: nothing of it may be committed.
-    is_gone: bool = False
+    phase: Phase = Phase.OPEN
+    #: The highest offset of those that were begun.
+    last_begun: int = -1
+
+    def may_begin(self, offset: int) -> bool:
+        return self.phase is Phase.OPEN or (self.phase is Phase.CLOSING and offset < self.last_begun)
 
     @property
     def wants_pause(self) -> bool:
@@ -119,11 +130,13 @@ class Intake:
 
     def give_up(self, works: Iterable[Work]) -> None:
         for work in works:
-            work.is_closing = work.is_gone = True
+            work.phase = Phase.CLOSED
             self.works.pop(work.partition, None)
 
     def to_commit(self, works: Iterable[Work]) -> dict[TopicPartition, OffsetAndMetadata]:
-        found = ((work.partition, work.progress.committable) for work in works if not work.is_gone)
+        """Only of what is still ours."""
+        ours = [work for work in works if self.works.get(work.partition) is work]
+        found = ((work.partition, work.progress.committable) for work in ours)
         return {partition: OffsetAndMetadata(offset) for partition, offset in found if offset is not None}
 
     def to_commit_with(self, jobs: Iterable[Job]) -> dict[TopicPartition, OffsetAndMetadata]:

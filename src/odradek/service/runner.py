@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Container, Hashable, Iterable
 
 from odradek.service.handlers import Handler, Order
-from odradek.service.intake import Job, Work
+from odradek.service.intake import Job, Phase, Work
 from odradek.service.lanes import Lanes
 
 
@@ -36,17 +36,29 @@ class Runner:
         lanes.add(_lane(job), job)
         self._begin(lanes)
 
-    async def ended(self, works: Iterable[Work], timeout_s: float | None) -> int:
-        """Wait until nothing of these runs, cancel what does after the time, and say how many that were."""
+    async def ended(self, works: Iterable[Work], timeout_s: float) -> int:
+        """Wait until nothing of these runs, cancel what does after the time, and say how many that were.
+
+        What ends may let others of its work begin, as far as that still may."""
         chosen = set(works)
-        tasks = [task for task, work in self._tasks.items() if work in chosen]
-        if not tasks:
-            return 0
-        _, late = await asyncio.wait(tasks, timeout=timeout_s)
+        deadline_s = asyncio.get_running_loop().time() + timeout_s
+        while tasks := self._tasks_of(chosen):
+            left_s = deadline_s - asyncio.get_running_loop().time()
+            if left_s <= 0:
+                return await self._give_up(chosen)
+            await asyncio.wait(tasks, timeout=left_s)
+        return 0
+
+    def _tasks_of(self, works: Container[Work]) -> list[asyncio.Task[None]]:
+        return [task for task, work in self._tasks.items() if work in works]
+
+    async def _give_up(self, works: Collection[Work]) -> int:
+        for work in works:
+            work.phase = Phase.CLOSED
+        late = self._tasks_of(works)
         for task in late:
             task.cancel()
-        if late:
-            await asyncio.wait(late)
+        await asyncio.wait(late)
         return len(late)
 
     async def all_ended(self) -> None:
@@ -57,15 +69,16 @@ class Runner:
     def cancel(self) -> None:
         """Give up everything: what runs, and what waits."""
         for task, work in self._tasks.items():
-            work.is_closing = True
+            work.phase = Phase.CLOSED
             task.cancel()
 
     def _begin(self, lanes: Lanes[Job]) -> None:
         while (taken := lanes.take()) is not None:
             lane, job = taken
-            if job.work.is_closing:
+            if not job.work.may_begin(job.offset):
                 lanes.done(lane)
                 continue
+            job.work.last_begun = max(job.work.last_begun, job.offset)
             task = asyncio.ensure_future(self._guarded(job))
             self._tasks[task] = job.work
             task.add_done_callback(lambda task, lane=lane: self._ended(task, lanes, lane))  # type: ignore[misc]

@@ -14,6 +14,7 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.service.context import Context, Reject, Send
 from odradek.service.done import MemoryDone
 from odradek.service.figures import Ending
+from odradek.service.intake import Phase
 from odradek.service.ports import Outgoing
 from odradek.service.retries import Retries
 
@@ -522,7 +523,7 @@ def test_partitions_that_are_taken_away(lost: bool) -> None:
         while engine.running < 3 or not ended:
             await asyncio.sleep(0.001)
         (bench.source.lose if lost else bench.source.revoke)(other)
-        while other in bench.intake.works and not bench.intake.works[other].is_closing:
+        while other in bench.intake.works and bench.intake.works[other].phase is Phase.OPEN:
             await asyncio.sleep(0.001)
         go.set()
         while other in bench.source.logs:
@@ -533,6 +534,34 @@ def test_partitions_that_are_taken_away(lost: bool) -> None:
     asyncio.run(main())
     assert bench.source.committed == ({ORDERS: 1} if lost else {ORDERS: 1, other: 3})
     assert len(ended) == (1 if lost else 4)
+
+
+def test_a_drain_leaves_no_hole_below_what_is_finished() -> None:
+    """The quick key was ahead of the slow one: what lies between is handled before the partition is given up."""
+    bench, seen = Bench(), []
+    go = asyncio.Event()
+
+    async def handle(value: bytes, context: Context) -> None:
+        if context.key == b"slow":
+            await go.wait()
+        seen.append(value)
+
+    bench.handle(handle, concurrency=2)
+    for number, key in enumerate((b"slow", b"slow", b"quick", b"quick", b"slow", b"slow")):
+        bench.source.write(str(number).encode(), key=key)
+
+    async def main() -> None:
+        engine = bench.engine()
+        running = asyncio.ensure_future(engine.run())
+        while len(seen) < 2:
+            await asyncio.sleep(0.001)
+        engine.stop()
+        go.set()
+        await running
+
+    asyncio.run(main())
+    assert seen == [b"2", b"3", b"0", b"1"]
+    assert bench.source.committed == {ORDERS: 4}
 
 
 def test_a_commit_that_fails_is_made_again() -> None:
