@@ -123,7 +123,7 @@ async def _aiokafka_one(servers: str, topic: str, wanted: int) -> Consumed:
 
 
 async def _aiokafka_lists(servers: str, topic: str, wanted: int) -> Consumed:
-    from aiokafka import AIOKafkaConsumer, TopicPartition  # type: ignore[import-untyped]
+    from aiokafka import AIOKafkaConsumer, TopicPartition
 
     consumer = AIOKafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest", enable_auto_commit=False)
     await consumer.start()
@@ -156,7 +156,7 @@ def _kafka_python_one(servers: str, topic: str, wanted: int) -> Consumed:
 
 
 def _kafka_python_lists(servers: str, topic: str, wanted: int) -> Consumed:
-    from kafka import KafkaConsumer, TopicPartition  # type: ignore[import-untyped]
+    from kafka import KafkaConsumer, TopicPartition
 
     consumer = KafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest", enable_auto_commit=False)
     consumer.assign([TopicPartition(topic, 0)])
