@@ -23,6 +23,10 @@ RELIABLE_EPOCHS_FROM = 9
 Ask = Callable[[MetadataRequest], Awaitable[tuple[MetadataResponse, int]]]
 
 
+class NoBroker(Unreachable):
+    """The node that was asked knows of no broker that is up: the cluster is only starting."""
+
+
 class MetadataKeeper:
     def __init__(
         self,
@@ -57,14 +61,18 @@ class MetadataKeeper:
 
     def start(self) -> None:
         self._task = asyncio.ensure_future(self._run())
+        self._task.add_done_callback(self._ended)
 
     async def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        """Closed, or by a fault of ours: whoever waits is told."""
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(Disconnected("the client was closed"))
-            self._answer.exception()
+            self._answer.set_exception(_fault_of(task) or Disconnected("the client was closed"))
+            self._answer.exception()  # there may be none who waits
 
     def wake(self) -> None:
         """Something became stale."""
@@ -86,7 +94,7 @@ class MetadataKeeper:
     async def answer(self) -> None:
         """Returns with the next answer. Raises Disconnected when the client is closed meanwhile."""
         if self._task is None or self._task.done():
-            raise Disconnected("the client is closed")
+            raise _fault_of(self._task) or Disconnected("the client is closed")
         if self._answer is None or self._answer.done():
             self._answer = asyncio.get_running_loop().create_future()
         await asyncio.shield(self._answer)
@@ -104,6 +112,8 @@ class MetadataKeeper:
         error = refusal(response.error_code)
         if error is not None:
             raise error
+        if not response.brokers:
+            raise NoBroker("the cluster has no broker that is up yet")
         if version < RELIABLE_EPOCHS_FROM:
             _forget_epochs(response)
         self._metadata.update(response, self._now_ms(), is_whole=question.is_whole)
@@ -163,3 +173,7 @@ def _forget_epochs(response: MetadataResponse) -> None:
     for topic in response.topics:
         for partition in topic.partitions:
             partition.leader_epoch = NO_EPOCH
+
+
+def _fault_of(task: "asyncio.Task[None] | None") -> BaseException | None:
+    return None if task is None or task.cancelled() else task.exception()

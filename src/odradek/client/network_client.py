@@ -16,6 +16,7 @@ its bootstrap addresses.
 import asyncio
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,7 +27,7 @@ from odradek.client.coordinator_finder import CoordinatorFinder
 from odradek.client.coordinator_kind import CoordinatorKind
 from odradek.client.errors import Disconnected, UnknownTopic, Unreachable, VersionsDiffer, refusal
 from odradek.client.metadata_cache import MetadataCache, Node, TopicMetadata
-from odradek.client.metadata_keeper import MetadataKeeper
+from odradek.client.metadata_keeper import MetadataKeeper, NoBroker
 from odradek.client.settings import CommonSettings
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
@@ -94,7 +95,8 @@ class NetworkClient:
         self._connections.start()
         try:
             await self._connect_to_bootstrap()
-            await self._keeper.ask_once()
+            with suppress(NoBroker):  # it is asked again, and whoever needs a broker waits
+                await self._keeper.ask_once()
         except BaseException:
             await self._connections.close()
             raise

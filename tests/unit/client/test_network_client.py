@@ -91,6 +91,22 @@ def test_where_nobody_answers_each_address_is_named_with_its_reason() -> None:
     run(test())
 
 
+def test_a_cluster_that_is_only_starting_is_asked_until_a_broker_is_up() -> None:
+    async def test() -> None:
+        async with FakeCluster(1) as cluster:
+            cluster.told = []
+            cluster.topics["orders"] = FakeTopic(ID_1, [1])
+            async with client_of(cluster.bootstrap) as client:
+                assert not client.metadata.nodes
+                waiting = asyncio.ensure_future(client.topic("orders", LONG_MS))
+                await until(lambda: cluster.count(MetadataRequest) > 3, "it is asked for again")
+                cluster.told = [1]
+                await waiting
+                assert list(client.metadata.nodes) == [1]
+
+    run(test())
+
+
 def test_the_bootstrap_connection_goes_on_as_that_of_its_broker() -> None:
     async def test() -> None:
         async with FakeCluster(1, heartbeats()) as cluster, client_of(cluster.bootstrap) as client:
