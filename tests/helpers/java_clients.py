@@ -7,6 +7,7 @@ import base64
 import itertools
 import json
 import subprocess
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,8 @@ class JavaClients:
             _SOURCE.stem, flags=jvm.quick_flags(_HEAP_MB) if flags is None else flags, classes=jvm.compiled(_SOURCE)
         )
         self._process: subprocess.Popen[str] | None = None
+        #: Answers come in the order of the questions.
+        self._turn = threading.Lock()
 
     def __enter__(self) -> "JavaClients":
         with self._log.open("w") as log:
@@ -77,9 +80,10 @@ class JavaClients:
 
     def ask(self, what: str, **arguments: object) -> Any:
         assert self._process is not None and self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"do": what, **arguments}) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
+        with self._turn:
+            self._process.stdin.write(json.dumps({"do": what, **arguments}) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
         answer = json.loads(line) if line else {"error": "the process has ended"}
         assert "error" not in answer, f"{what}: {answer['error']}\n{self._log.read_text()[-_TAIL_CHARACTERS:]}"
         return answer
