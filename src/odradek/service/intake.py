@@ -69,6 +69,12 @@ class Work:
         return self.phase is Phase.OPEN or (self.phase is Phase.CLOSING and offset < self.last_begun)
 
     @property
+    def has_holes(self) -> bool:
+        """Something that was begun, or lies below that, is not finished."""
+        lowest = self.progress.lowest_unfinished
+        return lowest is not None and lowest <= self.last_begun
+
+    @property
     def wants_pause(self) -> bool:
         """Between the limit and half of it, it stays as it is."""
         if self.held:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Container, Hashable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Hashable
 
 from odradek.service.handlers import Handler, Order
 from odradek.service.intake import Job, Phase, Work
@@ -36,29 +36,27 @@ class Runner:
         lanes.add(_lane(job), job)
         self._begin(lanes)
 
-    async def ended(self, works: Iterable[Work], timeout_s: float) -> int:
-        """Wait until nothing of these runs, cancel what does after the time, and say how many that were.
-
-        What ends may let others of its work begin, as far as that still may."""
-        chosen = set(works)
-        deadline_s = asyncio.get_running_loop().time() + timeout_s
-        while tasks := self._tasks_of(chosen):
-            left_s = deadline_s - asyncio.get_running_loop().time()
+    async def ended(self, works: Collection[Work], timeout_s: float) -> int:
+        """Wait until nothing is left to do below what was begun of these. After the time, cancel what runs of them and
+        say how many that were."""
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + timeout_s
+        while self._tasks and any(work.has_holes for work in works):
+            left_s = deadline_s - loop.time()
             if left_s <= 0:
-                return await self._give_up(chosen)
-            await asyncio.wait(tasks, timeout=left_s)
+                return await self._give_up(works)
+            # Others may hold the places that these need: whatever ends is looked at.
+            await asyncio.wait(list(self._tasks), timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
         return 0
-
-    def _tasks_of(self, works: Container[Work]) -> list[asyncio.Task[None]]:
-        return [task for task, work in self._tasks.items() if work in works]
 
     async def _give_up(self, works: Collection[Work]) -> int:
         for work in works:
             work.phase = Phase.CLOSED
-        late = self._tasks_of(works)
+        late = [task for task, work in self._tasks.items() if work in works]
         for task in late:
             task.cancel()
-        await asyncio.wait(late)
+        if late:
+            await asyncio.wait(late)
         return len(late)
 
     async def all_ended(self) -> None:

@@ -13,6 +13,7 @@ from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.context import Context, Reject, Send
 from odradek.service.done import MemoryDone
+from odradek.service.engine import Engine
 from odradek.service.figures import Ending
 from odradek.service.intake import Phase
 from odradek.service.ports import Outgoing
@@ -562,6 +563,49 @@ def test_a_drain_leaves_no_hole_below_what_is_finished() -> None:
     asyncio.run(main())
     assert seen == [b"2", b"3", b"0", b"1"]
     assert bench.source.committed == {ORDERS: 4}
+
+
+def test_a_drain_waits_for_places_that_other_partitions_hold() -> None:
+    bench, seen = Bench(), []
+    other = TopicPartition("orders", 1)
+    gates = defaultdict(asyncio.Event)
+
+    async def handle(value: str, context: Context) -> None:
+        await gates[value].wait()
+        seen.append(value)
+
+    bench.handle(handle, concurrency=2)
+    for value, key in (("first", b"slow"), ("second", b"slow"), ("above", b"quick")):
+        bench.source.write(value.encode(), key=key, partition=1)
+
+    async def until_running(engine: Engine, ended: int) -> None:
+        while engine.running < 2 or len(seen) < ended:
+            await asyncio.sleep(0.001)
+
+    async def main() -> None:
+        engine = bench.engine()
+        running = asyncio.ensure_future(engine.run())
+        await until_running(engine, 0)
+        for value in (b"blocking", b"blocking"):
+            bench.source.write(value, partition=0)
+        while bench.intake.in_hand < 5:
+            await asyncio.sleep(0.001)
+        gates["above"].set()
+        await until_running(engine, 1)
+        gates["first"].set()
+        await until_running(engine, 2)  # both places are partition 0's now, and "second" has none
+        bench.source.revoke(other)
+        while bench.intake.works[other].phase is Phase.OPEN:
+            await asyncio.sleep(0.001)
+        gates["second"].set(), gates["blocking"].set()
+        while other in bench.source.logs:
+            await asyncio.sleep(0.001)
+        engine.stop()
+        await running
+
+    asyncio.run(main())
+    assert bench.source.committed == {ORDERS: 2, other: 3}
+    assert sorted(seen) == ["above", "blocking", "blocking", "first", "second"]
 
 
 def test_a_commit_that_fails_is_made_again() -> None:
