@@ -14,6 +14,7 @@ from odradek.client.consumer.partition_state import FetchPosition, PartitionStat
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.settings import ResetStrategy
+from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.fetch_response import PartitionData
@@ -56,7 +57,7 @@ class FetchCollector:
         while len(rows) < limit and not (rows and self._meets_an_error()):
             try:
                 taken = self.take(limit - len(rows))
-            except FetchFailed:
+            except ApiError:
                 if rows:
                     break
                 raise

@@ -126,6 +126,8 @@ class Subscriptions:
         check(self.has_group_assignment, "a group assigns no partitions to a consumer that does not subscribe")
         known = self._states
         self._assign(partitions)
+        for state in self._states.values():
+            state.pending_revocation = False  # of a step that was broken off
         if awaiting_callback:
             for partition, state in self._states.items():
                 state.pending_assigned_callback |= partition not in known

@@ -3,7 +3,13 @@
 import pytest
 
 from helpers.fetches import A0, A1, LEADER, at_positions, completed, partition_data, values
-from odradek.client.consumer.errors import FetchFailed, OffsetOutOfRange, TopicAuthorizationFailed
+from odradek.client.consumer.completed_fetch import Reading
+from odradek.client.consumer.errors import (
+    DeserializationFailed,
+    FetchFailed,
+    OffsetOutOfRange,
+    TopicAuthorizationFailed,
+)
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
@@ -151,3 +157,14 @@ def test_of_whom_something_was_handed_out_comes_last_in_the_next_request() -> No
     bench.collected()
     assert [partition for partition, _ in bench.subscriptions.fetchable()] == [A1, A0]
     assert bench.collector.has_room
+
+
+def test_records_before_one_that_cannot_be_deserialized_are_not_lost() -> None:
+    bench = Bench(0, 0)
+    for partition, text in ((A0, b"1"), (A1, b"x")):
+        data, reading = partition_data(values(text)), Reading(value_deserializer=int)
+        bench.buffer.add(completed(bench.subscriptions, data, partition, reading))
+    assert bench.collected() == [(0, 1)]
+    for _ in range(2):
+        with pytest.raises(DeserializationFailed, match="a-1, offset 0"):
+            bench.collected()

@@ -113,6 +113,16 @@ def test_what_is_not_fetched(change: object, back: object) -> None:
     assert subscriptions.is_fetchable(A0) == subscriptions.is_assigned(A0)
 
 
+def test_what_was_to_be_given_up_and_is_ours_after_all_is_fetched_again() -> None:
+    subscriptions = Subscriptions(EARLIEST)
+    subscriptions.subscribe(["a"])
+    subscriptions.assign_from_group([A0])
+    subscriptions.seek(A0, FetchPosition(0))
+    subscriptions.mark_pending_revocation([A0])
+    subscriptions.assign_from_group([A0, A1])
+    assert subscriptions.is_fetchable(A0)
+
+
 def test_nothing_is_fetched_before_the_application_heard_of_it() -> None:
     subscriptions = Subscriptions(EARLIEST)
     subscriptions.subscribe(["a"])
