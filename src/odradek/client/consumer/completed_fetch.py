@@ -70,6 +70,8 @@ class CompletedFetch:
         records = data.records
         self._chunk = b"" if data.error_code or not records else bytes(records)
         self._whole_bytes, last = _whole_batches(self._chunk)
+        #: Nothing is fetched behind an error, or behind bytes that are no batch.
+        self.is_the_end = data.error_code != 0 or (last is None and self._whole_bytes > 0)
         #: Where the next fetch of the partition goes on.
         self.end_offset = fetch_offset if last is None else max(fetch_offset, last.next_offset)
         self.end_epoch = None if last is None else _epoch(last)
@@ -146,7 +148,7 @@ class CompletedFetch:
         try:
             batch = read_batch(self._chunk, self._position)
         except ApiError as flaw:
-            self._flaw = self._failed(self.next_offset, flaw)
+            self._flaw = self._failed(self._reached(self.next_offset), flaw)
             return
         start, self._position = self._position, self._position + batch.size_bytes
         try:
@@ -157,8 +159,11 @@ class CompletedFetch:
             if self._transactions.shows(batch) and batch.count:
                 self._append(batch, start)
         except ApiError as flaw:
-            first = self._rows[-1].offset + 1 if self._rows else max(self.next_offset, batch.base_offset)
-            self._flaw = self._failed(first, flaw)
+            self._flaw = self._failed(self._reached(max(self.next_offset, batch.base_offset)), flaw)
+
+    def _reached(self, otherwise: int) -> int:
+        """Behind what was decoded."""
+        return self._rows[-1].offset + 1 if self._rows else otherwise
 
     def _append(self, batch: Batch, start: int) -> None:
         topic, partition = self.partition
@@ -209,19 +214,19 @@ class CompletedFetch:
 
 
 def _whole_batches(chunk: bytes) -> tuple[int, Batch | None]:
-    """How many bytes of the chunk are whole batches, and the last of them. A size that cannot be ends the walk: whoever
-    decodes meets it."""
+    """How many bytes of the chunk are whole batches, and the last of them. With what cannot be a batch there is no last
+    one: whoever decodes meets it."""
     position, last, end = 0, -1, len(chunk)
-    while position + _PREFIX_BYTES <= end:
-        try:
+    try:
+        while position + _PREFIX_BYTES <= end:
             size = size_at(chunk, position)
-        except ApiError:
-            return end, None if last < 0 else read_batch(chunk, last)
-        if position + size > end:
-            break
-        last = position
-        position += size
-    return position, None if last < 0 else read_batch(chunk, last)
+            if position + size > end:
+                break
+            last = position
+            position += size
+        return position, None if last < 0 else read_batch(chunk, last)
+    except ApiError:
+        return end, None
 
 
 def _aborted(data: PartitionData) -> list[AbortedTransaction]:

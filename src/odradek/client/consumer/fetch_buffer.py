@@ -41,9 +41,9 @@ class FetchBuffer:
         return chunks[-1] if chunks else None
 
     def is_full(self, partition: TopicPartition) -> bool:
-        """Whether it is not to be asked for now. Behind an error there is nothing to ask for either."""
+        """Whether it is not to be asked for now."""
         chunks = self._by_partition.get(partition)
-        return chunks is not None and (len(chunks) >= DEPTH or chunks[-1].data.error_code != 0)
+        return chunks is not None and (len(chunks) >= DEPTH or chunks[-1].is_the_end)
 
     def partitions(self) -> tuple[TopicPartition, ...]:
         return tuple(self._by_partition)

@@ -24,7 +24,7 @@ from odradek.client.metadata_cache import LeaderAndEpoch, Node
 from odradek.client.network_client import NetworkClient
 from odradek.client.settings import ConsumerSettings
 from odradek.client.topic_partition import TopicPartition
-from odradek.common.failures import ApiError
+from odradek.common.failures import ApiError, Fault
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
@@ -64,6 +64,8 @@ class Fetcher:
     ) -> None:
         #: Called when there is something new in the buffer, or a position was lost.
         self.on_change: Callable[[], None] = lambda: None
+        #: What went wrong here and nowhere else; the next poll raises it.
+        self.error: Exception | None = None
         self._settings = settings
         self._network = network
         self._subscriptions = subscriptions
@@ -203,8 +205,7 @@ class Fetcher:
             return
         error = response.exception()
         if error is not None:
-            if not isinstance(error, ApiError):
-                raise error
+            self.error = None if isinstance(error, ApiError) else self.error or Fault(f"fetching: {error!r}")
             session.handle_error()
             self._lose(node_id)
             return

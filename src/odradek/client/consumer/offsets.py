@@ -33,7 +33,7 @@ from odradek.client.metadata_cache import LeaderAndEpoch
 from odradek.client.network_client import NetworkClient
 from odradek.client.settings import ConsumerSettings, OffsetReset, ResetStrategy
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
-from odradek.common.failures import ApiError
+from odradek.common.failures import ApiError, Fault, InputError
 
 Committed = Callable[[Iterable[TopicPartition]], Awaitable[Mapping[TopicPartition, OffsetAndMetadata | None]]]
 
@@ -50,7 +50,7 @@ class Offsets:
         wall_clock_ms: Callable[[], float],
     ) -> None:
         """`committed` asks the group; `wall_clock_ms` is for resets by duration."""
-        self.error: ApiError | None = None
+        self.error: Exception | None = None
         #: Called when a partition got a position, or an error is there.
         self.on_change: Callable[[], None] = lambda: None
         self._settings = settings
@@ -91,23 +91,17 @@ class Offsets:
 
     def _forget_topic(self, topic: str) -> None:
         """It was deleted and made anew: no position of the old one means anything."""
-        reset = self._subscriptions.reset
         for partition, state in tuple(self._subscriptions.states()):
             if partition.topic == topic and state.state is not FetchState.INITIALIZING:
-                if reset.strategy is ResetStrategy.NONE:
-                    self._fail(NoOffsetForPartition((partition,)))
                 self._subscriptions.request_reset(partition)
+                if self._subscriptions.reset.strategy is ResetStrategy.NONE:
+                    state.begin_anew()
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
-            if not isinstance(error, ApiError):
-                raise error
-            self._fail(error)
-        self.on_change()
-
-    def _fail(self, error: ApiError) -> None:
-        self.error = self.error or error
+            is_told = isinstance(error, ApiError | InputError)
+            self.error = self.error or (error if is_told else Fault(f"finding positions: {error!r}"))  # type: ignore[assignment]
         self.on_change()
 
     async def _run(self) -> None:

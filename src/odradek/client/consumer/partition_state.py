@@ -102,6 +102,11 @@ class PartitionState:
         self.state, self.position = FetchState.AWAIT_RESET, None
         self.reset, self.next_retry_ms = reset, 0.0
 
+    def begin_anew(self) -> None:
+        """As if it had just been assigned."""
+        self.generation += 1
+        self.state, self.position, self.reset, self.next_retry_ms = FetchState.INITIALIZING, None, None, 0.0
+
     def meet_leader(self, leader: LeaderAndEpoch) -> None:
         """The metadata has a leader for it; another than the position's makes it be validated."""
         position = self.position

@@ -22,7 +22,7 @@ from odradek.client.consumer.partition_state import FetchPosition
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.group.membership import Membership
-from odradek.common.failures import ApiError
+from odradek.common.failures import ApiError, InputError
 
 if TYPE_CHECKING:
     from odradek.client.consumer.batches import RecordColumns
@@ -138,6 +138,8 @@ class Reader:
     async def run(self, limit: int) -> Iterator[ConsumerRecord] | None:
         """The next records of one partition. How far the iterator has come is what was handed out; it may be another
         thread that does so, and it ends early when they are taken back. None when the consumer is closed."""
+        if length_hint(self._iterator):  # whoever asked for it before has not come for it
+            return self._iterator
         taken = await self._next(lambda: self._collector.take(limit), None)
         if taken is None:
             return None
@@ -176,8 +178,11 @@ class Reader:
         await self._next(lambda: condition() or None, deadline_s)
 
     async def _next(self, take: Callable[[], _Piece | None], deadline_s: float | None) -> _Piece | None:
-        """What `take` gives as soon as it gives something; None when the time is up, or the consumer closed."""
+        """What `take` gives as soon as it gives something; None when the time is up, or the consumer closed.
+
+        Nothing is awaited once something was taken: a caller that is cancelled meanwhile would lose it."""
         while not self._is_closed:
+            await self._let_others_run()
             if self._membership.needs_poll:
                 self.settle()
                 await self._membership.poll(_GROUP_POLL_MS)
@@ -188,17 +193,17 @@ class Reader:
                 self._collector.has_room = False
                 self._fetcher.send()
             if piece is not None:
-                await self._let_others_run()
                 return piece
             if deadline_s is not None and self._loop.time() >= deadline_s:
+                await asyncio.sleep(0)  # who polls without waiting, again and again, lets others run all the same
                 return None
             await self._wait(deadline_s)
         return None
 
     def _raise_errors(self) -> None:
-        error = self.error or self._offsets.error
+        error = self.error or self._offsets.error or self._fetcher.error
         if error is not None:
-            self.error = self._offsets.error = None
+            self.error = self._offsets.error = self._fetcher.error = None
             self._offsets.begin()
             raise error
 
@@ -210,6 +215,8 @@ class Reader:
 
     async def _wait(self, deadline_s: float | None) -> None:
         """Until somebody wakes us, or the time is up."""
+        if self._waiter is not None:
+            raise InputError("another task waits for records of this consumer already; each task needs its own")
         self._waiter = waiter = self._loop.create_future()
         timer = None if deadline_s is None else self._loop.call_at(deadline_s, self.wake)
         if self._membership.needs_poll:

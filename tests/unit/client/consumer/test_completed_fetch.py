@@ -98,6 +98,16 @@ def test_bytes_that_are_no_batch_are_told_where_they_lie() -> None:
         fetch.take(10)
 
 
+def test_a_last_batch_of_no_known_format_is_told_when_it_is_come_to() -> None:
+    unknown = bytearray(values(b"b", base_offset=1))
+    unknown[16] = 9
+    fetch = completed(at_positions(0), partition_data(values(b"a"), bytes(unknown)))
+    assert fetch.is_the_end, "nobody knows where to go on"
+    assert taken(fetch) == [b"a"]
+    with pytest.raises(FetchFailed, match=r"at offset 1: .*no format has the magic 9"):
+        fetch.take(10)
+
+
 def test_deserializers_make_values_and_nulls_stay() -> None:
     reading = Reading(key_deserializer=bytes.decode, value_deserializer=int)
     fetch = completed(at_positions(0), partition_data(values(b"1", b"22")), reading=reading)

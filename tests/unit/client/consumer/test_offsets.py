@@ -255,3 +255,16 @@ def test_a_topic_that_was_made_anew_is_begun_anew() -> None:
         assert bench.subscriptions.assigned_state(A0).state is FetchState.FETCHING
 
     run(talk())
+
+
+def test_without_a_policy_a_topic_that_was_made_anew_has_no_offset() -> None:
+    async def talk() -> None:
+        bench = Bench(NONE, committed={A0: 42})
+        bench.subscriptions.assign([A0])
+        assert await bench.settle() == {A0: 42}
+        bench.network.lead({0: LEADER, 1: LEADER}, topic_id=b"n" * 16)
+        bench.committed = {}
+        with pytest.raises(NoOffsetForPartition):
+            await bench.settle()
+
+    run(talk())

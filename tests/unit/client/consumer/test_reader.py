@@ -17,7 +17,7 @@ from odradek.common.failures import ApiError
 class Quiet:
     """A fetcher and offsets that have nothing to do."""
 
-    error: ApiError | None = None
+    error: Exception | None = None
 
     def __init__(self) -> None:
         self.sent = 0
