@@ -147,10 +147,11 @@ def test_measurements(cluster: Cluster, command: Command) -> None:
     sent = command.json("perf", "produce", "load", "-n", "500", "--size", "50")
     assert sent["records"] == 500 and sent["records_per_s"] > 0
     assert 0 < sent["latency_p50_ms"] <= sent["latency_p99_ms"] <= sent["latency_max_ms"]
-    assert command.json("perf", "produce", "load", "-n", "500", "--at-once", "100")["records"] == 500
+    many = ("-n", "20000", "--at-once", "500", "-z", "lz4")
+    assert command.json("perf", "produce", "load", *many)["records"] == 20_000
     for columns in ((), ("--columns",)):
         read = command.json("perf", "consume", "load", "-n", "1000", *columns)
-        assert read["records"] == 1000 and read["mib_per_s"] > 0
+        assert read["records"] >= 1000 and read["mib_per_s"] > 0
     table = command.do("perf", "latency", "load", "-n", "5")
     assert [line.split("  ")[0] for line in table.splitlines()][:3] == ["measured", "records", "seconds"]
 

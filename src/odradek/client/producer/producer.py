@@ -14,9 +14,9 @@ can work.
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from time import time as _time
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -86,6 +86,10 @@ class Producer:
         #: Why nothing is taken.
         self._refusal: ApiError | None = ProducerClosed("the producer was not started")
         self._seen_version = -1
+        #: Whether values of bytes go to the batch that is filled just now, as they are.
+        self._is_plain = False
+        #: By topic: that batch.
+        self._sticky_batches: dict[str, ProducerBatch] = {}
         self._key_serializer = None if settings.key_serializer is as_bytes else settings.key_serializer
         self._value_serializer = None if settings.value_serializer is as_bytes else settings.value_serializer
         self._round_robin = RoundRobinPartitioner() if settings.partitioner == "roundrobin" else None
@@ -101,6 +105,8 @@ class Producer:
             self._transactions = Transactions(self._manager, self._sender, self.settings.max_block_ms)
             self._add_partition = self._manager.add_partition
         self._refusal = None
+        chooses = self._partitioner is not None or self._round_robin is not None
+        self._is_plain = self._transactions is None and self._value_serializer is None and not chooses
         self._sender.wake()
 
     async def close(self, timeout_ms: float | None = None) -> None:
@@ -109,7 +115,7 @@ class Producer:
         A transaction that is open is aborted. May be called twice."""
         if self._refusal is not None:
             return
-        self._refusal = ProducerClosed("the producer is closed")
+        self._refusal, self._is_plain = ProducerClosed("the producer is closed"), False
         try:
             async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
                 await self._finish()
@@ -150,6 +156,30 @@ class Producer:
 
         Raises RecordTooLarge, BufferExhausted, UnknownTopic and others of `odradek.client.errors` at once if the record
         cannot be taken; what happens later is raised by the delivery."""
+        if self._is_plain and key is None and partition is None and value.__class__ is bytes:
+            batch = self._sticky_batches.get(topic)
+            if batch is not None:
+                if timestamp_ms is None:
+                    timestamp_ms = int(_time() * 1000)
+                index = batch.packer.append(timestamp_ms, None, value, headers)
+                if index >= 0:
+                    delivery = Delivery(batch, index, timestamp_ms)
+                    if on_delivery is not None:
+                        _call_back(delivery, on_delivery)
+                    return delivery
+        return await self._send(topic, value, key, headers, partition, timestamp_ms, on_delivery)
+
+    async def _send(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        headers: Headers,
+        partition: int | None,
+        timestamp_ms: int | None,
+        on_delivery: OnDelivery | None,
+    ) -> Delivery:
+        """What is not as usual: a key, a partition, a transaction, no open batch that has room."""
         if self._refusal is not None:
             raise self._refusal
         queues = self._topics.get(topic)
@@ -162,7 +192,7 @@ class Producer:
         if key is not None:
             key = self._serialized_key(key)
         if timestamp_ms is None:
-            timestamp_ms = int(time.time() * 1000)
+            timestamp_ms = int(_time() * 1000)
         if partition is None:
             partition = self._partition(queues, key, value)
             queue = queues.queues[queues.sticky.partition if partition is None else partition]
@@ -198,6 +228,9 @@ class Producer:
 
         Waits for room as `send` does. What is given can be awaited for where they were written."""
         delivery = BatchDelivery()
+        if records.__class__ is list and self._value_serializer is None and set(map(type, records)) == {bytes}:
+            await self._send_values(topic, records, partition, delivery)  # type: ignore[arg-type]
+            return delivery
         values: list[bytes] = []
         for record in records:
             if record.__class__ is bytes and self._value_serializer is None:
@@ -343,11 +376,14 @@ class Producer:
             if self._add_partition is not None:
                 self._add_partition(queue.place)
         sender = self._sender
+        if before is not None:  # the sender's turn; not once the batch is there, or it would be sent empty
+            sender.wake()
+            await asyncio.sleep(0)
         batch = await self._room.new_batch(queue, queues, size_bytes, sender.now_ms)
         self._metadata.use_topic(queues.name, sender.now_ms())
+        if is_sticky:
+            self._sticky_batches[queues.name] = batch
         sender.wake()
-        if before is not None:
-            await asyncio.sleep(0)
         return batch
 
     async def _send_one_of_many(self, topic: str, record: Any, partition: int | None, delivery: BatchDelivery) -> None:
@@ -359,7 +395,7 @@ class Producer:
         self, topic: str, values: list[bytes], partition: int | None, delivery: BatchDelivery
     ) -> None:
         """Values without keys, into the open batch and as many new ones as they need."""
-        at, timestamp_ms = 0, int(time.time() * 1000)
+        at, timestamp_ms = 0, int(_time() * 1000)
         while at < len(values):
             first = await self.send(topic, values[at], None, (), partition, timestamp_ms)
             batch, start = first._batch, at
