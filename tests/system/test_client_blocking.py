@@ -196,6 +196,10 @@ def test_errors_are_raised_where_the_call_is(cluster: Cluster) -> None:
         pass
     with pytest.raises(InputError, match="there is no setting linger"):
         Producer(bootstrap_servers=cluster.bootstrap, linger=5)
+    early = Producer(bootstrap_servers=cluster.bootstrap)
+    with pytest.raises(ProducerClosed, match="the producer was not started"):
+        early.send("orders", b"x")
+    early.close()
     with Admin(bootstrap_servers=cluster.bootstrap) as admin:
         with pytest.raises(Refused, match="UNKNOWN_TOPIC_OR_PARTITION"):
             admin.describe_topics(["nobody"])

@@ -44,7 +44,8 @@ class HandOver:
         self._records: list[Record | asyncio.Future[None]] = []
         self._bytes = 0
         self._is_sleeping = False
-        self._is_closed = False
+        #: Nothing is taken before `start`, either.
+        self._is_closed = True
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop
         self._task: asyncio.Task[None]
@@ -52,6 +53,7 @@ class HandOver:
     def start(self) -> None:
         """In the loop's thread, as all below but `hand`."""
         self._loop = asyncio.get_running_loop()
+        self._is_closed = False
         self._task = self._loop.create_task(self._run())
 
     def hand(self, record: Record) -> None:
@@ -72,12 +74,20 @@ class HandOver:
         def has_room() -> bool:
             return self._is_closed or not self._bytes or self._bytes + size_bytes <= _HANDED_BYTES_MAX
 
+        if self._is_in_loop():  # a callback of a delivery: the loop cannot wait for itself
+            return
         if not self._room.wait_for(has_room, self._max_block_s):
             raise BufferExhausted(f"the producer took nothing for {self._max_block_s * 1000:g} ms (max.block.ms)")
 
+    def _is_in_loop(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
     async def passed(self) -> None:
         """Returns when everything has been taken that was handed before."""
-        mark = self._loop.create_future()
+        mark = asyncio.get_running_loop().create_future()
         with self._lock:
             if self._is_closed:
                 return
@@ -88,6 +98,8 @@ class HandOver:
 
     async def close(self) -> None:
         """What is left is not taken."""
+        if self._is_closed:
+            return
         with self._lock:
             self._is_closed = True
             self._room.notify_all()

@@ -86,7 +86,7 @@ class Producer(Face[AsyncProducer]):
             timestamp_ms = int(time.time() * 1000)
         delivery = Delivery(self._loop)
         record = Record(delivery, topic, value, key, headers, partition, timestamp_ms, on_delivery)
-        if topic in self._known:
+        if topic in self._known and not self._loop.is_orphaned:
             self._hand_over.hand(record)
         else:
             self._loop.call(self._send_first(record))

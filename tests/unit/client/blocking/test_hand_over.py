@@ -140,6 +140,31 @@ def test_a_thread_that_is_ahead_waits_and_gives_up_in_time(monkeypatch: pytest.M
         assert not waiting.is_alive()
 
 
+def test_a_callback_in_the_loop_hands_over_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hand_over, "_HANDED_BYTES_MAX", 1_000)
+    again = [record(bytes(600)) for _ in range(3)]
+
+    async def take(taken: Record) -> Told:
+        while again:
+            handed.hand(again.pop())
+        return Told()
+
+    first = record(bytes(600))
+    kept = list(again)
+    with handing(take) as handed:
+        handed.hand(first)
+        for each in (first, *kept):
+            assert each.delivery.result(PATIENCE_MS) == "written"  # type: ignore[comparison-overlap]
+
+
+def test_nothing_is_taken_before_it_is_started() -> None:
+    handed = HandOver(None, 10)  # type: ignore[arg-type]
+    with pytest.raises(ProducerClosed):
+        handed.hand(record())
+    shared_loop().call(handed.passed())
+    shared_loop().call(handed.close())
+
+
 def test_what_is_left_when_it_is_closed_is_refused() -> None:
     async def take(taken: Record) -> Told:
         await asyncio.Event().wait()

@@ -217,3 +217,33 @@ def test_columns_are_whole_chunks() -> None:
         assert bench.position() == 2
 
     run(talk())
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_whoever_is_cancelled_loses_nothing(turns: int) -> None:
+    async def talk() -> None:
+        bench = Bench(0)
+        bench.came(b"a", b"b")
+        polling = asyncio.ensure_future(bench.reader.poll(2, 60_000))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        polling.cancel()
+        await asyncio.wait([polling])
+        assert bench.position() == (0 if polling.cancelled() else 2)
+
+    run(talk())
+
+
+def test_a_run_that_nobody_came_for_is_given_again() -> None:
+    async def talk() -> None:
+        bench = Bench(0)
+        bench.came(*(b"%d" % number for number in range(10)))
+        first = await bench.reader.run(4)
+        assert first is not None
+        assert await bench.reader.run(4) is first
+        assert [record.offset for record in first] == [0, 1, 2, 3]
+        second = await bench.reader.run(4)
+        assert second is not None and [record.offset for record in second] == [4, 5, 6, 7]
+        assert bench.position() == 8
+
+    run(talk())
