@@ -119,7 +119,8 @@ class LoopThread:
     def close(self) -> None:
         """At the end of the interpreter."""
         for client in list(self.open):
-            with suppress(ApiError, InputError, TimeoutError):
+            # The last one: by now the interpreter starts no threads any more, not even to look up a host.
+            with suppress(ApiError, InputError, TimeoutError, RuntimeError):
                 client.close_at_exit()
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(EXIT_TIMEOUT_MS / 1000)
