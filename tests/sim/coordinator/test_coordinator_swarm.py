@@ -17,6 +17,9 @@ from odradek.client.group.consumer_member import ConsumerMember as ConsumerClien
 from odradek.client.group.core import Step
 from odradek.client.group.leading import Leading
 from odradek.client.group.subscription import encode_assignment
+from odradek.client.producer.accumulator import Accumulator
+from odradek.client.producer.producer_batch import ProducerBatch
+from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.coordinator import hosted, loading, runtime
@@ -47,16 +50,16 @@ SOURCE = Path(__file__).parents[3] / "src"
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
 SEEDS = {
     "registers": 100 * FACTOR,
-    "groups": 300 * FACTOR,
-    "consumer_groups": 300 * FACTOR,
+    "groups": 150 * FACTOR,
+    "consumer_groups": 150 * FACTOR,
     "transactions": 300 * FACTOR,
 }
-SHARE = 100
+SHARE = 50
 SHARES = [(name, first) for name, seeds in SEEDS.items() for first in range(0, seeds, SHARE)]
 REPLAYED = 5
 PLANTED_SEEDS = 200
 #: A decision that was loaded, acted upon and lost again: the markers said both.
-SERVED_TOO_EARLY = (233, 716)
+SERVED_TOO_EARLY = (65, 104)
 
 SCRIPT = """
 import sys
@@ -222,6 +225,29 @@ def end_for_any_producer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("odradek.coordinator.transaction.shard.next_after_end", trust)
 
 
+def number_every_attempt_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that repeats a batch as if it were another one."""
+    requeue = Accumulator.requeue
+
+    def forget(self: Accumulator, batch: ProducerBatch, now_ms: float) -> None:
+        assert self._transactions is not None
+        self._transactions.sequences.remove_in_flight(batch)
+        batch.base_sequence = -1
+        requeue(self, batch, now_ms)
+
+    monkeypatch.setattr(Accumulator, "requeue", forget)
+
+
+def commit_what_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client whose transaction does not heed what became of its records."""
+    monkeypatch.setattr(TransactionManager, "_maybe_transition_to_error", lambda self, error: None)
+
+
+def end_before_all_is_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+    next_request = TransactionManager.next_request
+    monkeypatch.setattr(TransactionManager, "next_request", lambda self, _: next_request(self, False))
+
+
 def tell_assignments_before_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     write = Syncs._write_assignment
 
@@ -353,6 +379,9 @@ def load_members_without_what_they_have(monkeypatch: pytest.MonkeyPatch) -> None
         ("transactions", begin_with_the_epoch_before),
         ("transactions", forget_markers_of_the_coordinator_before),
         ("transactions", end_for_any_producer),
+        ("transactions", number_every_attempt_anew),
+        ("transactions", commit_what_has_failed),
+        ("transactions", end_before_all_is_acknowledged),
     ],
 )
 def test_a_planted_mistake_is_noticed(

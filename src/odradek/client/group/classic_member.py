@@ -65,7 +65,8 @@ class ClassicMember:
         self._rejoin_reason: str | None = ""
         #: Given up what must be given up before a join.
         self._is_prepared = False
-        self._prepared_as: Identity | None = None
+        #: Who we were when the application's step began.
+        self._stepping_as = Identity()
         self._in_flight: Request | None = None
         self._waiting: Request | None = None
         self._retry_at_ms = 0.0
@@ -346,7 +347,7 @@ class ClassicMember:
         return self._preparation() if self._is_preparation_due else None
 
     def _preparation(self) -> Step:
-        self._prepared_as = self.identity
+        self._stepping_as = self.identity
         if not self.identity.is_member:
             return Step(False, None, self.owned or None, (), None)
         if not self._is_cooperative:
@@ -357,7 +358,7 @@ class ClassicMember:
 
     def _completion(self, data: bytes) -> Step | None:
         """None if the assignment is not one that we can have."""
-        self._prepared_as = None
+        self._stepping_as = self.identity
         if self.state is not State.STABLE or not self.identity.is_member:
             self._drop_assignment("the generation is gone already")
             return None
@@ -383,20 +384,21 @@ class ClassicMember:
         return topic in (self._topics or ())
 
     def holds(self, step: Step) -> bool:
-        """A preparation does as long as we are who we were, a completion as long as we are in its generation."""
-        if self._assignment is not None:
-            return self.state is State.STABLE and self.identity.is_member
-        return self.identity == self._prepared_as
+        """As long as we are who we were, and for a completion in its generation."""
+        return self.identity == self._stepping_as and (step.added is None or self.state is State.STABLE)
 
     def done(self, step: Step) -> None:
+        """It was done even if it does not hold any more: what the application has then is lost by the next one."""
         self.owned = step.assigned
-        if self._assignment is None:
-            self._is_prepared = self.identity == self._prepared_as
+        if step.added is None:
+            self._is_prepared = self.holds(step)
             self.leading = None
             return
         self._assignment = None
         self._is_prepared = False
-        self._assignors[self.identity.protocol_name or ""].on_assignment(step.assigned, self.identity.generation_id)
+        assignor = self._assignors.get(self._stepping_as.protocol_name or "")
+        if assignor is not None:
+            assignor.on_assignment(step.assigned, self._stepping_as.generation_id)
         if step.revoked:
             self._rejoin("need to revoke partitions and re-join")
 

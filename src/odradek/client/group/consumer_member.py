@@ -75,6 +75,8 @@ class ConsumerMember:
         self._current = NO_ASSIGNMENT
         #: What a step that has begun will lead to; it is given up by whatever takes us out of RECONCILING.
         self._reconciling: LocalAssignment | None = None
+        #: While the application is at it nobody knows what it has.
+        self._is_stepping = False
         self._in_flight: Request | None = None
         self._interval_ms = 0.0
         self._beat_at_ms = 0.0
@@ -236,7 +238,11 @@ class ConsumerMember:
         self.state = State.FENCED
         self._become(JOIN_EPOCH)
         self._drop_target()
-        if not self.owned:
+        self._maybe_rejoin()
+
+    def _maybe_rejoin(self) -> None:
+        """Once the application has nothing any more."""
+        if not self.owned and not self._is_stepping:
             self._join()
 
     def _fail(self, error: ApiError | None) -> None:
@@ -267,8 +273,8 @@ class ConsumerMember:
         if self._topics is None:
             return
         self._poll_ends_ms = now_ms + self._config.max_poll_interval_ms
-        if self.state is State.UNSUBSCRIBED or (self.state is State.STALE and not self.owned):
-            self._join()
+        if self.state in (State.UNSUBSCRIBED, State.STALE):
+            self._maybe_rejoin()
 
     @property
     def is_rebalancing(self) -> bool:
@@ -280,13 +286,14 @@ class ConsumerMember:
 
     def step(self) -> Step | None:
         step = self._next_step()
+        self._is_stepping = step is not None
         if step is not None and step.lost is None:
             self._reconciling = LocalAssignment(self._target.number, self._resolvable()[0])
         return step
 
     def _next_step(self) -> Step | None:
         if self.state in (State.FENCED, State.STALE, State.FATAL):
-            return Step(False, None, self.owned, (), None) if self.owned else None
+            return Step(False, None, self.owned, (), None) if self.owned or self._is_stepping else None
         if self.state is not State.RECONCILING:
             return None
         resolved, assigned = self._resolvable()
@@ -309,7 +316,7 @@ class ConsumerMember:
 
     def _acknowledge_what_is_there(self) -> None:
         """A target of which we have all that we can resolve needs nothing of the application."""
-        if self.state is not State.RECONCILING or self._current.is_none:
+        if self.state is not State.RECONCILING or self._current.is_none or self._reconciling is not None:
             return
         resolved, _ = self._resolvable()
         if resolved == self._current.partitions and self._target.number != self._current.number:
@@ -322,13 +329,15 @@ class ConsumerMember:
         return self.state is State.RECONCILING and self._reconciling is not None
 
     def done(self, step: Step) -> None:
+        """It was done even if it does not hold any more: what the application has then is lost by the next one."""
+        self._is_stepping = False
+        self.owned = step.assigned
         if step.lost is not None:
-            self.owned, self._current = (), NO_ASSIGNMENT
+            self._current = NO_ASSIGNMENT
             if self.state in (State.FENCED, State.STALE):
                 self._join()
         elif self._reconciling is not None and self.state is State.RECONCILING:
-            self.owned, self._current = step.assigned, self._reconciling
-            self._reconciling = None
+            self._current, self._reconciling = self._reconciling, None
             self.state = State.ACKNOWLEDGING
 
     # Commits

@@ -149,7 +149,7 @@ class GroupDriver:
             if not self._core.holds(step):
                 return
         error = None
-        if step.lost is not None:
+        if step.lost:
             error = await self._call("on_partitions_lost", step.lost)
         if step.revoked is not None:
             error = await self._call("on_partitions_revoked", step.revoked)
