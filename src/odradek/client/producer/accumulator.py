@@ -162,6 +162,8 @@ class Accumulator:
             limit_bytes = int(limit_bytes / (topic.ratio * _RATIO_MARGIN))
         self.available_bytes -= reserved_bytes
         batch = ProducerBatch(queue.place, limit_bytes, reserved_bytes, now_ms)
+        if queue.batches:
+            queue.batches[-1].seal()  # whatever is sent from now on comes after what goes into the new one
         queue.batches.append(batch)
         self._active[queue.place] = queue
         self.incomplete[batch] = None
@@ -192,6 +194,8 @@ class Accumulator:
             if queue.is_muted or leader[0] in found.nodes:
                 continue
             first = queue.batches[0]
+            if not first.count:  # whoever made it has not come to append yet
+                continue
             waits_ms = self._backoff_left_ms(first, leader[1], now_ms)
             if waits_ms <= 0:
                 is_full = len(queue.batches) > 1 or first.is_closed
@@ -218,7 +222,7 @@ class Accumulator:
                 continue
             node, epoch = leader
             first = queue.batches[0]
-            if self._backoff_left_ms(first, epoch, now_ms) > 0:
+            if not first.count or self._backoff_left_ms(first, epoch, now_ms) > 0:
                 continue
             if drained[node] and sizes[node] + first.size_bytes > self.settings.max_request_size:
                 continue

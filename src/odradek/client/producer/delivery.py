@@ -69,14 +69,16 @@ class Delivery:
 
     def result(self) -> RecordMetadata:
         """Raises what went wrong, or asyncio.InvalidStateError while nothing is known."""
-        error = self.exception()
-        if error is not None:
-            raise error
-        batch, index = self._batch.leaf(self._index)
+        batch, index = self._batch, self._index
+        if not batch.is_done or batch.error is not None or self._waiting is not None:
+            error = self.exception()
+            if error is not None:
+                raise error
+            batch, index = batch.leaf(index)
         place, base_offset, stamped_ms = batch.place, batch.base_offset, batch.log_append_time_ms
         offset = NO_OFFSET if base_offset < 0 else base_offset + index
         time_ms = self._timestamp_ms if stamped_ms < 0 else stamped_ms
-        return _new(RecordMetadata, (place.topic, place.partition, offset, time_ms))
+        return _new(RecordMetadata, (place[0], place[1], offset, time_ms))
 
     def exception(self) -> BaseException | None:
         """Raises asyncio.CancelledError for one that was cancelled, asyncio.InvalidStateError while it is not done."""
@@ -114,7 +116,7 @@ class Delivery:
         return removed
 
     def __await__(self) -> Generator["Delivery", None, RecordMetadata]:
-        if not self.done():
+        if not self._batch.is_done and not self.done():
             self._wait().is_blocking = True
             yield self
         return self.result()

@@ -229,7 +229,7 @@ class Producer:
         Waits for room as `send` does. What is given can be awaited for where they were written."""
         delivery = BatchDelivery()
         if records.__class__ is list and self._value_serializer is None and set(map(type, records)) == {bytes}:
-            await self._send_values(topic, records, partition, delivery)  # type: ignore[arg-type]
+            await self._send_values(topic, records, partition, delivery)
             return delivery
         values: list[bytes] = []
         for record in records:
@@ -369,16 +369,16 @@ class Producer:
         too_large = self._accumulator.too_large(size_bytes)
         if too_large is not None:
             raise RecordTooLarge(too_large)
-        before = queue.batches[-1] if queue.batches else None
-        if is_sticky and before is not None:
+        sender = self._sender
+        if queue.batches:  # the sender's turn; not once the batch is there, or it would be sent empty
+            sender.wake()
+            await asyncio.sleep(0)
+        before = self._sticky_batches.get(queues.name) if is_sticky else None
+        if before is not None:
             queues.sticky.batch_ended(before.packer.size_bytes + HEADER_BYTES, size_bytes)
             queue = queues.queues[queues.sticky.partition]
             if self._add_partition is not None:
                 self._add_partition(queue.place)
-        sender = self._sender
-        if before is not None:  # the sender's turn; not once the batch is there, or it would be sent empty
-            sender.wake()
-            await asyncio.sleep(0)
         batch = await self._room.new_batch(queue, queues, size_bytes, sender.now_ms)
         self._metadata.use_topic(queues.name, sender.now_ms())
         if is_sticky:

@@ -89,6 +89,10 @@ class ProducerBatch:
         """Of its records: as they will be sent once it is closed, before compression until then."""
         return len(self._payload) if self.is_closed else self.packer.size_bytes
 
+    def seal(self) -> None:
+        """Nothing can be appended after."""
+        self.packer.limit_bytes = -1
+
     def close(self, codec: Compression, level: int | None) -> None:
         """Nothing can be appended after. May be called twice."""
         if not self.is_closed:
@@ -185,6 +189,7 @@ class ProducerBatch:
         self.error, self.record_errors = error, record_errors
         self.is_done = True
         self._payload = b""
+        self.seal()  # one that expired in its queue was never closed
         listeners, self._listeners = self._listeners, []
         for _, listener in listeners:
             listener()

@@ -179,9 +179,11 @@ class Sender:
                 accumulator.node_not_ready(node, now_ms)
                 self._await_node(node)
         if nodes:
-            for node, batches in accumulator.drain(nodes, now_ms).items():
+            drained = accumulator.drain(nodes, now_ms)
+            for node, batches in drained.items():
                 self._send(node, batches)
-            if len(nodes) == len(ready.nodes) and accumulator.has_undrained:
+            # What was not drained although it is ready waits for an answer, which wakes us.
+            if drained and len(nodes) == len(ready.nodes) and accumulator.has_undrained:
                 self._look_for_more(nodes, now_ms)
         return ready.next_check_ms
 
