@@ -4,6 +4,7 @@ import pytest
 
 from helpers.producing import BACKOFF_MS, Queues, idempotent
 from odradek.client.producer.accumulator import AccumulatorSettings, record_size
+from odradek.client.producer.errors import DeliveryTimedOut
 from odradek.client.producer.producer_batch import ProducerBatch
 from odradek.client.topic_partition import TopicPartition
 from odradek.records.compression import Compression
@@ -207,3 +208,19 @@ def test_partitions_may_be_added() -> None:
     queues = Queues()
     queues.accumulator.topic("t", 5)
     assert [queue.place for queue in queues.topic.queues] == [TopicPartition("t", number) for number in range(5)]
+
+
+def test_nothing_is_appended_before_the_last_batch_of_a_partition() -> None:
+    queues = Queues()
+    first = queues.append(value=b"v" * 16_000)
+    assert first is not None
+    assert queues.append(value=b"v" * 1_000) is not first
+    assert first.packer.append(5, None, b"small", ()) == -1
+
+
+def test_nothing_is_appended_to_a_batch_that_expired() -> None:
+    queues = Queues(AccumulatorSettings(delivery_timeout_ms=1_000))
+    batch = queues.append()
+    assert queues.accumulator.expired(1_000) == [batch] and batch is not None
+    batch.fail(DeliveryTimedOut("too late"))
+    assert batch.packer.append(5, None, b"next", ()) == -1
