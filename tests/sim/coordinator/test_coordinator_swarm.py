@@ -12,7 +12,7 @@ import pytest
 
 from helpers import figures
 from odradek.client.group.classic_member import ClassicMember as ClassicClient
-from odradek.client.group.consumer_heartbeat import NO_ASSIGNMENT, Heartbeats, Saying
+from odradek.client.group.consumer_heartbeat import Heartbeats, Saying
 from odradek.client.group.consumer_member import ConsumerMember as ConsumerClient
 from odradek.client.group.core import Step
 from odradek.client.group.leading import Leading
@@ -305,12 +305,6 @@ def name_only_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def name_what_the_last_target_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But not what the application is about to take of an earlier one."""
-    partitions = Saying.partitions
-    monkeypatch.setattr(Saying, "partitions", lambda self: partitions(replace(self, taking=NO_ASSIGNMENT)))
-
-
 def give_what_others_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ConsumerGroup, "is_others", lambda self, member_id: lambda topic_id, number: False)
 
@@ -401,13 +395,9 @@ def test_a_shard_that_serves_too_early_acts_on_what_may_be_lost(seed: int, monke
         run_or_explain("transactions", seed)
 
 
-@pytest.mark.parametrize(("seed", "plant"), [(862, name_only_what_is_there), (1219, name_what_the_last_target_had)])
-def test_a_member_names_what_it_may_come_to_have(
-    seed: int, plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It was told to have a partition, said in a heartbeat that it had none, and took it while that was under way; the
-    second time it was told meanwhile to have less."""
-    run_or_explain("consumer_groups", seed)
-    plant(monkeypatch)
+def test_a_member_names_what_it_may_come_to_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was told to have a partition, said in a heartbeat that it had none, and took it while that was under way."""
+    run_or_explain("consumer_groups", NAMED_TOO_LITTLE)
+    name_only_what_is_there(monkeypatch)
     with pytest.raises(SimulationFailed):
-        run_or_explain("consumer_groups", seed)
+        run_or_explain("consumer_groups", NAMED_TOO_LITTLE)
