@@ -60,10 +60,11 @@ REPLAYED = 5
 PLANTED_SEEDS = 200
 #: A decision that was loaded, acted upon and lost again: the markers said both.
 SERVED_TOO_EARLY = (65, 104)
+#: Two members had the same partition.
+NAMED_TOO_LITTLE = 862
 
 SCRIPT = """
 import sys
-from odradek.sim.group_member import PARTITIONS, TOPIC
 from odradek.sim.coordinator_swarm import WORKLOADS, run
 for name in WORKLOADS:
     for seed in range(int(sys.argv[1])):
