@@ -5,7 +5,7 @@ one: it has no bytes. What Java's clients call by the names of classes is here u
 """
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from odradek.common.failures import InputError
@@ -67,3 +67,15 @@ def _pair(given: object, suffix: str) -> tuple[Serializer, Deserializer] | None:
         return None
     name = given.removeprefix(_PACKAGE)
     return _PAIRS.get(name.removesuffix(suffix)) if name.endswith(suffix) else None
+
+
+def check_record(timestamp_ms: object, headers: Iterable[object]) -> None:
+    """What no serializer has seen. Raises InputError."""
+    if not isinstance(timestamp_ms, int):
+        raise InputError(f"timestamp_ms={timestamp_ms!r}: a time is an int, in milliseconds since 1970.")
+    for header in headers:
+        match header:
+            case (str(), bytes() | bytearray() | None) if isinstance(header, tuple):
+                pass
+            case _:
+                raise InputError(f'{header!r} is no header: right is ("name", b"value"), or None for the value.')

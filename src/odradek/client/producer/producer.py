@@ -39,7 +39,7 @@ from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
 from odradek.client.producer.transactions import Transactions
-from odradek.client.serializers import as_bytes
+from odradek.client.serializers import as_bytes, check_record
 from odradek.client.settings import ProducerSettings, producer_settings
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError, InputError
@@ -228,12 +228,14 @@ class Producer:
 
         Waits for room as `send` does. What is given can be awaited for where they were written."""
         delivery = BatchDelivery()
-        if records.__class__ is list and self._value_serializer is None and set(map(type, records)) == {bytes}:
+        chooses = partition is None and (self._partitioner is not None or self._round_robin is not None)
+        is_plain = self._value_serializer is None and not chooses
+        if is_plain and records.__class__ is list and set(map(type, records)) == {bytes}:
             await self._send_values(topic, records, partition, delivery)
             return delivery
         values: list[bytes] = []
         for record in records:
-            if record.__class__ is bytes and self._value_serializer is None:
+            if is_plain and record.__class__ is bytes:
                 values.append(record)
             else:
                 await self._send_values(topic, values, partition, delivery)
@@ -354,6 +356,7 @@ class Producer:
         value: bytes | None,
         headers: Headers,
     ) -> Delivery:
+        check_record(timestamp_ms, headers)  # now: a batch that nothing can be put into would stay behind
         size_bytes = record_size(key, value, headers)
         batch = await self._new_batch(queues, queue, is_sticky, size_bytes)
         index = batch.packer.append(timestamp_ms, key, value, headers)
