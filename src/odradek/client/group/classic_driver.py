@@ -6,6 +6,7 @@ kept, since the leader is the one who notices that a topic has changed. Patterns
 
 from odradek.client.backoff import Backoff
 from odradek.client.consumer.subscriptions import Subscriptions
+from odradek.client.errors import Refused
 from odradek.client.group.assignor import make_assignors
 from odradek.client.group.classic_member import ClassicMember
 from odradek.client.group.core import MemberConfig
@@ -14,6 +15,7 @@ from odradek.client.group.subscription import Topics
 from odradek.client.network_client import NetworkClient
 from odradek.client.settings import ConsumerSettings
 from odradek.common.failures import ApiError
+from odradek.protocol.error_codes import ErrorCode
 
 
 class ClassicDriver(GroupDriver):
@@ -60,6 +62,9 @@ class ClassicDriver(GroupDriver):
             self._member.lead(self._known(topics))
         except ApiError as error:
             self._member.give_up_leading(error, self._now_ms())
+        except Exception as error:  # noqa: BLE001 - whatever an application's assignor raises is told to it
+            why = f"an assignor raised {type(error).__name__}: {error}"
+            self._member.give_up_leading(Refused(why, ErrorCode.UNKNOWN_SERVER_ERROR), self._now_ms())
         finally:
             self._is_learning = False
         self.nudge()

@@ -1,8 +1,8 @@
 """Commits a group's offsets and asks for them, until the coordinator answers or the time is up.
 
 Tried again is what Kafka's clients try again: there is no coordinator at the moment, it loads, a topic is not known to
-it yet, a transaction is still open. Where an epoch has moved on while a commit was under way, and we are still members,
-it is sent again with the new one: partitions are given up between polls only, so they are ours as well.
+it yet, a transaction is still open. Where our epoch has moved on and we did not know it yet, a heartbeat tells us, and
+it is sent again with the new one: partitions are given up between polls only, so they are still ours.
 """
 
 import asyncio
@@ -36,6 +36,7 @@ _LATER = (
     ErrorCode.UNSTABLE_OFFSET_COMMIT,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.STALE_MEMBER_EPOCH,
 )
 
 
@@ -87,8 +88,6 @@ class Commits:
         )
         for partition, code in commit_errors(request, response).items():
             self._check_retriable(code, partition)
-            if code == ErrorCode.STALE_MEMBER_EPOCH and identity() != sender:
-                raise _NotYet(f"{partition}: the member has another epoch by now")
             raise on_error(code, sender)
 
     async def committed(
@@ -106,16 +105,13 @@ class Commits:
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         node_id = await self._coordinator(left_ms)
         version = self._version(node_id, OffsetFetchRequest, partitions)
-        sender = identity()
-        request = fetch_request(self._group_id, sender, partitions, self._topic_ids, version)
+        request = fetch_request(self._group_id, identity(), partitions, self._topic_ids, version)
         response: OffsetFetchResponse = await self._network.send(
             node_id, request, self._limit(left_ms), version=version
         )
         offsets, code, partition = fetched(request, response)
         if code:
             self._check_retriable(code, partition)
-            if code == ErrorCode.STALE_MEMBER_EPOCH and identity() != sender:
-                raise _NotYet("the member has another epoch by now")
             raise refusal(code, f"{partition or f'group {self._group_id}'} cannot be asked for") or ApiError()
         return offsets
 

@@ -145,7 +145,7 @@ class GroupDriver:
     async def _take(self, step: Step) -> None:
         self._subscriptions.mark_pending_revocation(step.revoked or step.lost or ())
         if step.is_commit_due and self._settings.enable_auto_commit:
-            await self._commit_quietly(self._settings.max_poll_interval_ms)
+            await self._commit_quietly(min(self._settings.max_poll_interval_ms, self._settings.default_api_timeout_ms))
             if not self._core.holds(step):
                 return
         error = None
@@ -251,6 +251,7 @@ class GroupDriver:
             self._tick_at_ms = now_ms + self._tick_ms
             self._commit_at_ms = now_ms + self._settings.auto_commit_interval_ms
             self._turns = asyncio.ensure_future(self._take_turns())
+            self._turns.add_done_callback(lambda _: self._ask_for_poll())
         return now_ms
 
     async def _take_turns(self) -> None:
