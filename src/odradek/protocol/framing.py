@@ -7,6 +7,7 @@ closes.
 """
 
 import struct
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from odradek.common.failures import ProtocolError
@@ -24,16 +25,23 @@ UNAUTHENTICATED_FRAME_BYTES_MAX = 512 * 1024
 _DIRECT_FROM_BYTES = 32 * 1024
 _ROOM_FACTOR = 4
 
+#: A larger frame than this is not kept for the next one.
+_SPARE_BYTES_MAX = 8 * 1024 * 1024
+
+#: To a frame that nobody else has: a variable, and the argument of who counts. A view of a frame refers to it.
+_OWN_REFERENCES = 2
+
 _LENGTH = struct.Struct(">i")
 
 
 class FrameReader:
     """A frame is a fresh `bytearray`: it can be kept, and changed in place (a batch gets its offset that way)."""
 
-    __slots__ = ("_broken", "_partial", "_received", "_room_factor", "_size", "limit_bytes")
+    __slots__ = ("_broken", "_is_peer_trusted", "_partial", "_received", "_size", "_spare", "limit_bytes")
 
     def __init__(self, limit_bytes: int = FRAME_BYTES_MAX, *, is_peer_trusted: bool = False) -> None:
-        """A peer that is trusted (a client's node) gets all the room that it promises to fill at once."""
+        """A peer that is trusted (a client's node) gets all the room that it promises to fill at once. If nobody holds
+        its last large frame any more, that is where the next one goes: fresh memory has to be cleared, and be found."""
         #: Applies to the next length that arrives; raised once the peer is authenticated.
         self.limit_bytes = limit_bytes
         self._partial = bytearray()
@@ -41,7 +49,8 @@ class FrameReader:
         self._size = 0
         #: How much of `_partial` has arrived, if the frame is received directly; 0 if all of it has.
         self._received = 0
-        self._room_factor = FRAME_BYTES_MAX if is_peer_trusted else _ROOM_FACTOR
+        self._is_peer_trusted = is_peer_trusted
+        self._spare: bytearray | None = None
         self._broken = ""
 
     @property
@@ -72,7 +81,7 @@ class FrameReader:
         if arrived < _DIRECT_FROM_BYTES or not self._size:
             return None
         if arrived == len(self._partial):
-            grown = bytearray(min(self._size, arrived * self._room_factor))
+            grown = self._whole_room() if self._is_peer_trusted else bytearray(min(self._size, arrived * _ROOM_FACTOR))
             grown[:arrived] = self._partial
             self._partial = grown
         self._received = arrived
@@ -84,7 +93,19 @@ class FrameReader:
         if self._received < self._size:
             return None
         whole, self._partial, self._size, self._received = self._partial, bytearray(), 0, 0
+        if self._is_peer_trusted and len(whole) <= _SPARE_BYTES_MAX:
+            self._spare = whole
         return whole
+
+    def _whole_room(self) -> bytearray:
+        spare, self._spare = self._spare, None
+        if spare is None or sys.getrefcount(spare) > _OWN_REFERENCES:
+            return bytearray(self._size)
+        if len(spare) < self._size:
+            spare += bytes(self._size - len(spare))
+        else:
+            del spare[self._size :]
+        return spare
 
     def _frames(self, data: Buffer) -> Iterator[bytearray]:
         if self._broken:

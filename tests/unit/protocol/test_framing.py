@@ -110,3 +110,32 @@ def test_a_frame_can_be_written_to() -> None:
 
 def test_frame_puts_the_length_first() -> None:
     assert b"".join(frame([b"ab", memoryview(b"cde")])) == framed(b"abcde")
+
+
+def received_directly(reader: FrameReader, content: bytes) -> bytearray:
+    """The first 40,000 bytes come through a buffer, the rest where it will stay."""
+    stream = len(content).to_bytes(4, "big") + content
+    assert list(reader.feed(stream[:40_000])) == []
+    room = reader.room()
+    assert room is not None and len(room) == len(stream) - 40_000, "all that is promised, at once"
+    room[:] = stream[40_000:]
+    del room
+    whole = reader.received(len(stream) - 40_000)
+    assert whole is not None
+    return whole
+
+
+def test_a_trusted_peers_frame_goes_where_the_last_one_was_unless_somebody_holds_that() -> None:
+    reader = FrameReader(is_peer_trusted=True)
+    first = received_directly(reader, b"a" * 100_000)
+    assert first == b"a" * 100_000
+    view = memoryview(first)[10:20]
+    del first
+    second = received_directly(reader, b"b" * 90_000)
+    assert second == b"b" * 90_000 and view == b"a" * 10, "a view holds what it is of"
+    where = id(second)
+    del second
+    for content in (b"c" * 80_000, b"d" * 120_000):
+        found = received_directly(reader, content)
+        assert found == content and id(found) == where
+        del found

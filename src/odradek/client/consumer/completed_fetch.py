@@ -67,7 +67,8 @@ class CompletedFetch:
         self.next_offset = fetch_offset
         self.last_epoch: int | None = None
         self.is_initialized = False
-        records = data.records
+        # A copy, so that the response's memory is free for the next one; what decodes wants bytes anyway.
+        records, data.records = data.records, None
         self._chunk = b"" if data.error_code or not records else bytes(records)
         self._whole_bytes, last = _whole_batches(self._chunk)
         #: Nothing is fetched behind an error, or behind bytes that are no batch.

@@ -1,7 +1,7 @@
 """What was fetched and not yet handed out, in the order in which it came. Pure.
 
-A partition may have two chunks: one that the application works on, and one that was fetched meanwhile. More would be
-memory for nothing, fewer would make the application wait for the network after each.
+A partition may have two chunks with something in them: one that the application works on, and one that was fetched
+meanwhile. More would be memory for nothing, fewer would make the application wait for the network after each.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,9 @@ class FetchBuffer:
     def is_full(self, partition: TopicPartition) -> bool:
         """Whether it is not to be asked for now."""
         chunks = self._by_partition.get(partition)
-        return chunks is not None and (len(chunks) >= DEPTH or chunks[-1].is_the_end)
+        if chunks is None:
+            return False
+        return chunks[-1].is_the_end or sum(not chunk.is_drained for chunk in chunks) >= DEPTH
 
     def partitions(self) -> tuple[TopicPartition, ...]:
         return tuple(self._by_partition)

@@ -58,10 +58,10 @@ def test_aborted_transactions_are_seen_only_by_those_who_want_to() -> None:
         transactional(1, 4, b"later"),
         marker(1, 5, committed=True),
     ]
-    data = partition_data(*chunks, aborted=[(1, 0)])
-    seen = completed(at_positions(0), data, reading=COMMITTED)
+    seen = completed(at_positions(0), partition_data(*chunks, aborted=[(1, 0)]), reading=COMMITTED)
     assert (taken(seen), seen.next_offset) == ([b"committed", b"later"], 6)
-    assert taken(completed(at_positions(0), data)) == [b"aborted", b"committed", b"later"]
+    everything = completed(at_positions(0), partition_data(*chunks, aborted=[(1, 0)]))
+    assert taken(everything) == [b"aborted", b"committed", b"later"]
 
 
 def test_a_chunk_of_nothing_to_see_moves_the_position_all_the_same() -> None:
@@ -144,8 +144,7 @@ def test_columns_and_records_are_the_same(batches: list[list[bytes]], data: st.D
         chunks.append(values(*texts, base_offset=offset, codec=codec))
         offset += len(texts)
     start = data.draw(st.integers(0, offset - 1))
-    response = partition_data(*chunks)
-    by_record, by_column = completed(at_positions(start), response), completed(at_positions(start), response)
+    by_record, by_column = (completed(at_positions(start), partition_data(*chunks)) for _ in range(2))
     first = data.draw(st.integers(0, offset))
     rows = by_record.take(first) if first else []
     head = by_column.take(first) if first else []
