@@ -8,7 +8,7 @@ from typing import Any
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.group.listener import RebalanceListener
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
-from odradek.common.failures import ApiError
+from odradek.common.failures import ApiError, InputError
 from odradek.common.system import SystemClock
 from odradek.records.record import Header, TimestampType
 from odradek.service.codecs import Codec
@@ -149,6 +149,8 @@ class MemorySink:
         partition: int | None,
         timestamp_ms: int | None,
     ) -> Awaitable[object]:
+        if partition is not None and partition < 0:
+            raise InputError(f"there is no partition {partition}")
         message = Outgoing(topic, value, key, headers, partition, timestamp_ms)
         delivery: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if topic in self.errors:

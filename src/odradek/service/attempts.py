@@ -21,7 +21,7 @@ class Failed(Exception):
 
 
 async def attempt(handler: Handler, context: Context, threads: Threads) -> list[Send] | Failure:
-    """What the handler wants to be sent, or why it failed. A cancellation goes through."""
+    """What the handler wants to be sent, or why it failed. To cancel the attempt is to give it up."""
     try:
         message = handler.decode(context.record.value)
     except Exception as error:  # noqa: BLE001 - every codec has its own ways to say it
@@ -35,6 +35,11 @@ async def attempt(handler: Handler, context: Context, threads: Threads) -> list[
             else:
                 returned = await threads.run(handler.function, *arguments)
         return context.take_sends(returned)
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return failure_of(error, Reason.FAILED)  # nobody gives the message up: something that it waited for was
     except Failed as error:
         return error.failure
     except Reject as error:

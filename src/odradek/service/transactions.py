@@ -118,7 +118,7 @@ class TransactionalEngine(RebalanceListener):
         for job in jobs:
             self._runner.add(job)
         await self._runner.all_ended()
-        handled = [self._handled[job] for job in jobs if job in self._handled]
+        handled = self._below_gaps(jobs)
         self._handled.clear()
         if self._failure is not None or not handled:
             return
@@ -133,6 +133,15 @@ class TransactionalEngine(RebalanceListener):
                     break
         if error is not None:
             await self._go_back(error)
+
+    def _below_gaps(self, jobs: Sequence[Job]) -> list[_Handled]:
+        """Those whose offsets can be committed. What lies above a message that was given up will be read again, so that
+        its outputs are not to be written now."""
+        gaps: dict[Work, int] = {}
+        for job in jobs:
+            if job not in self._handled:
+                gaps[job.work] = min(job.offset, gaps.get(job.work, job.offset))
+        return [self._handled[job] for job in jobs if job.work not in gaps or job.offset < gaps[job.work]]
 
     async def _work(self, job: Job) -> None:
         outputs: list[Outgoing] = []
@@ -153,10 +162,10 @@ class TransactionalEngine(RebalanceListener):
                     await post(self._sink, message)
             await self._sink.send_offsets_to_transaction(offsets, self._source.group_metadata())
             await self._sink.commit_transaction()
-        except ApiError as error:
+        except Exception as error:  # noqa: BLE001 - what a handler wants to be sent may be anything
             self._figures.aborted_transactions += 1
             await self._sink.abort_transaction()
-            return error
+            return error if isinstance(error, ApiError) else ApiError(str(error), ErrorCode.INVALID_RECORD)
         self._figures.transactions += 1
         for each in handled:
             each.job.work.progress.finish(each.job.offset)

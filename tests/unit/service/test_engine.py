@@ -625,3 +625,18 @@ def test_a_commit_that_fails_is_made_again() -> None:
 
     bench.run(until)
     assert bench.source.committed == {ORDERS: 1}
+
+
+def test_a_handler_whose_own_task_was_cancelled_has_failed() -> None:
+    bench = Bench()
+
+    async def handle(value: bytes) -> None:
+        inner = asyncio.ensure_future(asyncio.sleep(3600))
+        inner.cancel()
+        await inner
+
+    bench.handle(handle)
+    bench.source.write(b"a")
+    bench.run(lambda: bench.source.committed)
+    (dead,) = bench.sink.of("orders.dead")
+    assert dead.value == b"a"

@@ -111,3 +111,37 @@ def test_a_stop_gives_up_what_does_not_end() -> None:
     bench.source.write(b"a")
     bench.run(begun.is_set, bench.transactional())
     assert bench.source.committed == {}
+
+
+def test_what_lies_above_something_that_was_given_up_is_not_written() -> None:
+    """It will be read again, and would be written twice."""
+    bench = Bench(drain_limit_s=0.01)
+    begun = asyncio.Event()
+
+    async def handle(value: str) -> Send:
+        if value == "slow":
+            begun.set()
+            await asyncio.sleep(3600)
+        return Send("out", value)
+
+    bench.handle(handle)
+    for value in (b"first", b"slow", b"last"):
+        bench.source.write(value)
+    bench.run(begun.is_set, bench.transactional())
+    assert [each.value for each in bench.sink.of("out")] == [b"first"]
+    assert bench.source.committed == {ORDERS: 1}
+
+
+def test_an_output_that_no_producer_takes_is_its_message_s_fault() -> None:
+    bench = Bench()
+
+    async def handle(partition: int) -> Send:
+        return Send("out", str(partition), partition=partition)
+
+    bench.handle(handle)
+    for partition in (0, -1, 1):
+        bench.source.write(str(partition).encode())
+    bench.run(lambda: bench.source.committed == {ORDERS: 3}, bench.transactional())
+    assert [each.value for each in bench.sink.of("out")] == [b"0", b"1"]
+    (dead,) = bench.sink.of("orders.dead")
+    assert dead.value == b"-1"
