@@ -1,28 +1,24 @@
 """Producers that fight over transactional ids while the coordinators of their transactions fail.
 
-Of each transactional id there are several producers: one begins, works for a while, and is fenced when another one
-begins. Every transaction has an epoch of its own (version 2 of transactions), so that all its markers can be told from
-others: they must all say the same, and what its producer was told. An epoch belongs to one producer, and whoever heard
-that it begins anew can rely on it that the one before commits nothing any more.
+Of each transactional id there are several producers (`coordinator_producers`): one begins, works for a while, and is
+fenced when another one begins. Every transaction has an epoch of its own (version 2 of transactions), so that all its
+markers and records can be told from others: markers must all say the same, and what its producer was told; of what was
+committed each record is there once, in order. An epoch belongs to one producer, and whoever heard that it begins anew
+can rely on it that the one before commits nothing any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from random import Random
-from typing import Any
 
-from odradek.common.failures import ApiError, check
+from odradek.common.failures import check
 from odradek.common.ids import TopicPartition
-from odradek.coordinator.reply import Reply
-from odradek.coordinator.runtime import CoordinatorRuntime
-from odradek.coordinator.shard import Decision, ShardContext
-from odradek.coordinator.transaction.ending import EndRequest
+from odradek.coordinator.shard import ShardContext
 from odradek.coordinator.transaction.markers import MarkerOutbox
 from odradek.coordinator.transaction.settings import TransactionSettings
-from odradek.coordinator.transaction.shard import Identity, TransactionShard
+from odradek.coordinator.transaction.shard import TransactionShard
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.feature_versions import TRANSACTION_VERSION
 from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
@@ -37,26 +33,17 @@ from odradek.protocol.messages.write_txn_markers_response import (
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersResponse,
 )
-from odradek.sim.coordinator_cluster import WRITE_TIMEOUT_MS, CoordinatorCluster
+from odradek.sim.coordinator_cluster import CoordinatorCluster
 from odradek.sim.coordinator_looking import load_anew, shard_of
+from odradek.sim.coordinator_producers import VERSION, ProducedPartition, Producer
 
-_VERSION = 2
 _TOPIC_ID = bytes(15) + b"\x01"
 _PLACES = [TopicPartition("t", number) for number in range(3)]
-_TIMEOUT_MS = 2_000
-_RETRY_MS = 20
-#: A producer that is told so is not the one any more; or its transaction took too long, which comes to the same.
-_FENCED = (
-    ErrorCode.PRODUCER_FENCED,
-    ErrorCode.INVALID_PRODUCER_EPOCH,
-    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-    ErrorCode.INVALID_TXN_STATE,
-)
 
 
 def _image() -> MetadataImage:
     delta = MetadataDelta(EMPTY)
-    delta.replay(FeatureLevelRecord(name=TRANSACTION_VERSION, feature_level=_VERSION))
+    delta.replay(FeatureLevelRecord(name=TRANSACTION_VERSION, feature_level=VERSION))
     delta.replay(TopicRecord(name="t", topic_id=_TOPIC_ID))
     for place in _PLACES:
         delta.replay(
@@ -96,7 +83,9 @@ class TransactionWorkload:
         self.marked: dict[tuple[int, int], dict[TopicPartition, None]] = {}
         #: By partition and producer id: the latest coordinator that was heard.
         self._coordinators: dict[tuple[TopicPartition, int], int] = {}
-        self.ended: list[tuple[tuple[int, int], bool, tuple[TopicPartition, ...]]] = []
+        #: Who it was, whether it was committed, and what it sent.
+        self.ended: list[tuple[tuple[int, int], bool, dict[TopicPartition, list[bytes]]]] = []
+        self.partitions = {place: ProducedPartition() for place in _PLACES}
         self.producers = [
             Producer(self, number, f"txn-{number}-{each}", random.randint(50, 400))
             for number in self.cluster.topic.partitions
@@ -177,6 +166,7 @@ class TransactionWorkload:
         before = self.markers.setdefault(key, result)
         check(before == result, f"transaction {key} is committed and aborted")
         self.marked.setdefault(key, {})[place] = None
+        self.partitions[place].mark(*key)
         return ErrorCode.NONE
 
     # What producers tell
@@ -192,20 +182,29 @@ class TransactionWorkload:
             f"{producer.transactional_id}: two producers were told that they have {identity}",
         )
 
-    def has_ended(self, producer: Producer, sent_ms: int, after: tuple[int, int], is_commit: bool) -> None:
+    def has_ended(self, producer: Producer, sent_ms: int, before: tuple[int, int], is_commit: bool) -> None:
+        """`before` is who the producer was in the transaction."""
         for begun_ms, identity, other in self.begun[producer.transactional_id]:
-            is_fenced = other is not producer and identity >= after and begun_ms < sent_ms
-            check(not is_fenced, f"{after} ended a transaction at {sent_ms}, fenced by {identity} at {begun_ms}")
-        self.ended.append((after, is_commit, producer.places))
+            is_fenced = other is not producer and identity > before and begun_ms < sent_ms
+            check(not is_fenced, f"{before} ended a transaction at {sent_ms}, fenced by {identity} at {begun_ms}")
+        self.ended.append((before, is_commit, producer.sent))
 
     # The end
 
     def check(self) -> None:
-        for after, is_commit, places in self.ended:
-            said = f"transaction {after} was {'committed' if is_commit else 'aborted'}"
-            check(self.markers.get(after) == is_commit, f"{said}, and its markers say {self.markers.get(after)}")
-            missing = [place for place in places if place not in self.marked[after]]
-            check(not missing, f"{said}, and has no markers in {missing}")
+        for before, is_commit, sent in self.ended:
+            after, said = (
+                (before[0], before[1] + 1),
+                f"transaction {before} was {'committed' if is_commit else 'aborted'}",
+            )
+            marker = self.markers.get(after)
+            # Of what never arrived anywhere there is nothing to mark.
+            is_marked = marker is True if is_commit else marker is not True
+            check(is_marked, f"{said}, and its markers say {marker}")
+            for place, values in sent.items() if is_commit else ():
+                found = self.partitions[place].values.get(before)
+                check(found == values, f"{said} with {values}, and {place} has {found}")
+                check(place in self.marked[after], f"{said}, and has no marker in {place}")
         for number in self.cluster.topic.partitions:
             live, loaded = shard_of(self.cluster, number), load_anew(self.cluster, number, self._new_shard)
             served, logged = _durable(live), _durable(loaded)
@@ -217,84 +216,3 @@ class TransactionWorkload:
 def _durable(shard: TransactionShard) -> list[str]:
     """All but the epoch before the last, which only tells retries apart and is not in the log."""
     return sorted(str(replace(one, last_producer_epoch=-1)) for one in shard.transactions())
-
-
-class Producer:
-    def __init__(self, world: TransactionWorkload, number: int, transactional_id: str, pause_ms: int) -> None:
-        self.transactional_id = transactional_id
-        self.places: tuple[TopicPartition, ...] = ()
-        self.ended = 0
-        self._world = world
-        self._cluster = world.cluster
-        self._number = number
-        self._pause_ms = pause_ms
-        self._identity = (-1, -1)
-
-    def begin(self) -> None:
-        if not self._world.is_over:
-            self._ask(lambda shard: shard.init_producer_id(self.transactional_id, _TIMEOUT_MS), self._begun)
-
-    def _begun(self, outcome: Identity | ApiError) -> None:
-        if isinstance(outcome, ApiError) or outcome.error_code:
-            self._later(_RETRY_MS, self.begin)
-            return
-        self._identity = (outcome.producer_id, outcome.producer_epoch)
-        self._world.has_begun(self, self._identity)
-        self._next()
-
-    def _next(self) -> None:
-        """A transaction: partitions, and its end; before version 2 they were added by the client as well."""
-        if self._world.is_over:
-            return
-        self.places = tuple(self._cluster.random.sample(_PLACES, self._cluster.random.randint(1, 2)))
-        producer_id, epoch = self._identity
-        self._ask(
-            lambda shard: shard.add_partitions(self.transactional_id, producer_id, epoch, self.places, _VERSION),
-            lambda outcome: self._or_again(outcome, self._end_some_time, self._next),
-        )
-
-    def _end_some_time(self, _: Any) -> None:
-        is_commit = self._cluster.random.random() < 0.7
-        self._later(self._cluster.random.randint(0, self._pause_ms), lambda: self._end(is_commit))
-
-    def _end(self, is_commit: bool, first_sent_ms: int | None = None) -> None:
-        """Asked for until it is known: it may have been decided although the answer got lost."""
-        sent_ms = self._cluster.scheduler.now_ms if first_sent_ms is None else first_sent_ms
-        request = EndRequest(*self._identity, is_commit, _VERSION)
-        self._ask(
-            lambda shard: shard.end(self.transactional_id, request),
-            lambda outcome: self._or_again(
-                outcome,
-                lambda identity: self._done(identity, is_commit, sent_ms),
-                lambda: self._end(is_commit, sent_ms),
-            ),
-        )
-
-    def _done(self, outcome: Identity, is_commit: bool, sent_ms: int) -> None:
-        self._identity = (outcome.producer_id, outcome.producer_epoch)
-        self._world.owned(self, self._identity)
-        self._world.has_ended(self, sent_ms, self._identity, is_commit)
-        self.ended += 1
-        self._later(self._cluster.random.randint(1, self._pause_ms), self._next)
-
-    def _or_again(self, outcome: Any, then: Callable[[Any], None], again: Callable[[], None]) -> None:
-        if not isinstance(outcome, ApiError):
-            then(outcome)
-        elif outcome.code in _FENCED:
-            self._later(self._cluster.random.randint(200, 3_000), self.begin)
-        else:
-            self._later(_RETRY_MS, again)
-
-    def _later(self, delay_ms: int, action: Callable[[], None]) -> None:
-        self._cluster.scheduler.after(delay_ms, action)
-
-    def _ask(self, operation: Callable[[TransactionShard], Decision[Any]], then: Callable[[Any], None]) -> None:
-        def ask(runtime: CoordinatorRuntime[TransactionShard]) -> Reply[Any]:
-            return runtime.write(self._number, operation, timeout_ms=WRITE_TIMEOUT_MS)
-
-        def heard(outcome: Any) -> None:
-            now_ms = self._cluster.scheduler.now_ms
-            self._cluster.scheduler.trace(f"{now_ms} {self.transactional_id} {self._identity} {outcome}")
-            then(outcome)
-
-        self._cluster.ask(self._number, ask, heard)
