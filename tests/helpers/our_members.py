@@ -1,6 +1,7 @@
 """Members of groups that are our own consumers, each on a loop in a thread, beside those of other clients."""
 
 import asyncio
+import re
 import threading
 import time
 from collections.abc import Sequence
@@ -21,7 +22,10 @@ _CLASSIC_SETTINGS = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 200}
 class OurMember(RebalanceListener):
     """Subscribed from `start` on; what it is told and what it reads is kept."""
 
-    def __init__(self, bootstrap: str, group: str, topic: str, **options: Any) -> None:
+    def __init__(
+        self, bootstrap: str, group: str, topic: str, *, pattern: str | re.Pattern[str] | None = None, **options: Any
+    ) -> None:
+        """Of one topic, or of those that a pattern finds."""
         classic = {} if options.get("group.protocol") == "consumer" else _CLASSIC_SETTINGS
         self._settings = {
             "bootstrap.servers": bootstrap,
@@ -32,6 +36,7 @@ class OurMember(RebalanceListener):
             **options,
         }
         self._topic = topic
+        self._pattern = pattern
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
         self._ending = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -68,7 +73,10 @@ class OurMember(RebalanceListener):
         try:
             async with Consumer(self._settings) as consumer:
                 self._consumer = consumer
-                consumer.subscribe([self._topic], listener=self)
+                if self._pattern is None:
+                    consumer.subscribe([self._topic], listener=self)
+                else:
+                    consumer.subscribe(pattern=self._pattern, listener=self)
                 self.subscribed_s = time.monotonic()
                 while not self._ending.is_set():
                     for record in await consumer.poll(timeout_ms=_POLL_MS):

@@ -2,6 +2,7 @@
 other clients."""
 
 import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -207,6 +208,25 @@ def a_static_member_comes_back_to_its_partitions(world: World, way: str) -> None
         started(stack, back)
         wait_until(lambda: back.partitions == before, "it has its partitions again", TIMEOUT_S)
         assert stays.events == events
+
+
+def test_patterns_find_topics(world: World) -> None:
+    """One of our own, which each member matches, and one that the coordinator matches."""
+    topic = world.new_topic()
+    patterns: dict[str, str | re.Pattern[str]] = {
+        "range": re.compile(f"{topic}|nothing"),
+        "consumer": f"{topic}|nothing",
+    }
+
+    def scenario(way: str) -> None:
+        found = OurMember(world.bootstrap, f"{topic}-{way}", "", pattern=patterns[way], **options_of(way))
+        with ExitStack() as stack:
+            started(stack, found)
+            wait_balanced([found], PARTITIONS)
+            wait_until(lambda: len(found.records) == PARTITIONS, "all is read", TIMEOUT_S)
+
+    world.produce(topic, 1)
+    at_once(list(patterns), scenario)
 
 
 _VICTIM = """

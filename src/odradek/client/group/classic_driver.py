@@ -1,7 +1,7 @@
 """Drives a member of a classic group: what it must know of topics, beside its requests and steps.
 
 A member that leads divides partitions of topics that it does not read itself; their metadata is asked for then, and
-kept, since the leader is the one who notices that a topic has changed. Patterns are matched here, with each metadata.
+kept, since the leader is the one who notices that a topic has changed.
 """
 
 from odradek.client.backoff import Backoff

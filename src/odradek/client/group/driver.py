@@ -59,7 +59,6 @@ class GroupDriver:
         self._commit_at_ms = 0.0
         self._auto_commit: asyncio.Task[None] | None = None
         self._seen_subscription = -1
-        self._seen_metadata = -1
         self._has_news = asyncio.Event()
         self._progress = asyncio.Event()
         self._turns: asyncio.Task[None] | None = None
@@ -73,7 +72,6 @@ class GroupDriver:
     async def poll(self, timeout_ms: float) -> None:
         now_ms = self._begin()
         ends_ms = now_ms + timeout_ms
-        self._look(now_ms)
         self._take_subscription()
         self._core.polled(now_ms)
         self.needs_poll = False
@@ -113,7 +111,7 @@ class GroupDriver:
         error = await self._give_up_all()
         request = self._core.leave(self._now_ms(), "the consumer unsubscribed from all topics")
         self._core.subscribe(None)
-        self._seen_subscription = -1
+        self._seen_subscription = self._subscriptions.subscription_version  # not to be taken up again
         if request is not None:
             await self._say_goodbye(request, max(0.0, ends_ms - self._now_ms()))
         if error is not None:
@@ -298,13 +296,7 @@ class GroupDriver:
 
     def _look(self, now_ms: float) -> None:
         """At what else may have changed, before the member's turn."""
-        metadata = self._network.metadata
-        if self._subscriptions.pattern is not None and metadata.version != self._seen_metadata:
-            self._seen_metadata = metadata.version
-            internal = self._settings.exclude_internal_topics
-            names = [each.name for each in metadata.topics.values() if not (each.is_internal and internal)]
-            if self._subscriptions.match_topics(names):
-                self._take_subscription()
+        self._take_subscription()
 
     def _want_topics(self) -> None:
         """Who subscribes to a pattern of its own wants all of them already."""
