@@ -156,6 +156,21 @@ def test_measurements(cluster: Cluster, command: Command) -> None:
     assert [line.split("  ")[0] for line in table.splitlines()][:3] == ["measured", "records", "seconds"]
 
 
+def test_a_file_of_settings_may_serve_every_client(
+    cluster: Cluster, command: Command, stdin: Input, tmp_path: Path
+) -> None:
+    cluster.create_topic("settings")
+    shared = tmp_path / "client.properties"
+    shared.write_text(f"bootstrap.servers={cluster.bootstrap}\nacks=1\nmax.poll.records=1\n")
+    stdin.put("a\n")
+    command.do("produce", "settings", "--command-config", str(shared))
+    assert command.do("consume", "settings", "-e", "--command-config", str(shared)) == "a\n"
+    both = ("-X", "linger.ms=1", "-X", "max.poll.records=1")
+    assert command.json("perf", "latency", "settings", "-n", "3", *both)["records"] == 3
+    said = command.say("consume", "settings", "-e", "-X", "linger.ms=1")
+    assert said.status == 1 and "linger.ms" in said.err
+
+
 def test_shells_complete_names_of_topics_and_groups(cluster: Cluster) -> None:
     cluster.create_topic("completed-one")
     odradek = str(Path(sys.executable).with_name("odradek"))

@@ -21,6 +21,7 @@ from odradek.cli.options import Settings, network_options
 from odradek.cli.record_format import Writer, compile_format, printable_value_line, value_line
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.errors import RequestTimedOut, UnknownTopic
+from odradek.client.settings_reading import Kind as Client
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import InputError
 
@@ -76,6 +77,7 @@ def consume(
         )
     config = client_config(
         settings,
+        Client.CONSUMER,
         properties,
         {"group.id": group, "isolation.level": isolation, "auto.offset.reset": begin.reset},
         {"allow.auto.create.topics": False, "enable.auto.commit": group is not None},

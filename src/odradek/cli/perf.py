@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import click
 
-from odradek.cli.client_options import client_config, property_option
+from odradek.cli.client_options import client_config, is_for, property_option
 from odradek.cli.complete import complete_topics
 from odradek.cli.options import Settings, local_options, network_options
+from odradek.client.settings_reading import Kind
 from odradek.common.failures import InputError
 
 _NATURAL = click.IntRange(min=1)
@@ -72,7 +73,7 @@ def produce_command(
 
     if throughput < 0:
         raise InputError(f"--throughput: {throughput:g} is no rate; 0 is without limit.")
-    config = client_config(settings, properties, {"acks": acks, "compression.type": compression})
+    config = client_config(settings, Kind.PRODUCER, properties, {"acks": acks, "compression.type": compression})
     asyncio.run(produce_load(settings, config, Load(topic, records, size_bytes, throughput, at_once)))
 
 
@@ -92,7 +93,7 @@ def consume_command(
     """Read records from the beginning of TOPIC, and measure how many a second."""
     from odradek.cli.perf_consume import consume_load
 
-    config = client_config(settings, properties, {}, {"allow.auto.create.topics": False})
+    config = client_config(settings, Kind.CONSUMER, properties, {}, {"allow.auto.create.topics": False})
     asyncio.run(consume_load(settings, config, Load(topic, records, timeout_s=timeout_s), columns=columns))
 
 
@@ -110,6 +111,7 @@ def latency_command(
     """Send one record after the other, and measure how long each takes until a consumer has it."""
     from odradek.cli.perf_latency import latency_load
 
-    producing = client_config(settings, (), {"acks": acks}, {"linger.ms": 0})
-    consuming = client_config(settings, properties, {}, {"allow.auto.create.topics": False})
+    own = {kind: [each for each in properties if is_for(kind, each.partition("=")[0])] for kind in Kind}
+    producing = client_config(settings, Kind.PRODUCER, own[Kind.PRODUCER], {"acks": acks}, {"linger.ms": 0})
+    consuming = client_config(settings, Kind.CONSUMER, own[Kind.CONSUMER], {}, {"allow.auto.create.topics": False})
     asyncio.run(latency_load(settings, producing, consuming, Load(topic, records, size_bytes)))

@@ -25,6 +25,7 @@ from odradek.cli.record_input import Outgoing, RecordForm, numbered, unescaped
 from odradek.cli.times import parse_moment
 from odradek.client.producer.delivery import BatchDelivery
 from odradek.client.producer.producer import OutgoingRecord, Producer
+from odradek.client.settings_reading import Kind
 from odradek.common.failures import ApiError, InputError
 
 _LINES, _JSON = "lines", "json"
@@ -89,7 +90,11 @@ def produce(
         is_whole=is_whole,
     )
     config = client_config(
-        settings, properties, {"compression.type": compression, "acks": acks}, {"max.block.ms": _BLOCK_MS}
+        settings,
+        Kind.PRODUCER,
+        properties,
+        {"compression.type": compression, "acks": acks},
+        {"max.block.ms": _BLOCK_MS},
     )
     sent = asyncio.run(_send(config, topic, source))
     _show(settings, topic, sent)

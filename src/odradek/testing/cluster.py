@@ -13,7 +13,7 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -37,6 +37,10 @@ _DEFAULTS = {
     "broker.heartbeat.interval.ms": "500",
     "broker.session.timeout.ms": "3000",
 }
+
+
+#: A node whose start has just begun cannot be killed yet.
+_LOOK_S = 0.05
 
 
 class _Done:
@@ -200,12 +204,26 @@ class Cluster:
                 self._settings,
             )
             self._nodes = {node.id: self._hosted(node) for node in made}
-            with ThreadPoolExecutor(len(made), "odradek-start") as pool:
-                for started in [pool.submit(node.start) for node in self._nodes.values()]:
-                    started.result()
+            self._start_nodes()
         except BaseException:
             self._end()
             raise
+
+    def _start_nodes(self) -> None:
+        """All at once: they wait for each other. Where one cannot start, the others need not wait any longer."""
+        pool = ThreadPoolExecutor(len(self._nodes), "odradek-start")
+        starting = [pool.submit(node.start) for node in self._nodes.values()]
+        try:
+            ended, _ = wait(starting, return_when=FIRST_EXCEPTION)
+            for each in ended:
+                each.result()
+        except BaseException:
+            while not all(each.done() or each.cancel() for each in starting):
+                self._kill_all()
+                wait(starting, _LOOK_S)
+            raise
+        finally:
+            pool.shutdown()
 
     def _hosted(self, node: LocalNode) -> HostedNode:
         if self._processes:
@@ -216,12 +234,14 @@ class Cluster:
 
         return EmbeddedNode(node)
 
+    def _kill_all(self) -> None:
+        for node in self._nodes.values():
+            with suppress(InputError):  # it does not run
+                node.kill()
+
     def _end(self) -> None:
         """Without waiting for a goodbye: what was written is there, if it is to be kept."""
-        for node in self._nodes.values():
-            if node.is_running:
-                with suppress(InputError):  # it has ended meanwhile
-                    node.kill()
+        self._kill_all()
         self._nodes = {}
         if self._ports is not None:
             self._ports.release()

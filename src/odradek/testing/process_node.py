@@ -37,7 +37,8 @@ class ProcessNode(HostedNode):
         try:
             self._tell("start")
         except Fault:
-            self._kill()
+            if self._process is not None:  # it was not killed meanwhile
+                self._kill()
             raise
 
     def _stop(self) -> None:
@@ -77,7 +78,7 @@ class ProcessNode(HostedNode):
             process.stdin.write(f"{command}\n")
             process.stdin.flush()
             answer = process.stdout.readline().strip()
-        except OSError:
+        except (OSError, ValueError):  # its end, or ours of the pipe
             answer = ""
         if answer != OK:
             raise Fault(f"node {self.id}: {answer or 'its process has ended'}; its log is {self._log}")
