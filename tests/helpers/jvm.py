@@ -14,7 +14,7 @@ import os
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helpers import peers
@@ -22,8 +22,8 @@ from helpers import peers
 #: The jars whose classes nodes, clients and tools load by the hundreds.
 _ARCHIVED_JARS = ("kafka", "scala-library", "log4j", "jackson-core", "jackson-databind", "caffeine")
 
-#: Both take less than half a minute of processor time.
-_MAKING_TIMEOUT_S = 600
+#: Nothing takes more than half a minute of processor time.
+_TIMEOUT_S = 600
 
 
 def quick_flags(heap_mb: int = 256) -> tuple[str, ...]:
@@ -36,6 +36,18 @@ def compiled(source: Path) -> Path:
     """The directory with the classes of a Java file that uses Kafka's."""
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
     return _made_once(f"{source.stem}-{digest}", functools.partial(_compile, source))
+
+
+def run(source: Path, *arguments: str) -> str:
+    """What a Java file that uses Kafka's classes printed."""
+    return output_of(peers.java_command(source.stem, arguments, flags=quick_flags(), classes=compiled(source)))
+
+
+def output_of(command: Sequence[str]) -> str:
+    """A failure is an AssertionError with the end of what it said."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+    assert done.returncode == 0, f"{command} failed:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
 
 
 @functools.cache
@@ -64,7 +76,7 @@ def _dump(path: Path) -> None:
     names = path.with_name("names")
     names.write_text("".join(f"{name}\n" for name in [*_class_names_of_java(), *_class_names_of_kafka()]))
     flags = ("-Xshare:dump", "-XX:+UseSerialGC", f"-XX:SharedClassListFile={names}", f"-XX:SharedArchiveFile={path}")
-    _run(peers.java_command("-version", flags=flags))
+    output_of(peers.java_command("-version", flags=flags))
 
 
 def _class_names_of_java() -> list[str]:
@@ -74,8 +86,13 @@ def _class_names_of_java() -> list[str]:
 
 def _class_names_of_kafka() -> list[str]:
     jars = [jar for jar in sorted(peers.kafka_directory().glob("*.jar")) if jar.name.startswith(_ARCHIVED_JARS)]
-    files = [name for jar in jars for name in zipfile.ZipFile(jar).namelist() if name.endswith(".class")]
-    return [name.removesuffix(".class") for name in files if not name.startswith(("META-INF/", "module-info"))]
+    return [name for jar in jars for name in _class_names_of(jar)]
+
+
+def _class_names_of(jar: Path) -> list[str]:
+    with zipfile.ZipFile(jar) as archive:
+        files = [name for name in archive.namelist() if not name.startswith(("META-INF/", "module-info"))]
+    return [name.removesuffix(".class") for name in files if name.endswith(".class")]
 
 
 def _java_home() -> Path:
@@ -84,9 +101,4 @@ def _java_home() -> Path:
 
 def _compile(source: Path, directory: Path) -> None:
     javac = _java_home() / "bin" / "javac"
-    _run([str(javac), "-d", str(directory), "-cp", peers.kafka_classpath(), str(source)])
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_MAKING_TIMEOUT_S, check=False)
-    assert done.returncode == 0, f"{command} failed:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+    output_of([str(javac), "-d", str(directory), "-cp", peers.kafka_classpath(), str(source)])

@@ -4,7 +4,6 @@ The JVM starts with the first tool and ends with this process. One at a time: th
 """
 
 import atexit
-import subprocess
 import tempfile
 import threading
 from contextlib import ExitStack
@@ -12,8 +11,6 @@ from pathlib import Path
 
 from helpers import jvm, peers
 from helpers.java_clients import JavaClients, Said
-
-_SHELL_TIMEOUT_S = 180
 
 _only_one = threading.Lock()
 _running = ExitStack()
@@ -46,10 +43,8 @@ def dump_log_segments(*arguments: str) -> str:
 
 def metadata_shell(*arguments: str) -> str:
     """What MetadataShell printed, in a process of its own: in one that goes on it never ends."""
-    command = peers.java_command("org.apache.kafka.shell.MetadataShell", arguments, flags=jvm.quick_flags())
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SHELL_TIMEOUT_S, check=False)
-    assert done.returncode == 0, f"{arguments} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    shell = "org.apache.kafka.shell.MetadataShell"
+    return jvm.output_of(peers.java_command(shell, arguments, flags=jvm.quick_flags()))
 
 
 def _done(main_class: str, *arguments: str) -> Said:

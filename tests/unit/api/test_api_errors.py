@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import peers
+from helpers import jvm
 from helpers.api import codes_in, full_request
 from odradek.api.errors import SILENT, error_response
 from odradek.api.registry import Registry
@@ -104,7 +104,7 @@ def test_apache_kafka_fails_in_the_same_words(tmp_path: Path) -> None:
     requests = tmp_path / "requests"
     asked = {(key, version): full_request(key, version) for key, version in served()}
     requests.write_text("".join(f"{k} {v} {encode(body, v).hex()}\n" for (k, v), body in asked.items()))
-    said = peers.run_java(JAVA, str(requests))
+    said = jvm.run(JAVA, str(requests))
     rows = [line.split(" ") for line in said.splitlines() if line.startswith("answer ")]
     assert len(rows) == len(asked)
     differing = {}

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import peers
+from helpers import jvm
 from helpers.config_cases import BROKER, CASES, COMBINED, CONTROLLER, Case
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
@@ -47,7 +47,7 @@ def test_apache_kafka_gives_the_same_verdicts(tmp_path: Path) -> None:
     for number, case in enumerate(CASES):
         (tmp_path / f"{number:03}").write_text(case.text)
     source = ROOT / "tests" / "helpers" / "KafkaConfigVerdicts.java"
-    said = peers.run_java(source, str(tmp_path))
+    said = jvm.run(source, str(tmp_path))
     rows = [line.split("\t") for line in said.splitlines() if line.startswith("verdict\t")]
     verdicts = {CASES[int(number)].name: verdict for _, number, verdict in rows}
     assert len(verdicts) == len(CASES)
