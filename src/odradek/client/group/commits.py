@@ -64,13 +64,20 @@ class Commits:
         timeout_ms: float,
         identity: Callable[[], Identity],
         on_error: Callable[[int, Identity], ApiError],
+        *,
+        is_repeated: bool = True,
     ) -> None:
-        """`identity` says as whom, each time anew; `on_error` what to raise. Raises RequestTimedOut, too."""
+        """`identity` says as whom, each time anew; `on_error` what to raise. Raises RequestTimedOut, too. Not repeated,
+        it cannot come after one that was made later."""
         for partition, offset in offsets.items():
             if offset.offset < 0:
                 raise InputError(f"{partition}: {offset.offset} is no offset to commit; 0 is the first one")
         if offsets:
-            await self._until(timeout_ms, lambda left_ms: self._commit_once(offsets, left_ms, identity, on_error))
+            await self._until(
+                timeout_ms,
+                lambda left_ms: self._commit_once(offsets, left_ms, identity, on_error),
+                is_repeated=is_repeated,
+            )
 
     async def _commit_once(
         self,
@@ -145,7 +152,9 @@ class Commits:
             return
         raise _NotYet(f"{partition or self._group_id}: {error_name(code)}")
 
-    async def _until(self, timeout_ms: float, attempt: Callable[[float], Awaitable[_Result]]) -> _Result:
+    async def _until(
+        self, timeout_ms: float, attempt: Callable[[float], Awaitable[_Result]], *, is_repeated: bool = True
+    ) -> _Result:
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + timeout_ms / 1000
         failures = 0
@@ -157,6 +166,8 @@ class Commits:
                 reason = error.message
             except _NotYet as error:
                 reason = error.reason
+            if not is_repeated:
+                raise RequestTimedOut(f"group {self._group_id}: {reason}")
             failures += 1
             pause_s = self._network.backoff.delay_ms(failures, self._network.random) / 1000
             if loop.time() + pause_s >= ends_s:

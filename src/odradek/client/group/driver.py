@@ -222,10 +222,14 @@ class GroupDriver:
         self._commit_at_ms = now_ms + self._settings.auto_commit_interval_ms
 
     async def _commit_once(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Not again if it fails: a later one has later offsets."""
+        """Not again if it fails: the next one, soon, has later offsets."""
         try:
             await self._commits.commit(
-                offsets, self._settings.request_timeout_ms, self._commit_identity, self._core.on_commit_error
+                offsets,
+                self._settings.request_timeout_ms,
+                self._commit_identity,
+                self._core.on_commit_error,
+                is_repeated=False,
             )
         except ApiError as error:
             _log.log(
@@ -234,6 +238,8 @@ class GroupDriver:
                 self._group_id,
                 error,
             )
+            if is_retriable(error):
+                self._commit_at_ms = self._now_ms() + self._settings.retry_backoff_ms
             self.nudge()
 
     # Turns

@@ -109,7 +109,13 @@ def refused(code: int, sent: Identity) -> ApiError:
     return CommitFailed(f"{code} for {sent.generation_id}")
 
 
-def commit(network: Any, *identities: Identity, timeout_ms: float = TIMEOUT_MS, offset: int = 5) -> None:
+def commit(
+    network: Any,
+    *identities: Identity,
+    timeout_ms: float = TIMEOUT_MS,
+    offset: int = 5,
+    is_repeated: bool = True,
+) -> None:
     left = list(identities) or [Identity("m", 4)]
     asyncio.run(
         Commits(network, "g", "i").commit(
@@ -117,6 +123,7 @@ def commit(network: Any, *identities: Identity, timeout_ms: float = TIMEOUT_MS, 
             timeout_ms,
             lambda: left.pop(0) if len(left) > 1 else left[0],
             refused,
+            is_repeated=is_repeated,
         )
     )
 
@@ -164,6 +171,13 @@ def test_what_may_be_tried_again_is(first: Answer | ApiError, lookups: int, upda
     network = Network(first, committing())
     commit(network)
     assert (len(network.sent), network.lookups, network.updates) == (2, lookups, updates)
+
+
+def test_what_is_not_to_be_repeated_cannot_undo_a_later_commit() -> None:
+    network = Network(committing(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), committing())
+    with pytest.raises(RequestTimedOut, match="group g: t-0: COORDINATOR_LOAD_IN_PROGRESS"):
+        commit(network, is_repeated=False)
+    assert len(network.sent) == 1
 
 
 def test_an_epoch_that_has_moved_on_is_used() -> None:
