@@ -1,6 +1,7 @@
 """`odradek produce`, `consume` and `perf` on a cluster, and what kcat says of the same records."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from helpers.cli import Command
+from odradek.cli.main import INTERRUPTED
 from odradek.testing import Cluster
+
+ODRADEK = str(Path(sys.executable).with_name("odradek"))
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +146,25 @@ def test_what_goes_wrong_is_one_line(cluster: Cluster, command: Command, stdin: 
         assert status == 1 and said in err and err.count("\n") == 1, (arguments, out, err)
 
 
+def test_lines_are_sent_as_they_come_and_ctrl_c_says_how_many(cluster: Cluster, command: Command) -> None:
+    cluster.create_topic("live")
+    with subprocess.Popen(
+        [ODRADEK, "produce", "live", "-b", cluster.bootstrap],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as producing:
+        assert producing.stdin is not None
+        producing.stdin.write("now\n")
+        producing.stdin.flush()
+        assert command.do("consume", "live", "-n", "1") == "now\n"
+        producing.send_signal(signal.SIGINT)
+        out, err = producing.communicate()
+    assert producing.returncode == INTERRUPTED and not err
+    assert out.startswith("Delivered 1 record to live.\n")
+
+
 def test_measurements(cluster: Cluster, command: Command) -> None:
     cluster.create_topic("load", partitions=2)
     sent = command.json("perf", "produce", "load", "-n", "500", "--size", "50")
@@ -173,14 +196,13 @@ def test_a_file_of_settings_may_serve_every_client(
 
 def test_shells_complete_names_of_topics_and_groups(cluster: Cluster) -> None:
     cluster.create_topic("completed-one")
-    odradek = str(Path(sys.executable).with_name("odradek"))
     for words, offered in (
         ("odradek cons", "plain,consume"),
         (f"odradek consume -b {cluster.bootstrap} compl", "plain,completed-one"),
         ("odradek consume -b localhost:1 compl", ""),
     ):
         done = subprocess.run(
-            [odradek],
+            [ODRADEK],
             env={"_ODRADEK_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)},
             capture_output=True,
             text=True,

@@ -10,6 +10,7 @@ nevertheless, so that a fixture that is not asynchronous serves tests that are.
 """
 
 import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
@@ -67,7 +68,7 @@ class Cluster:
         self._node_count = nodes
         self._processes = processes
         self._settings = _DEFAULTS | {key: _text(value) for key, value in (settings or {}).items()}
-        self._kept = directory
+        self._kept = os.path.abspath(directory) if directory is not None else None
         self._directory = ""
         self._ports: PortRow | None = None
         self._nodes: dict[int, HostedNode] = {}
@@ -100,7 +101,13 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         self._is_awaited = True
-        await asyncio.to_thread(self._start_all)
+        starting = asyncio.ensure_future(asyncio.to_thread(self._start_all))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:  # the thread goes on all the same
+            await asyncio.wait([starting])
+            await asyncio.to_thread(self._end)
+            raise
         return self
 
     async def __aexit__(

@@ -129,6 +129,23 @@ def test_what_cannot_be_done_is_refused_in_words(cluster: Cluster) -> None:
         cluster.pause(3)
 
 
+def test_who_is_cancelled_while_the_cluster_starts_leaves_nothing_behind() -> None:
+    before = threading.enumerate()
+
+    async def main() -> str:
+        cluster = Cluster()
+        entering = asyncio.ensure_future(cluster.__aenter__())
+        while not cluster.directory:
+            await asyncio.sleep(0.001)
+        entering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await entering
+        return cluster.directory
+
+    assert not os.path.exists(asyncio.run(main()))
+    assert not [each for each in threading.enumerate() if each.name.startswith("odradek") and each not in before]
+
+
 def test_wrong_settings_of_brokers_are_told_and_leave_nothing_behind() -> None:
     with pytest.raises(InputError, match=r"num.partitions.*many"):
         Cluster(settings={"num.partitions": "many"}).__enter__()
