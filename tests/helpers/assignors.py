@@ -43,7 +43,7 @@ def assignor(class_name: str) -> Assignor:
 
 def random_groups(random: Random, class_name: str, rounds: int) -> list[Group]:
     """A group through several rebalances: members come, go and change their subscription, topics and partitions too."""
-    topics = _topics(random)
+    topics: Topics = _topics(random)
     racks = random.choice([(), (), ("r1", "r2", "r3")])
     members = {name: _member(random, topics, racks) for name in _MEMBER_NAMES[: random.randint(1, 6)]}
     uniform = random.random() < 0.5
