@@ -56,9 +56,9 @@ class HandOver:
         self._is_closed = False
         self._task = self._loop.create_task(self._run())
 
-    def hand(self, record: Record) -> None:
+    def hand(self, record: Record, payload_bytes: int) -> None:
         """From any thread. Raises BufferExhausted after max.block.ms without room, ProducerClosed."""
-        size_bytes = _size_bytes(record)
+        size_bytes = payload_bytes + _RECORD_BYTES
         with self._lock:
             if self._bytes + size_bytes > _HANDED_BYTES_MAX and self._bytes:
                 self._await_room(size_bytes)
@@ -154,7 +154,3 @@ def _fail(record: Record, error: Exception) -> None:
     record.delivery.fail(error)
     if record.on_delivery is not None:
         record.on_delivery(None, error)
-
-
-def _size_bytes(record: Record) -> int:
-    return _RECORD_BYTES + len(record.value or b"") + len(record.key or b"")

@@ -29,6 +29,9 @@ from odradek.records.pack import Headers
 
 _Value = TypeVar("_Value")
 
+#: Quicker than the class itself, whose `__new__` is a function of Python's.
+_new = tuple.__new__
+
 #: Done in the caller's thread, and so no business of the producer inside.
 _SERIALIZERS = ("key.serializer", "value.serializer", "key_serializer", "value_serializer")
 
@@ -78,16 +81,16 @@ class Producer(Face[AsyncProducer]):
         on_delivery: OnDelivery | None = None,
     ) -> Delivery:
         """Hands a record over. `on_delivery` is called in the thread of the clients, which it must not hold up."""
-        if value is not None:
+        if value is not None and (value.__class__ is not bytes or not self._is_plain):
             value = self.settings.value_serializer(value)
         if key is not None:
             key = self.settings.key_serializer(key)
         if timestamp_ms is None:
             timestamp_ms = int(time.time() * 1000)
         delivery = Delivery(self._loop)
-        record = Record(delivery, topic, value, key, headers, partition, timestamp_ms, on_delivery)
+        record = _new(Record, (delivery, topic, value, key, headers, partition, timestamp_ms, on_delivery))
         if topic in self._known and not self._loop.is_orphaned:
-            self._hand_over.hand(record)
+            self._hand_over.hand(record, len(value or b"") + len(key or b""))
         else:
             self._loop.call(self._send_first(record))
             self._known.add(topic)

@@ -60,7 +60,7 @@ def test_records_are_taken_in_the_order_of_each_thread() -> None:
 
     def hand_many(handed: HandOver, name: int) -> None:
         for number in range(1_000):
-            handed.hand(record(b"%d %d" % (name, number)))
+            handed.hand(record(b"%d %d" % (name, number)), 0)
 
     with handing(take) as handed:
         threads = [threading.Thread(target=hand_many, args=(handed, name)) for name in range(4)]
@@ -84,7 +84,7 @@ def test_a_delivery_is_known_when_the_producer_says_so() -> None:
 
     with handing(take) as handed:
         one = record()
-        handed.hand(one)
+        handed.hand(one, 0)
         assert not one.delivery.done()
         with pytest.raises(RequestTimedOut, match="not known after 10 ms"):
             one.delivery.result(10)
@@ -107,8 +107,8 @@ def test_what_cannot_be_taken_is_in_the_delivery_and_told_to_the_callback() -> N
     told: list[Any] = []
     with handing(take) as handed:
         bad, good = record(topic="bad", on_delivery=lambda *said: told.append(said)), record()
-        handed.hand(bad)
-        handed.hand(good)
+        handed.hand(bad, 0)
+        handed.hand(good, 0)
         assert good.delivery.result(PATIENCE_MS)
         with pytest.raises(KeyError):
             bad.delivery.result(PATIENCE_MS)
@@ -125,15 +125,15 @@ def test_a_thread_that_is_ahead_waits_and_gives_up_in_time(monkeypatch: pytest.M
         return Told()
 
     with handing(take, max_block_ms=20) as handed:
-        handed.hand(record(bytes(5_000)))  # alone it may be as large as it likes
+        handed.hand(record(), 5_000)  # alone it may be as large as it likes
         with pytest.raises(BufferExhausted, match=r"took nothing for 20 ms \(max.block.ms\)"):
-            handed.hand(record(bytes(10)))
+            handed.hand(record(), 10)
         shared_loop().do(gate.set)
         shared_loop().call(handed.passed())
     with handing(take) as handed:
         shared_loop().do(gate.clear)
-        handed.hand(record(bytes(5_000)))
-        waiting = threading.Thread(target=lambda: handed.hand(record(bytes(10))))
+        handed.hand(record(), 5_000)
+        waiting = threading.Thread(target=lambda: handed.hand(record(), 10))
         waiting.start()
         shared_loop().do(gate.set)
         waiting.join(PATIENCE_MS / 1000)
@@ -142,17 +142,17 @@ def test_a_thread_that_is_ahead_waits_and_gives_up_in_time(monkeypatch: pytest.M
 
 def test_a_callback_in_the_loop_hands_over_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hand_over, "_HANDED_BYTES_MAX", 1_000)
-    again = [record(bytes(600)) for _ in range(3)]
+    again = [record() for _ in range(3)]
 
     async def take(taken: Record) -> Told:
         while again:
-            handed.hand(again.pop())
+            handed.hand(again.pop(), 600)
         return Told()
 
-    first = record(bytes(600))
+    first = record()
     kept = list(again)
     with handing(take) as handed:
-        handed.hand(first)
+        handed.hand(first, 600)
         for each in (first, *kept):
             assert each.delivery.result(PATIENCE_MS) == "written"  # type: ignore[comparison-overlap]
 
@@ -160,7 +160,7 @@ def test_a_callback_in_the_loop_hands_over_beyond_the_limit(monkeypatch: pytest.
 def test_nothing_is_taken_before_it_is_started() -> None:
     handed = HandOver(None, 10)  # type: ignore[arg-type]
     with pytest.raises(ProducerClosed):
-        handed.hand(record())
+        handed.hand(record(), 0)
     shared_loop().call(handed.passed())
     shared_loop().call(handed.close())
 
@@ -173,9 +173,9 @@ def test_what_is_left_when_it_is_closed_is_refused() -> None:
     records = [record() for _ in range(3)]
     with handing(take) as handed:
         for each in records:
-            handed.hand(each)
+            handed.hand(each, 0)
     for each in records:
         with pytest.raises(ProducerClosed, match="before the record was taken"):
             each.delivery.result(PATIENCE_MS)
     with pytest.raises(ProducerClosed, match="the producer is closed"):
-        handed.hand(record())
+        handed.hand(record(), 0)
