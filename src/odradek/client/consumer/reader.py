@@ -219,7 +219,7 @@ class Reader:
             raise InputError("another task waits for records of this consumer already; each task needs its own")
         self._waiter = waiter = self._loop.create_future()
         timer = None if deadline_s is None else self._loop.call_at(deadline_s, self.wake)
-        if self._membership.needs_poll:
+        if self._membership.needs_poll or self._is_closed:
             self.wake()
         try:
             await waiter

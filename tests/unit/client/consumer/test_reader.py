@@ -247,3 +247,16 @@ def test_a_run_that_nobody_came_for_is_given_again() -> None:
         assert bench.position() == 8
 
     run(talk())
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_closing_ends_whoever_waits_at_whichever_turn(turns: int) -> None:
+    async def talk() -> None:
+        bench = Bench(0)
+        waiting = asyncio.ensure_future(bench.reader.run(4))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        bench.reader.close()
+        assert await waiting is None
+
+    run(talk())
