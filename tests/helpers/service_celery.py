@@ -15,7 +15,7 @@ from helpers.service_shop import DATABASE, DIRECTORY, maybe_fail
 from odradek.service.celery_bridge import CeleryBridge
 
 #: A worker that was killed takes with it what it had fetched; that is sent again after this.
-RESEND_AFTER_S = 5
+RESEND_AFTER_S = 8
 
 QUEUE, RESULTS = DIRECTORY / "queue", DIRECTORY / "results"
 for _folder in (QUEUE, RESULTS):
@@ -52,4 +52,4 @@ bridge = CeleryBridge(
     commit_interval_ms=200,
     drain_limit_s=60,
 )
-bridge.forward("orders", handle_order, in_flight=200, resend_after_s=RESEND_AFTER_S)
+bridge.forward("orders", handle_order, in_flight=100, resend_after_s=RESEND_AFTER_S)

@@ -5,6 +5,7 @@ always fail. The service (or the bridge to Celery and its worker) and brokers ar
 """
 
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -31,9 +32,10 @@ from helpers.service_runs import (
 
 pytestmark = pytest.mark.slow
 
+IS_SOAK = "ODRADEK_SOAK_FACTOR" in os.environ
 PARTITIONS = 6
 ORDERS = 10_000
-CELERY_ORDERS = 10_000
+CELERY_ORDERS = 10_000 if IS_SOAK else 2_000
 NUMBERS = 2_000
 
 _SETTINGS = {

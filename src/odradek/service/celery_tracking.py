@@ -3,7 +3,8 @@
 A task is looked for before it is sent: a bridge that died may have sent it, and it may have run. While it is not
 ready it is looked for at growing intervals, a quarter of the time since it was sent, so that quick tasks are noticed
 quickly and slow ones cost little. One that stays without news for too long has died with its worker, or was lost with
-its queue, and is sent again under the same id: whichever run ends first counts. What was sent too often is given up.
+its queue, and is sent again under the same id: whichever run ends first counts. The next time it is waited for twice as
+long. What was sent too often is given up.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from enum import Enum
 _LOOK_MIN_MS = 20
 _LOOK_MAX_MS = 1_000
 _LOOK_PART = 4
+_DOUBLINGS_MAX = 10
 
 #: The task has ended: Celery's READY_STATES.
 READY = ("SUCCESS", "FAILURE", "REVOKED")
@@ -37,6 +39,11 @@ class _Tracked:
     resend_after_ms: int
     sends: int = 0
     state: str = PENDING
+
+    @property
+    def patience_ms(self) -> int:
+        """It doubles: where workers are slow and not dead, sending again makes the queue longer."""
+        return self.resend_after_ms * 2 ** min(self.sends - 1, _DOUBLINGS_MAX)
 
 
 class Tracking:
@@ -69,7 +76,7 @@ class Tracking:
         if state != tracked.state:
             tracked.state, tracked.news_ms = state, now_ms
             tracked.sends = max(tracked.sends, 1)  # whoever sent it: it is under way
-        if tracked.sends and now_ms - tracked.news_ms < tracked.resend_after_ms:
+        if tracked.sends and now_ms - tracked.news_ms < tracked.patience_ms:
             tracked.look_at_ms = now_ms + _interval_ms(now_ms - tracked.news_ms)
             return Step.WAIT
         return Step.GIVE_UP if tracked.sends >= self._sends_max else Step.SEND

@@ -180,8 +180,9 @@ def test_tracking_by_the_clock() -> None:
     assert tracking.seen("a", "RETRY", 1_899) is Step.WAIT
     assert tracking.seen("a", "RETRY", 1_900) is Step.SEND
     tracking.sent(["a"], 1_900)
-    assert tracking.seen("a", "RETRY", 2_900) is Step.GIVE_UP
-    assert tracking.seen("a", "SUCCESS", 2_900) is Step.READY
+    assert tracking.seen("a", "RETRY", 3_899) is Step.WAIT  # twice as long
+    assert tracking.seen("a", "RETRY", 3_900) is Step.GIVE_UP
+    assert tracking.seen("a", "SUCCESS", 3_900) is Step.READY
     tracking.forget("a")
     assert tracking.seen("a", "SUCCESS", 2_900) is Step.WAIT
     assert tracking.next_look_ms() is None and len(tracking) == 0
