@@ -107,7 +107,8 @@ class _Run:
         self._thread.join()
 
     def kill(self) -> None:
-        self._is_killed = self.disk.is_gone = True
+        self._is_killed = True
+        self.disk.delay_ms = 0.0
         self._soon(self._die)
         self._awake.set()
         self._thread.join()
@@ -184,7 +185,8 @@ class _Run:
             self._die()
 
     def _die(self) -> None:
-        """Before anything else that the loop has to do."""
+        """All at once: nobody hears of files that failed, as nobody hears anything of a killed process."""
+        self.disk.is_gone = True
         if self._node is not None:
             self._node.fault = Fault("killed")  # nothing that breaks now is worth a word
             self._loop.set_exception_handler(lambda loop, context: None)

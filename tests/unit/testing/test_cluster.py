@@ -15,6 +15,7 @@ from helpers.waiting import wait_until
 from odradek.client.errors import Refused
 from odradek.common.failures import Fault, InputError
 from odradek.testing import Cluster
+from odradek.testing.embedded_node import EmbeddedNode
 from odradek.testing.hosted_node import HostedNode
 from odradek.testing.topics import _cluster, _partitions
 
@@ -144,6 +145,28 @@ def test_who_is_cancelled_while_the_cluster_starts_leaves_nothing_behind() -> No
 
     assert not os.path.exists(asyncio.run(main()))
     assert not [each for each in threading.enumerate() if each.name.startswith("odradek") and each not in before]
+
+
+def test_a_killed_node_loses_its_disk_and_its_connections_at_once() -> None:
+    """It would answer that its files had failed, and a killed process answers nothing."""
+    with Cluster() as cluster:
+        node = cluster.nodes[1]
+        assert isinstance(node, EmbeddedNode)
+        run, is_busy, may_go_on = node._current, threading.Event(), threading.Event()
+
+        def work() -> None:
+            is_busy.set()
+            may_go_on.wait()
+
+        run._soon(work)
+        is_busy.wait()
+        killing = threading.Thread(target=run.kill)
+        killing.start()
+        wait_until(lambda: run._is_killed, "the kill to begin")
+        assert not run.disk.is_gone
+        may_go_on.set()
+        killing.join()
+        assert run.disk.is_gone and not node.is_running
 
 
 def test_wrong_settings_of_brokers_are_told_and_leave_nothing_behind() -> None:

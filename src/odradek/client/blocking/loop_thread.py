@@ -12,7 +12,6 @@ import atexit
 import inspect
 import os
 import threading
-import weakref
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
@@ -69,8 +68,8 @@ class LoopThread:
     def __init__(self) -> None:
         self.loop = new_event_loop()
         self.is_orphaned = False
-        #: Closed when the interpreter ends.
-        self.open: weakref.WeakSet[Closable] = weakref.WeakSet()
+        #: Closed when the interpreter ends. Those that the program has forgotten, too: they may have records to send.
+        self.open: set[Closable] = set()
         self._thread = threading.Thread(target=self._run, name="odradek-clients", daemon=True)
         self._thread.start()
 

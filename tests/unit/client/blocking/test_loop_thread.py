@@ -136,8 +136,7 @@ class Client:
     def close_at_exit(self):
         loop.do(lambda: print("closed in the loop", flush=True))
 loop = shared_loop()
-client = Client()
-loop.open.add(client)
+loop.open.add(Client())  # that nobody else has
 print("the program ends")
 """
 
