@@ -21,8 +21,8 @@ from quorums import bytecode
 from rows import Row
 
 OTHERS = ("aiokafka", "kafka-python", "confluent-kafka")
-#: Records of a size: a few seconds for the slowest.
-COUNTS = {100: 200_000, 1_000: 100_000}
+#: Records of a size: seconds for the quick ones, half a minute for the slowest.
+COUNTS = {100: 500_000, 1_000: 200_000}
 PARTITIONS = 6
 
 _SENDING = {"one": "one at a time", "batches": "1,000 at once"}
