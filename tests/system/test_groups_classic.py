@@ -170,6 +170,8 @@ def test_aiokafka_shares_partitions_and_keeps_offsets(cluster: Cluster, group: s
 
 def test_kafka_python_shares_partitions_and_keeps_offsets(cluster: Cluster, group: str) -> None:
     halves: list[set[int]] = [set(), set()]
+    #: Who has read nothing has nothing to commit.
+    have_read = [False, False]
     ending = threading.Event()
 
     def poll(mine: int) -> None:
@@ -182,7 +184,7 @@ def test_kafka_python_shares_partitions_and_keeps_offsets(cluster: Cluster, grou
             heartbeat_interval_ms=200,
         )
         while not ending.is_set():
-            consumer.poll(timeout_ms=100)
+            have_read[mine] |= bool(consumer.poll(timeout_ms=100))
             halves[mine] = {one.partition for one in consumer.assignment()}
         consumer.commit()
         consumer.close()
@@ -192,6 +194,7 @@ def test_kafka_python_shares_partitions_and_keeps_offsets(cluster: Cluster, grou
         thread.start()
     try:
         wait_until(lambda: sorted(map(len, halves)) == [3, 3] and not halves[0] & halves[1], "halves", TIMEOUT_S)
+        wait_until(lambda: all(have_read), "both have read", TIMEOUT_S)
     finally:
         ending.set()
         for thread in threads:
@@ -241,9 +244,15 @@ def test_an_admin_client_lists_alters_and_deletes(cluster: Cluster, group: str) 
     admin = AdminClient({"bootstrap.servers": bootstrap_of(cluster), "log_level": 0})
     wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(TOPIC, 0, 3), TopicPartition(TOPIC, 1, 4)])
     until_no_error(lambda: admin.alter_consumer_group_offsets([wanted])[group].result(TIMEOUT_S), "offsets are altered")
-    listed = admin.list_consumer_groups().result(TIMEOUT_S)
-    assert [one.state.name for one in listed.valid if one.group_id == group] == ["EMPTY"]
+
+    def states() -> dict[str, str]:
+        """Of all brokers, which the client may not know yet."""
+        listed = admin.list_consumer_groups().result(TIMEOUT_S)
+        assert not listed.errors, listed.errors
+        return {one.group_id: one.state.name for one in listed.valid}
+
+    wait_until(lambda: states().get(group) == "EMPTY", "the group is listed", TIMEOUT_S)
     assert committed(cluster, group) == {0: 3, 1: 4}
     admin.delete_consumer_groups([group])[group].result(TIMEOUT_S)
-    assert group not in [one.group_id for one in admin.list_consumer_groups().result(TIMEOUT_S).valid]
+    wait_until(lambda: group not in states(), "the group is not listed any more", TIMEOUT_S)
     assert committed(cluster, group) == {}
