@@ -205,7 +205,8 @@ class Fetcher:
             return
         error = response.exception()
         if error is not None:
-            self.error = None if isinstance(error, ApiError) else self.error or Fault(f"fetching: {error!r}")
+            if not isinstance(error, ApiError):
+                self.error = Fault(f"fetching: {error!r}")
             session.handle_error()
             self._lose(node_id)
             return

@@ -33,7 +33,7 @@ from odradek.client.metadata_cache import LeaderAndEpoch
 from odradek.client.network_client import NetworkClient
 from odradek.client.settings import ConsumerSettings, OffsetReset, ResetStrategy
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
-from odradek.common.failures import ApiError, Fault, InputError
+from odradek.common.failures import ApiError, Fault
 
 Committed = Callable[[Iterable[TopicPartition]], Awaitable[Mapping[TopicPartition, OffsetAndMetadata | None]]]
 
@@ -100,8 +100,7 @@ class Offsets:
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
-            is_told = isinstance(error, ApiError | InputError)
-            self.error = self.error or (error if is_told else Fault(f"finding positions: {error!r}"))  # type: ignore[assignment]
+            self.error = error if isinstance(error, ApiError) else Fault(f"finding positions: {error!r}")
         self.on_change()
 
     async def _run(self) -> None:
