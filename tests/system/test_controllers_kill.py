@@ -4,6 +4,7 @@ Whatever happens to them, every acknowledged change is there at the end, on ever
 """
 
 import asyncio
+import os
 import re
 import shutil
 import statistics
@@ -23,7 +24,8 @@ from odradek.protocol.messages.create_topics_request import CreatableTopic, Crea
 
 pytestmark = [pytest.mark.slow]
 
-KILLS = 30
+#: More are in `test_data_kill`, of any node.
+KILLS = 100 if "ODRADEK_SOAK_FACTOR" in os.environ else 10
 KILLS_OF_ALL = 3
 STOPS = 3
 
