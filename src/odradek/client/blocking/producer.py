@@ -133,7 +133,7 @@ class Producer(Face[AsyncProducer]):
         self._in_order(AsyncProducer.abort_transaction)
 
     def send_offsets_to_transaction(
-        self, offsets: Mapping[TopicPartition, CommittedOffset], group: GroupIdentity | str
+        self, offsets: Mapping[TopicPartition, CommittedOffset | int], group: GroupIdentity | str
     ) -> None:
         self._in_order(lambda inner: inner.send_offsets_to_transaction(offsets, group))
 

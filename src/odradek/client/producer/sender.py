@@ -18,7 +18,7 @@ from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.client.metadata_cache import Node
 from odradek.client.network_client import NetworkClient
 from odradek.client.producer.accumulator import Accumulator
-from odradek.client.producer.errors import ProducerClosed
+from odradek.client.producer.errors import ProducerClosed, ProducerFailed
 from odradek.client.producer.outcomes import Outcomes
 from odradek.client.producer.producer_batch import NO_OFFSET, ProducerBatch
 from odradek.client.producer.transaction_manager import TransactionManager
@@ -143,6 +143,9 @@ class Sender:
         except ApiError as error:
             self._has_transaction_request = False
             pending.handle_error(error)
+        except Exception as error:  # noqa: BLE001 - a mistake of ours or of the caller: nobody is to wait for ever
+            self._has_transaction_request = False
+            pending.handle_error(ProducerFailed(f"{type(pending).__name__} failed: {error!r}"))
         self.wake()
 
     async def _answer(self, pending: PendingRequest) -> Any:

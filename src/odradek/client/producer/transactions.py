@@ -14,7 +14,8 @@ from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
 from odradek.client.producer.transaction_states import Result, State
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.common.failures import InputError
 
 _NO_GENERATION = -1
 
@@ -55,13 +56,16 @@ class Transactions:
         if self._manager.has_open_transaction and not self._manager.is_completing:
             await self.abort()
 
-    async def send_offsets(self, offsets: Mapping[TopicPartition, CommittedOffset], group: GroupIdentity | str) -> None:
+    async def send_offsets(
+        self, offsets: Mapping[TopicPartition, CommittedOffset | int], group: GroupIdentity | str
+    ) -> None:
         if not offsets:
             return
         identity = _GroupAlone(group) if isinstance(group, str) else group
         if identity.generation_id >= 0 and not identity.member_id:
             raise WrongTransactionState(f"the consumer of {identity.group_id} has a generation but no member id")
-        await self._finish(self._manager.send_offsets(offsets, identity), "send_offsets_to_transaction")
+        named = {TopicPartition(*place): _committed(offset) for place, offset in offsets.items()}
+        await self._finish(self._manager.send_offsets(named, identity), "send_offsets_to_transaction")
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
@@ -84,6 +88,13 @@ class Transactions:
         result.is_acked = True
         if result.error is not None:
             raise result.error
+
+
+def _committed(offset: CommittedOffset | int) -> CommittedOffset:
+    committed = OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+    if committed.offset < 0:
+        raise InputError(f"{committed.offset} is no offset to commit; 0 is the first one")
+    return committed
 
 
 async def until(listen: Callable[[Callable[[], None]], None], timeout_ms: float, operation: str) -> None:
