@@ -262,7 +262,10 @@ class Service:
         producing = common | {"linger.ms": 0} | self._producer_settings
         if self.exactly_once:
             consuming["isolation.level"] = "read_committed"
-            producing = {"transaction.timeout.ms": _TRANSACTION_TIMEOUT_MS} | producing
+            producing = {
+                "transaction.timeout.ms": _TRANSACTION_TIMEOUT_MS,
+                "max.block.ms": _TRANSACTION_TIMEOUT_MS // 2,  # so that a topic which is not there is told in time
+            } | producing
             producing["transactional.id"] = self._transactional_id or f"{self.group_id}-{uuid.uuid4()}"
         async with Producer(producing) as producer, Consumer(consuming) as consumer:
             if self.exactly_once:

@@ -43,7 +43,7 @@ class _Tracked:
     @property
     def patience_ms(self) -> int:
         """It doubles: where workers are slow and not dead, sending again makes the queue longer."""
-        return self.resend_after_ms * 2 ** min(self.sends - 1, _DOUBLINGS_MAX)
+        return self.resend_after_ms << min(self.sends - 1, _DOUBLINGS_MAX)
 
 
 class Tracking:

@@ -24,6 +24,7 @@ from odradek.service.handling import Message
 from odradek.service.origin import first_origin, moved_origin
 from odradek.service.ports import Source
 from odradek.service.progress import Progress
+from odradek.service.retries import parse_delay_ms
 
 #: Of one partition: as much as one poll brings by default, so that there is always something to run.
 _IN_HAND_MIN = 500
@@ -38,6 +39,11 @@ class Route:
     handler: Handler
     #: 0 for the handler's topic, n for its n-th retry topic.
     stage: int
+
+    @property
+    def delay_ms(self) -> int:
+        """Of the retry topic; 0 for the handler's own."""
+        return parse_delay_ms(self.handler.retries.topics[self.stage - 1]) if self.stage else 0
 
     @property
     def in_hand_max(self) -> int:
@@ -87,6 +93,8 @@ class Work:
 class Job:
     message: Message
     work: Work
+    #: Not to be tried before, by the calendar.
+    due_ms: int = 0
 
     @property
     def offset(self) -> int:
@@ -111,7 +119,7 @@ class Intake:
 
     def next_due_ms(self) -> int | None:
         """When the next message that is held may be tried, by the calendar."""
-        return min((work.held[0].message.origin.due_ms for work in self.works.values() if work.held), default=None)
+        return min((work.held[0].due_ms for work in self.works.values() if work.held), default=None)
 
     async def poll(self, timeout_ms: float, max_records: int | None = None) -> list[Job]:
         """What can be run now: what is due, and what is new. Rebalances happen in here."""
@@ -166,7 +174,8 @@ class Intake:
                 self.works[partition].progress.committed(committed.offset)
 
     def _accept(self, record: ConsumerRecord) -> Iterator[Job]:
-        """A record that somebody else put into a retry topic has nothing to wait for."""
+        """A record that somebody else put into a retry topic has nothing to wait for, and none waits for longer than
+        its topic says, whatever its header says."""
         partition = TopicPartition(record.topic, record.partition)
         work = self.works.get(partition)
         if work is None:  # the consumer never hands out what was taken away; without a group nobody assigns
@@ -174,10 +183,12 @@ class Intake:
             work = self.works[partition]
         route = work.route
         origin = (moved_origin(record) if route.stage else None) or first_origin(record)
-        job = Job(Message(record, route.handler, route.stage, origin), work)
+        now_ms = self._clock.wall_ms()
+        due_ms = min(origin.due_ms, now_ms + route.delay_ms)
+        job = Job(Message(record, route.handler, route.stage, origin), work, due_ms)
         work.progress.begin(record.offset)
         self._figures.of(route.handler.topic).received += 1
-        if work.held or origin.due_ms > self._clock.wall_ms():
+        if work.held or due_ms > now_ms:
             work.held.append(job)
         else:
             yield job
@@ -186,7 +197,7 @@ class Intake:
         now_ms = self._clock.wall_ms()
         found: list[Job] = []
         for work in self.works.values():
-            while work.held and work.held[0].message.origin.due_ms <= now_ms:
+            while work.held and work.held[0].due_ms <= now_ms:
                 found.append(work.held.popleft())
         return found
 

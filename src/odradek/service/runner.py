@@ -65,9 +65,8 @@ class Runner:
             await asyncio.wait(list(self._tasks))
 
     def cancel(self) -> None:
-        """Give up everything: what runs, and what waits."""
-        for task, work in self._tasks.items():
-            work.phase = Phase.CLOSED
+        """Give up what runs. Whether something else begins then is up to the phases of their works."""
+        for task in self._tasks:
             task.cancel()
 
     def _begin(self, lanes: Lanes[Job]) -> None:

@@ -25,7 +25,7 @@ from odradek.service.attempts import failure_of
 from odradek.service.engine import POLL_TIMEOUT_MS, TOO_LARGE, smaller
 from odradek.service.figures import Ending, Figures
 from odradek.service.handling import Handling, Outcome
-from odradek.service.intake import Intake, Job, Work
+from odradek.service.intake import Intake, Job, Phase, Work
 from odradek.service.origin import Reason
 from odradek.service.ports import Outgoing, Source, TransactionalSink, post
 from odradek.service.runner import Runner
@@ -92,7 +92,7 @@ class TransactionalEngine(RebalanceListener):
     def stop(self) -> None:
         """What runs may end within the limit, and is committed then."""
         self._stopping = True
-        asyncio.get_running_loop().call_later(self._drain_limit_s, self._runner.cancel)
+        asyncio.get_running_loop().call_later(self._drain_limit_s, self._give_up)
 
     async def run(self) -> None:
         """Until `stop`. Raises what makes it pointless to go on, such as another producer in our place."""
@@ -103,6 +103,11 @@ class TransactionalEngine(RebalanceListener):
                 await self._transact(jobs)
             if self._failure is not None:
                 raise self._failure
+
+    def _give_up(self) -> None:
+        for work in self._intake.works.values():
+            work.phase = Phase.CLOSED
+        self._runner.cancel()
 
     # Rebalances
 
@@ -165,7 +170,7 @@ class TransactionalEngine(RebalanceListener):
         except Exception as error:  # noqa: BLE001 - what a handler wants to be sent may be anything
             self._figures.aborted_transactions += 1
             await self._sink.abort_transaction()
-            return error if isinstance(error, ApiError) else ApiError(str(error), ErrorCode.INVALID_RECORD)
+            return _root(error) if isinstance(error, ApiError) else ApiError(str(error), ErrorCode.INVALID_RECORD)
         self._figures.transactions += 1
         for each in handled:
             each.job.work.progress.finish(each.job.offset)
@@ -207,6 +212,13 @@ class TransactionalEngine(RebalanceListener):
 
     def _broken(self, error: BaseException) -> None:
         self._failure = self._failure or error
+
+
+def _root(error: ApiError) -> ApiError:
+    """A transaction says that it must be aborted, and the error before it says why."""
+    while isinstance(error.__cause__, ApiError):
+        error = error.__cause__
+    return error
 
 
 def _with_its_own(job: Job, outcome: Outcome, outputs: Sequence[Outgoing]) -> _Handled:

@@ -196,6 +196,19 @@ def test_a_message_that_waits_in_a_retry_topic_blocks_no_other() -> None:
     assert bench.figures.count(Ending.MOVED) == 1
 
 
+def test_nobody_waits_longer_than_the_topic_says() -> None:
+    bench, seen = Bench(), []
+
+    async def handle(value: bytes) -> None:
+        seen.append(value)
+
+    bench.handle(handle, retries=Retries(topics=["20ms"]))
+    ours = [("odradek-topic", b"orders"), ("odradek-partition", b"0"), ("odradek-offset", b"7")]
+    ours += [("odradek-timestamp-ms", b"1"), ("odradek-attempts", b"1"), ("odradek-group", GROUP.encode())]
+    bench.source.write(b"x", topic="orders.retry.20ms", headers=[*ours, ("odradek-due-ms", b"9" * 18)])
+    bench.run(lambda: seen)
+
+
 def test_retries_of_another_group_are_passed_over() -> None:
     bench, seen = Bench(), []
 

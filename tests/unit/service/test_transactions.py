@@ -107,8 +107,9 @@ def test_a_stop_gives_up_what_does_not_end() -> None:
         begun.set()
         await asyncio.sleep(3600)
 
-    bench.handle(handle)
+    bench.handle(handle, concurrency=1)
     bench.source.write(b"a")
+    bench.source.write(b"b", partition=1)
     bench.run(begun.is_set, bench.transactional())
     assert bench.source.committed == {}
 
