@@ -137,16 +137,6 @@ def test_records_come_before_the_error_behind_them() -> None:
         bench.collected()
 
 
-def test_records_are_not_lost_to_a_deserializer_that_raises_behind_them() -> None:
-    bench = Bench(0, 0)
-    reading = Reading(value_deserializer=int)
-    for partition, text in ((A0, b"1"), (A1, b"x")):
-        bench.buffer.add(completed(bench.subscriptions, partition_data(values(text)), partition, reading))
-    assert [row.value for row in bench.collector.collect(10)] == [1]
-    with pytest.raises(DeserializationFailed):
-        bench.collected()
-
-
 def test_the_buffer_holds_two_chunks_of_a_partition() -> None:
     bench = Bench(0)
     assert not bench.buffer.is_full(A0)
