@@ -20,7 +20,7 @@ from odradek.client.errors import Refused, is_retriable, refusal
 from odradek.client.group import classic_requests as requests
 from odradek.client.group.assignor import Assignor, is_cooperative
 from odradek.client.group.core import Identity, MemberConfig, Partitions, Request, Step
-from odradek.client.group.errors import CommitFailed, RebalanceInProgress
+from odradek.client.group.errors import not_in_group, rebalancing, too_late
 from odradek.client.group.heartbeat_timers import HeartbeatTimers
 from odradek.client.group.leading import Leading
 from odradek.client.group.subscription import (
@@ -72,7 +72,7 @@ class ClassicMember:
         self._retry_at_ms = 0.0
         self._assignment: bytes | None = None
         self.state = State.UNJOINED
-        self.identity = Identity()
+        self.identity = self.assigned_as = Identity()
         self.owned: Partitions = ()
         self.error: ApiError | None = None
         #: While this member leads: the others, and what was known when the partitions were divided.
@@ -399,6 +399,7 @@ class ClassicMember:
         assignor = self._assignors.get(self._stepping_as.protocol_name or "")
         if assignor is not None:
             assignor.on_assignment(step.assigned, self._stepping_as.generation_id)
+        self.assigned_as = self._stepping_as
         if step.revoked:
             self._rejoin("need to revoke partitions and re-join")
 
@@ -407,40 +408,22 @@ class ClassicMember:
     def commit_identity(self) -> Identity:
         if self.state is State.STABLE:
             return self.identity
-        if self.state is State.UNJOINED:
-            raise CommitFailed(
-                f"this consumer is not in group {self._config.group_id} at the moment: it has been too slow, or was"
-                " removed; its partitions may be another's already"
-            )
-        raise RebalanceInProgress(
-            f"group {self._config.group_id} is rebalancing: poll until that is over, and commit again"
-        )
+        group_id = self._config.group_id
+        raise not_in_group(group_id) if self.state is State.UNJOINED else rebalancing(group_id)
 
     def on_commit_error(self, code: int, sent: Identity) -> ApiError:
         if code == ErrorCode.REBALANCE_IN_PROGRESS:
             self._rejoin("offset commit failed since group is already rebalancing")
-            return RebalanceInProgress(
-                f"group {self._config.group_id} is rebalancing: poll until that is over, and commit again"
-            )
-        if code in _GONE:
-            return self._commit_refused(code, sent)
-        error = refusal(code)
-        assert error is not None
-        return error
-
-    def _commit_refused(self, code: int, sent: Identity) -> ApiError:
+            return rebalancing(self._config.group_id)
+        if code not in _GONE:
+            return refusal(code) or ApiError()
         if sent != self.identity and self.state is State.PREPARING_REBALANCE:
-            return RebalanceInProgress(
-                f"group {self._config.group_id} has gone on to another generation: poll, and commit again"
-            )
-        if code == ErrorCode.FENCED_INSTANCE_ID and sent == self.identity:
-            return refusal(code) or CommitFailed()
+            return rebalancing(self._config.group_id)
         if sent == self.identity:
+            if code == ErrorCode.FENCED_INSTANCE_ID:
+                return refusal(code) or ApiError()
             self._reset("a commit was refused", forget_member_id=code != ErrorCode.ILLEGAL_GENERATION)
-        return CommitFailed(
-            f"the commit came too late: group {self._config.group_id} has gone on without this consumer;"
-            " handle records faster, poll fewer of them at a time (max.poll.records), or raise max.poll.interval.ms"
-        )
+        return too_late(self._config.group_id)
 
 
 #: Of a heartbeat or a commit: the generation goes on without us.

@@ -29,7 +29,7 @@ from odradek.client.group.consumer_heartbeat import (
     Saying,
 )
 from odradek.client.group.core import Identity, MemberConfig, Partitions, Request, Step
-from odradek.client.group.errors import CommitFailed
+from odradek.client.group.errors import not_in_group, too_late
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
@@ -83,7 +83,7 @@ class ConsumerMember:
         self._failures = 0
         self._poll_ends_ms: float | None = None
         self.state = State.UNSUBSCRIBED
-        self.identity = Identity(member_id)
+        self.identity = self.assigned_as = Identity(member_id)
         self.owned: Partitions = ()
         self.error: ApiError | None = None
 
@@ -262,6 +262,8 @@ class ConsumerMember:
 
     def _become(self, epoch: int) -> None:
         self.identity = Identity(self.identity.member_id, epoch)
+        if epoch > JOIN_EPOCH:
+            self.assigned_as = self.identity
 
     def _drop_target(self) -> None:
         self._target = NO_ASSIGNMENT
@@ -345,17 +347,9 @@ class ConsumerMember:
     def commit_identity(self) -> Identity:
         if self.state in _IN_GROUP and self.identity.generation_id > JOIN_EPOCH:
             return self.identity
-        raise CommitFailed(
-            f"this consumer is not in group {self._config.group_id} at the moment: it has been too slow, or was"
-            " removed; its partitions may be another's already"
-        )
+        raise not_in_group(self._config.group_id)
 
     def on_commit_error(self, code: int, sent: Identity) -> ApiError:
         if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION):
-            return CommitFailed(
-                f"the commit came too late: group {self._config.group_id} has gone on without this consumer;"
-                " handle records faster, poll fewer of them at a time (max.poll.records), or raise max.poll.interval.ms"
-            )
-        error = refusal(code)
-        assert error is not None
-        return error
+            return too_late(self._config.group_id)
+        return refusal(code) or ApiError()

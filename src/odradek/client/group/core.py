@@ -76,6 +76,9 @@ class MemberCore(Protocol):
     #: What the member has, as its application knows it.
     owned: Partitions
     identity: Identity
+    #: Who we were when we last had an assignment. A transaction's offsets are committed in its name even if we are
+    #: nobody by now: so that they are refused if somebody else has the partitions.
+    assigned_as: Identity
     #: What it must be told; whoever raises it takes it away.
     error: ApiError | None
 

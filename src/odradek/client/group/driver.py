@@ -95,7 +95,7 @@ class GroupDriver:
         return await self._commits.committed(partitions, timeout_ms, self._fetch_identity)
 
     def group_metadata(self) -> GroupMetadata:
-        identity = self._core.identity
+        identity = self._core.assigned_as
         return GroupMetadata(
             self._group_id, identity.generation_id, identity.member_id, self._settings.group_instance_id
         )

@@ -178,6 +178,21 @@ def test_what_a_member_has_is_lost_when_the_group_goes_on_without_it(code: Error
     assert isinstance(join, JoinGroupRequest) and join.member_id == member_id
 
 
+def test_a_transactions_offsets_are_committed_in_the_name_of_the_last_assignment() -> None:
+    """A member that is nobody by now must not commit as nobody: that is never refused."""
+    member = Member("cooperative-sticky")
+    member.settle(1, 0)
+    member.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+    member.step()
+    member.turn()
+    member.answer(member.joined(2))
+    assert member.core.identity.generation_id == 2 and member.core.assigned_as.generation_id == 1
+    member.turn(1_000)
+    member.answer(HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID), HeartbeatRequest)
+    assert not member.core.identity.is_member
+    assert (member.core.assigned_as.member_id, member.core.assigned_as.generation_id) == ("m", 1)
+
+
 def test_an_answer_to_an_earlier_generation_changes_nothing() -> None:
     member = Member()
     member.settle(1, 0)

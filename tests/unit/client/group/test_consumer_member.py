@@ -140,6 +140,7 @@ def test_a_fenced_member_loses_what_it_has_and_joins_again(code: ErrorCode) -> N
     assert member.turn() == [], "not before the application knows"
     with pytest.raises(CommitFailed):
         member.core.commit_identity()
+    assert member.core.assigned_as.generation_id == 5, "a transaction that is too late is refused by this"
     step = member.step()
     assert step is not None and step.lost == partitions(0)
     again = member.beat()
