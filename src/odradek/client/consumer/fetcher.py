@@ -62,7 +62,9 @@ class Fetcher:
         buffer: FetchBuffer,
         reading: Reading,
     ) -> None:
-        #: Called when there is something new in the buffer, or a position was lost.
+        #: Called when a response has come; most often there is something new in the buffer.
+        self.on_data: Callable[[], None] = lambda: None
+        #: Called when a position has to be validated, or it is time to try again.
         self.on_change: Callable[[], None] = lambda: None
         #: What went wrong here and nowhere else; the next poll raises it.
         self.error: Exception | None = None
@@ -220,7 +222,7 @@ class Fetcher:
         self._failures.pop(node_id, None)
         self._receive(answer, session.partitions, found)
         self.send()
-        self.on_change()
+        self.on_data()
 
     def _receive(
         self,
@@ -261,6 +263,7 @@ class Fetcher:
                 node = None if told is None else Node(told.node_id, told.host, told.port, told.rack)
                 if self._network.metadata.update_leader(partition, hint.leader_id, hint.leader_epoch, node):
                     self._subscriptions.meet_leader(partition, LeaderAndEpoch(hint.leader_id, hint.leader_epoch))
+                    self.on_change()
                     return
             self._network.request_update()
         self._not_before_ms[partition] = asyncio.get_running_loop().time() * 1000 + backoff_ms

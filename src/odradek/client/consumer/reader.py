@@ -65,6 +65,7 @@ class Reader:
         subscriptions.on_change = self.step_soon
         subscriptions.before_read = self.settle
         subscriptions.before_change = self.withdraw
+        fetcher.on_data = self.wake
         fetcher.on_change = self.step_soon
         offsets.on_change = self.step_soon
         membership.wake = self.wake

@@ -134,6 +134,8 @@ def test_a_leader_that_is_named_in_the_answer_is_gone_to_at_once() -> None:
         bench = Bench(5)
         state = bench.subscriptions.assigned_state(A0)
         state.advance(FetchPosition(5, 4, LeaderAndEpoch(1, 5)))
+        told: list[str] = []
+        bench.fetcher.on_change = lambda: told.append("change")
         bench.fetcher.send()
         hint = LeaderIdAndEpoch(leader_id=3, leader_epoch=6)
         endpoints = [NodeEndpoint(node_id=3, host="new", port=9)]
@@ -142,6 +144,7 @@ def test_a_leader_that_is_named_in_the_answer_is_gone_to_at_once() -> None:
         assert bench.network.metadata.leader(A0) == LeaderAndEpoch(3, 6)
         assert bench.network.updates_requested == 0
         assert state.state is FetchState.AWAIT_VALIDATION, "before anything is fetched from it"
+        assert told == ["change"]
         state.complete_validation()
         bench.fetcher.send()
         assert bench.asked() == {3: {A0: 5}}
