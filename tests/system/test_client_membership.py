@@ -46,7 +46,7 @@ class Told(RebalanceListener):
 
 def consumer(cluster: Cluster, way: str, group: str, **options: Any) -> Consumer:
     chosen = {"group_protocol": "consumer"} if way == "consumer" else {"partition_assignment_strategy": way}
-    quick = {} if way == "consumer" else {"heartbeat_interval_ms": 200, "session_timeout_ms": 10_000}
+    quick = {} if way == "consumer" else {"heartbeat_interval_ms": 200}
     return Consumer(
         bootstrap_servers=cluster.bootstrap,
         group_id=f"{group}-{way}",
@@ -174,3 +174,40 @@ def test_without_a_group_nothing_is_joined_or_committed(cluster: Cluster) -> Non
                 await one.committed([TopicPartition("t", 0)])
 
     asyncio.run(scenario())
+
+
+def test_a_group_goes_on_when_its_coordinator_moves() -> None:
+    """Every node is killed once, and started again: members keep what they have, and commit."""
+    ready: list[str] = []
+    killed: list[int] = []
+
+    async def scenario(three: Cluster, way: str) -> None:
+        told = Told()
+        async with consumer(three, way, "moves") as one, consumer(three, way, "moves") as other:
+            for each in (one, other):
+                each.subscribe(["t"], listener=told)
+            await polling(lambda: len(one.assignment()) == len(other.assignment()) == PARTITIONS // 2, one, other)
+            before = list(told.events)
+            ready.append(way)
+            await polling(lambda: len(killed) == len(three.nodes), one, other)
+            held = {each: OffsetAndMetadata(9) for each in one.assignment()}
+            await one.commit(held, timeout_ms=TIMEOUT_S * 1_000)
+            assert await one.committed(held, timeout_ms=TIMEOUT_S * 1_000) == held
+            assert told.events == before
+
+    async def faults(three: Cluster) -> None:
+        async with asyncio.timeout(TIMEOUT_S):
+            while len(ready) < len(WAYS):
+                await asyncio.sleep(0.05)
+        for node_id in three.nodes:
+            await three.kill(node_id)
+            await three.start(node_id)
+            await three.wait_until_in_sync()
+            killed.append(node_id)
+
+    async def run() -> None:
+        async with Cluster(nodes=3) as three:
+            await three.create_topic("t", partitions=PARTITIONS, replication_factor=3)
+            await asyncio.gather(faults(three), *(scenario(three, way) for way in WAYS))
+
+    asyncio.run(run())
