@@ -113,14 +113,7 @@ class ClassicMember:
         """With all that is known of the topics that `leading` names."""
         if self.leading is None or not self.awaits_topics:
             return
-        try:
-            assignments = self.leading.assign(topics)
-        except ProtocolError as error:
-            self._fail(
-                Refused(f"a member of the group says what cannot be read: {error}", ErrorCode.UNKNOWN_SERVER_ERROR)
-            )
-            return
-        self._waiting = requests.sync(self._config, self.identity, assignments)
+        self._waiting = requests.sync(self._config, self.identity, self.leading.assign(topics))
 
     # Requests
 
@@ -251,9 +244,8 @@ class ClassicMember:
         try:
             self.leading = Leading(assignor, response.members, skips=response.skip_assignment)
         except ProtocolError as error:
-            self._fail(
-                Refused(f"a member of the group says what cannot be read: {error}", ErrorCode.UNKNOWN_SERVER_ERROR)
-            )
+            why = f"a member of the group says what cannot be read: {error}"
+            self._again(Refused(why, ErrorCode.UNKNOWN_SERVER_ERROR), now_ms)
 
     def _synced(self, request: Request, response: SyncGroupResponse, now_ms: float) -> None:
         if response.error_code:

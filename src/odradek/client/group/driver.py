@@ -106,6 +106,7 @@ class GroupDriver:
     async def leave(self, timeout_ms: float) -> None:
         """What is to be done before `Subscriptions.unsubscribe`."""
         ends_ms = self._now_ms() + timeout_ms
+        await self._drop_auto_commit()
         if self._settings.enable_auto_commit:
             await self._commit_quietly(timeout_ms)
         error = await self._give_up_all()
@@ -141,6 +142,7 @@ class GroupDriver:
             self.nudge()
 
     async def _take(self, step: Step) -> None:
+        await self._drop_auto_commit()
         self._subscriptions.mark_pending_revocation(step.revoked or step.lost or ())
         if step.is_commit_due and self._settings.enable_auto_commit:
             await self._commit_quietly(min(self._settings.max_poll_interval_ms, self._settings.default_api_timeout_ms))
@@ -220,6 +222,13 @@ class GroupDriver:
             if offsets:
                 self._auto_commit = asyncio.ensure_future(self._commit_once(offsets))
         self._commit_at_ms = now_ms + self._settings.auto_commit_interval_ms
+
+    async def _drop_auto_commit(self) -> None:
+        """One that still looks for its coordinator must not be sent in the name of who we will be."""
+        if self._auto_commit is not None:
+            self._auto_commit.cancel()
+            await asyncio.wait([self._auto_commit])
+            self._auto_commit = None
 
     async def _commit_once(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Not again if it fails: the next one, soon, has later offsets."""

@@ -106,6 +106,18 @@ def test_a_leader_divides_what_it_is_told_of_the_topics() -> None:
     assert member.core.is_rebalancing, "the leader sees that there is a partition more"
 
 
+def test_a_leader_that_cannot_read_a_subscription_says_so_and_tries_again_later() -> None:
+    member = Member()
+    member.step()
+    member.turn()
+    response = member.joined(1, leads=True)
+    response.members[0].metadata = b"?"
+    member.answer(response)
+    assert member.core.error is not None and "says what cannot be read" in member.core.error.message
+    assert member.turn() == []
+    assert [type(each) for each in member.turn(100)] == [JoinGroupRequest]
+
+
 def test_a_static_leader_that_came_back_assigns_nothing_but_watches() -> None:
     member = Member(config=replace(CONFIG, group_instance_id="i"))
     member.step()
