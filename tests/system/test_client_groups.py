@@ -52,7 +52,9 @@ _names = (f"names-{number}" for number in itertools.count())
 def options_of(way: str, *, java: bool = False) -> dict[str, str]:
     if way == "consumer":
         return {"group.protocol": "consumer"}
-    return {"partition.assignment.strategy": JAVA_ASSIGNORS[way] if java else way}
+    if not java:
+        return {"partition.assignment.strategy": way}
+    return {"partition.assignment.strategy": JAVA_ASSIGNORS[way], "heartbeat.interval.ms": "200"}
 
 
 @dataclass
