@@ -16,7 +16,7 @@ its bootstrap addresses.
 import asyncio
 import random
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -105,9 +105,10 @@ class NetworkClient:
     async def close(self) -> None:
         """Whoever waits is told (Disconnected). May be called twice."""
         self._is_closed = True
-        await self._keeper.close()
-        await self._finder.close()
-        await self._connections.close()
+        async with AsyncExitStack() as ending:  # all of it, even if whoever waits for it is cancelled
+            ending.push_async_callback(self._connections.close)
+            ending.push_async_callback(self._finder.close)
+            ending.push_async_callback(self._keeper.close)
 
     # sending
 

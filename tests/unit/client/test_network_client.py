@@ -162,6 +162,23 @@ def test_a_client_that_is_closed_says_so() -> None:
     run(test())
 
 
+def test_who_is_cancelled_while_it_closes_leaves_nothing_open() -> None:
+    async def test() -> None:
+        async with FakeCluster(1) as cluster:
+            before = asyncio.all_tasks()
+            for turns in range(4):
+                made = NetworkClient(producer_settings(bootstrap_servers=cluster.bootstrap))
+                await made.start()
+                closing = asyncio.ensure_future(made.close())
+                for _ in range(turns + 1):
+                    await asyncio.sleep(0)
+                closing.cancel()
+                await asyncio.wait([closing])
+                assert asyncio.all_tasks() <= before and not made.is_ready(1)
+
+    run(test())
+
+
 def test_post_sends_at_once_or_not_at_all() -> None:
     async def test() -> None:
         gate = asyncio.Event()

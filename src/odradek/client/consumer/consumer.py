@@ -18,6 +18,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -114,10 +115,11 @@ class Consumer:
             self._running = None
             running.reader.close()
             watch.cancel()
-            await asyncio.wait([watch])
-            await running.offsets.close()
-            await running.fetcher.close()
-            await running.network.close()
+            async with AsyncExitStack() as ending:  # all of it, even if whoever waits for it is cancelled
+                ending.push_async_callback(running.network.close)
+                ending.push_async_callback(running.fetcher.close)
+                ending.push_async_callback(running.offsets.close)
+                await asyncio.wait([watch])
 
     async def __aenter__(self) -> Self:
         await self.start()

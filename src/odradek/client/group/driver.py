@@ -70,6 +70,9 @@ class GroupDriver:
     # The consumer's side
 
     async def poll(self, timeout_ms: float) -> None:
+        if self._is_closed:  # by another task, meanwhile
+            self.needs_poll = False
+            return
         now_ms = self._begin()
         ends_ms = now_ms + timeout_ms
         self._take_subscription()
