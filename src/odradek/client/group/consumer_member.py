@@ -3,8 +3,9 @@
     UNSUBSCRIBED ──▶ JOINING ──▶ STABLE ◀── ACKNOWLEDGING ◀── RECONCILING
                         ▲           └──────── a new target ────────▲
                         ├── FENCED: the group has gone on without us; what we had is lost
-                        ├── STALE: the application did not poll; we left, and join again when it does
-                        └── LEAVING, FATAL
+                        └── STALE: the application did not poll; we left, and join again when it does
+
+FATAL is for what no member can go on with; whoever leaves is UNSUBSCRIBED with its last words.
 
 The coordinator assigns. A heartbeat brings the partitions that a member is to have (the target); it comes to have them
 by a `step` of the application: commit, give up what must go, take what is new. The next heartbeat says so, and only
