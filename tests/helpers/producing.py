@@ -62,7 +62,7 @@ class Queues:
     def drain(self, now_ms: float = 1_000) -> list[ProducerBatch]:
         """What goes out in one round, whatever the node."""
         nodes = self.accumulator.ready(now_ms).nodes
-        return [each for batches in self.accumulator.drain(nodes, now_ms).values() for each in batches]
+        return [each for batches in self.accumulator.drain(nodes, now_ms).batches.values() for each in batches]
 
 
 def idempotent(epoch: int = 0, producer_id: int = 7) -> TransactionManager:

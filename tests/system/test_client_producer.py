@@ -18,7 +18,9 @@ from helpers.figures import report
 from helpers.nodes import OURS, Cluster, Kind, NodeSpec
 from helpers.reading import LIMIT_S, Seen, read_by_librdkafka, run
 from helpers.waiting import wait_until
+from odradek.client.channel import FinalizedFeatures
 from odradek.client.errors import Refused, RequestTimedOut, UnknownTopic
+from odradek.client.network_client import NetworkClient
 from odradek.client.producer.errors import (
     BufferExhausted,
     DeliveryTimedOut,
@@ -285,28 +287,35 @@ def committed_values(bootstrap: str, topic: str) -> list[bytes | None]:
     return values(read_by_librdkafka(bootstrap, topic, 1, isolation_level="read_committed"))
 
 
-def test_transactions_commit_and_abort(cluster: Cluster, bootstrap: str) -> None:
-    create_topic(cluster, "transactions", 1, 1)
+@pytest.mark.parametrize("version", [1, 2])
+def test_transactions_commit_and_abort(
+    cluster: Cluster, bootstrap: str, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster has version 2, and still speaks version 1 with those who know of nothing else."""
+    topic = f"transactions-{version}"
+    create_topic(cluster, topic, 1, 1)
+    if version == 1:
+        monkeypatch.setattr(NetworkClient, "features", FinalizedFeatures())
 
     async def send() -> None:
-        async with producer_of(bootstrap, transactional_id="commits-and-aborts", linger_ms=5) as producer:
+        async with producer_of(bootstrap, transactional_id=f"of version {version}", linger_ms=5) as producer:
             for number in range(4):
                 async with producer.transaction():
-                    await producer.send("transactions", b"committed %d" % number)
+                    await producer.send(topic, b"committed %d" % number)
                 with pytest.raises(ValueError, match="no"):
                     async with producer.transaction():
-                        await producer.send_and_wait("transactions", b"aborted")
+                        await producer.send_and_wait(topic, b"aborted")
                         raise ValueError("no")
             await producer.begin_transaction()
-            never = await producer.send("transactions", b"never sent")
+            never = await producer.send(topic, b"never sent")
             await producer.abort_transaction()
             with pytest.raises(TransactionAborted):
                 await never
 
     run(send())
-    wait_until(lambda: len(committed_values(bootstrap, "transactions")) == 4, "all markers are written")
-    assert committed_values(bootstrap, "transactions") == [b"committed %d" % number for number in range(4)]
-    everything = values(read_by_librdkafka(bootstrap, "transactions", 1, isolation_level="read_uncommitted"))
+    wait_until(lambda: len(committed_values(bootstrap, topic)) == 4, "all markers are written")
+    assert committed_values(bootstrap, topic) == [b"committed %d" % number for number in range(4)]
+    everything = values(read_by_librdkafka(bootstrap, topic, 1, isolation_level="read_uncommitted"))
     assert everything.count(b"aborted") == 4 and b"never sent" not in everything
 
 
@@ -332,23 +341,31 @@ def test_a_second_producer_fences_the_first(cluster: Cluster, bootstrap: str) ->
     wait_until(lambda: committed_values(bootstrap, "fenced") == [b"of the second"], "the first one's were aborted")
 
 
-def test_offsets_are_committed_with_the_transaction(cluster: Cluster, bootstrap: str) -> None:
-    create_topic(cluster, "copied", 1, 1)
-    place, admin = TopicPartition("copied", 0), admin_of(cluster)
+@pytest.mark.parametrize("version", [1, 2])
+def test_offsets_are_committed_with_the_transaction(
+    cluster: Cluster, bootstrap: str, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = f"copied-{version}"
+    create_topic(cluster, topic, 1, 1)
+    place, admin = TopicPartition(topic, 0), admin_of(cluster)
+    if version == 1:
+        monkeypatch.setattr(NetworkClient, "features", FinalizedFeatures())
 
     def committed() -> int:
-        wanted = ConsumerGroupTopicPartitions("copiers", [Place(*place)])
+        wanted = ConsumerGroupTopicPartitions(f"copiers-{version}", [Place(*place)])
         (found,) = admin.list_consumer_group_offsets([wanted], require_stable=True).values()
         return int(found.result(LIMIT_S).topic_partitions[0].offset)
 
     async def send() -> None:
-        async with producer_of(bootstrap, transactional_id="copier") as producer:
+        async with producer_of(bootstrap, transactional_id=f"copier-{version}") as producer:
             async with producer.transaction():
-                await producer.send("copied", b"v")
-                await producer.send_offsets_to_transaction({place: OffsetAndMetadata(7, None, "note")}, "copiers")
+                await producer.send(topic, b"v")
+                await producer.send_offsets_to_transaction(
+                    {place: OffsetAndMetadata(7, None, "note")}, f"copiers-{version}"
+                )
             with pytest.raises(ValueError):
                 async with producer.transaction():
-                    await producer.send_offsets_to_transaction({place: OffsetAndMetadata(99)}, "copiers")
+                    await producer.send_offsets_to_transaction({place: OffsetAndMetadata(99)}, f"copiers-{version}")
                     raise ValueError
             await producer.begin_transaction()
             await producer.abort_transaction()

@@ -33,6 +33,10 @@ _RATIO_STEP_DOWN = 0.005
 _RATIO_STEP_UP = 0.05
 _RATIO_MARGIN = 1.05
 
+#: Partitions that are compared when another is to be taken: of a topic with more, so many are drawn. All thousand of a
+#: large topic would cost more than the batch that goes there.
+_LOADS_MAX = 32
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccumulatorSettings:
@@ -65,6 +69,22 @@ class NodeLatency:
 
     ready_ms: float
     drained_ms: float
+
+
+@dataclass(slots=True)
+class Drained:
+    """What goes into one request to each node, and what is left of the same partitions."""
+
+    batches: dict[int, list[ProducerBatch]] = field(default_factory=dict)
+    #: Whether some of it could be sent at once.
+    has_more: bool = False
+    next_check_ms: float = float("inf")
+
+    def leave(self, queue: "PartitionQueue", linger_ms: float) -> None:
+        if len(queue.batches) > 1:
+            self.has_more = True
+        elif queue.batches:
+            self.next_check_ms = min(self.next_check_ms, queue.batches[0].created_ms + linger_ms)
 
 
 class PartitionQueue:
@@ -103,6 +123,7 @@ class Randomness(Protocol):
 
     def randrange(self, start: int) -> int: ...
     def uniform(self, low: float, high: float) -> float: ...
+    def sample(self, population: Sequence[PartitionQueue], k: int) -> list[PartitionQueue]: ...
 
 
 #: Who leads a partition, and since which epoch.
@@ -212,8 +233,9 @@ class Accumulator:
         is_due = not batch.is_retried or leader_epoch > batch.leader_epoch
         return 0 if is_due else batch.retry_at_ms - now_ms
 
-    def drain(self, nodes: Sequence[int], now_ms: float) -> dict[int, list[ProducerBatch]]:
+    def drain(self, nodes: Sequence[int], now_ms: float) -> Drained:
         """For each of these, what goes into one request: closed, numbered, and out of its queue."""
+        found = Drained()
         drained: dict[int, list[ProducerBatch]] = {node: [] for node in nodes}
         sizes = dict.fromkeys(nodes, 0)
         for place, queue in list(self._active.items()):
@@ -225,15 +247,18 @@ class Accumulator:
             if not first.count or self._backoff_left_ms(first, epoch, now_ms) > 0:
                 continue
             if drained[node] and sizes[node] + first.size_bytes > self.settings.max_request_size:
+                found.has_more = True
                 continue
             if self._transactions is not None and not self._transactions.may_drain(first):
                 continue
             self._take(queue, first, epoch)
             sizes[node] += first.size_bytes + HEADER_BYTES
             drained[node].append(first)
+            found.leave(queue, self.settings.linger_ms)
         for node in nodes:
             self._note_latency(node, now_ms, is_drained=True)
-        return {node: batches for node, batches in drained.items() if batches}
+        found.batches = {node: batches for node, batches in drained.items() if batches}
+        return found
 
     def _take(self, queue: PartitionQueue, batch: ProducerBatch, leader_epoch: int) -> None:
         queue.batches.popleft()
@@ -358,7 +383,8 @@ class Accumulator:
     # Load, for the partitioner
 
     def _loads(self, topic: TopicQueues) -> list[PartitionLoad]:
-        return list(self._each_load(topic.queues))
+        queues = topic.queues
+        return list(self._each_load(queues if len(queues) <= _LOADS_MAX else self._random.sample(queues, _LOADS_MAX)))
 
     def _each_load(self, queues: Iterable[PartitionQueue]) -> Iterator[PartitionLoad]:
         for queue in queues:

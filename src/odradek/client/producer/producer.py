@@ -15,7 +15,7 @@ can work.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from time import time as _time
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -48,6 +48,9 @@ from odradek.records.compression import Compression
 from odradek.records.pack import Headers
 
 __all__ = ["BatchDelivery", "Delivery", "OutgoingRecord", "Producer", "RecordMetadata", "RecordRange"]
+
+#: While a fast application sends, others wait for no more than it takes to fill so many batches: about a millisecond.
+_FULL_BATCHES_A_TURN = 4
 
 OnDelivery = Callable[[RecordMetadata | None, BaseException | None], object]
 
@@ -86,6 +89,8 @@ class Producer:
         #: Why nothing is taken.
         self._refusal: ApiError | None = ProducerClosed("the producer was not started")
         self._seen_version = -1
+        #: Since others last had their turn.
+        self._full_batches = 0
         #: Whether values of bytes go to the batch that is filled just now, as they are.
         self._is_plain = False
         #: By topic: that batch.
@@ -123,8 +128,10 @@ class Producer:
             pass  # what is left is failed now
         finally:
             self._room.close(self._refusal)
-            await self._sender.close()
-            await self._network.close()
+            try:
+                await self._sender.close()
+            finally:  # even if whoever waits for it is cancelled
+                await self._network.close()
 
     async def _finish(self) -> None:
         if self._transactions is not None:
@@ -276,7 +283,7 @@ class Producer:
         await self._transactional().abort()
 
     async def send_offsets_to_transaction(
-        self, offsets: Mapping[TopicPartition, CommittedOffset], group: GroupIdentity | str
+        self, offsets: Mapping[TopicPartition, CommittedOffset | int], group: GroupIdentity | str
     ) -> None:
         """Commit offsets of a consumer group with the transaction: the next to read of each partition."""
         await self._transactional().send_offsets(offsets, group)
@@ -335,15 +342,16 @@ class Producer:
         return queues.queues[partition]
 
     async def _await_partition(self, queues: TopicQueues, partition: int, deadline_s: float) -> None:
-        version = self._metadata.version
-        self._network.request_update()
-        try:
-            async with asyncio.timeout_at(deadline_s):
-                await self._network.updated(version)
-        except TimeoutError:
+        """Until it is there, or until it is time to ask again."""
+        now_s, version = asyncio.get_running_loop().time(), self._metadata.version
+        if now_s >= deadline_s:
             count, waited_ms = queues.partition_count, self.settings.max_block_ms
             said = f"{queues.name} has {count} partitions after {waited_ms} ms, so that there is no {partition}"
-            raise UnknownTopic(said) from None
+            raise UnknownTopic(said)
+        self._network.request_update()
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(min(deadline_s, now_s + self.settings.retry_backoff_ms / 1000)):
+                await self._network.updated(version)
         await self._topic(queues.name)
 
     async def _send_in_new_batch(
@@ -373,9 +381,8 @@ class Producer:
         if too_large is not None:
             raise RecordTooLarge(too_large)
         sender = self._sender
-        if queue.batches:  # the sender's turn; not once the batch is there, or it would be sent empty
-            sender.wake()
-            await asyncio.sleep(0)
+        if queue.batches:
+            await self._give_turn()
         before = self._sticky_batches.get(queues.name) if is_sticky else None
         if before is not None:
             queues.sticky.batch_ended(before.packer.size_bytes + HEADER_BYTES, size_bytes)
@@ -388,6 +395,16 @@ class Producer:
             self._sticky_batches[queues.name] = batch
         sender.wake()
         return batch
+
+    async def _give_turn(self) -> None:
+        """To the sender and to others, when a batch is full. Before the next one is there: it would be sent empty.
+
+        While requests are on their way, only once in a while: what waits together goes out in one request."""
+        self._full_batches += 1
+        if self._sender.in_flight == 0 or self._full_batches >= _FULL_BATCHES_A_TURN:
+            self._full_batches = 0
+            self._sender.wake()
+            await asyncio.sleep(0)
 
     async def _send_one_of_many(self, topic: str, record: Any, partition: int | None, delivery: BatchDelivery) -> None:
         value, key, headers, timestamp_ms = record if isinstance(record, OutgoingRecord) else (record, None, (), None)

@@ -181,20 +181,15 @@ class Sender:
             else:
                 accumulator.node_not_ready(node, now_ms)
                 self._await_node(node)
-        if nodes:
-            drained = accumulator.drain(nodes, now_ms)
-            for node, batches in drained.items():
-                self._send(node, batches)
-            # What was not drained although it is ready waits for an answer, which wakes us.
-            if drained and len(nodes) == len(ready.nodes) and accumulator.has_undrained:
-                self._look_for_more(nodes, now_ms)
-        return ready.next_check_ms
-
-    def _look_for_more(self, nodes: Sequence[int], now_ms: float) -> None:
-        """One request to a node was filled; more may be due."""
-        again = self._accumulator.ready(now_ms)
-        if any(node in nodes and self._network.is_ready(node) for node in again.nodes):
+        if not nodes:
+            return ready.next_check_ms
+        drained = accumulator.drain(nodes, now_ms)
+        for node, batches in drained.batches.items():
+            self._send(node, batches)
+        # What was not drained although it is ready waits for an answer, which wakes us.
+        if drained.has_more:
             self.wake()
+        return min(ready.next_check_ms, drained.next_check_ms)
 
     def _send(self, node: int, batches: list[ProducerBatch]) -> None:
         version = self._version(node)

@@ -93,6 +93,8 @@ class Sequences:
 
     def __init__(self) -> None:
         self._partitions: dict[TopicPartition, PartitionSequences] = {}
+        #: Where something may be unresolved.
+        self._unresolved: dict[TopicPartition, None] = {}
 
     def of(self, place: TopicPartition) -> PartitionSequences:
         found = self._partitions.get(place)
@@ -127,12 +129,17 @@ class Sequences:
     def mark_unresolved(self, batch: ProducerBatch) -> None:
         found, after = self.of(batch.place), batch.last_sequence + 1
         found.unresolved = after if found.unresolved is None else max(found.unresolved, after)
+        self._unresolved[batch.place] = None
 
     def resolve(self, on_gap: Callable[[TopicPartition], None]) -> None:
         """Look again at what is unresolved, where nothing is in flight any more; `on_gap` hears where something is
         missing."""
-        for place, found in list(self._partitions.items()):
-            if found.unresolved is not None and not found.in_flight:
+        for place in list(self._unresolved):
+            found = self._partitions.get(place)
+            if found is None or found.unresolved is None:
+                del self._unresolved[place]
+            elif not found.in_flight:
+                del self._unresolved[place]
                 found.unresolved = None
                 if not found.is_next(found.next_sequence):
                     on_gap(place)

@@ -207,7 +207,7 @@ class TransactionManager:
         if not self._pending:
             return None
         if self.has_error:
-            self._pending.pop(0).fail(self.last_error or self.fenced())
+            self._pending.pop(0).fail(self._failure())
             return None
         request = self._pending[0]
         if isinstance(request, EndTransaction) and has_incomplete_batches:
@@ -484,12 +484,20 @@ class TransactionManager:
         self.state, self.last_error = state, error
 
     def _check_error(self) -> None:
+        if self.has_error:
+            raise self._failure()
+
+    def _failure(self) -> ApiError:
+        """What a call is told that an error forbids."""
+        failure: ApiError
         if self.state == State.ABORTABLE_ERROR:
-            raise TransactionMustAbort(f"the transaction must be aborted: {self.last_error}") from self.last_error
-        if self.state == State.FATAL_ERROR:
-            if isinstance(self.last_error, ProducerFenced):
-                raise self.fenced()
-            raise ProducerFailed(f"the producer must be closed: {self.last_error}") from self.last_error
+            failure = TransactionMustAbort(f"the transaction must be aborted: {self.last_error}")
+        elif isinstance(self.last_error, ProducerFenced):
+            return self.fenced()
+        else:
+            failure = ProducerFailed(f"the producer must be closed: {self.last_error}")
+        failure.__cause__ = self.last_error
+        return failure
 
     def _check_transactional(self) -> None:
         if not self.is_transactional:

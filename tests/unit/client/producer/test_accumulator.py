@@ -36,10 +36,10 @@ def test_with_a_node_all_its_partitions_are_drained_one_batch_of_each() -> None:
     full = queues.fill(0)
     others = [queues.append(1), queues.append(2)]
     assert queues.accumulator.ready(1).nodes == [1]
-    assert queues.accumulator.drain([1], 1) == {1: [full, others[1]]}
+    assert queues.accumulator.drain([1], 1).batches == {1: [full, others[1]]}
     assert full.is_closed and others[1] is not None and others[1].is_closed
     assert queues.accumulator.ready(1).nodes == [], "what is left lingers"
-    assert queues.accumulator.drain([2], 1) == {2: [others[0]]}
+    assert queues.accumulator.drain([2], 1).batches == {2: [others[0]]}
 
 
 def test_a_request_is_no_larger_than_may_be_and_the_next_begins_with_the_others() -> None:
@@ -202,6 +202,15 @@ def test_load_and_availability_of_partitions() -> None:
         queues.topic.sticky.switch()
         seen.add(queues.topic.sticky.partition)
     assert seen == {0, 1}
+
+
+def test_all_of_many_partitions_are_taken() -> None:
+    queues = Queues(partitions=300)
+    seen = set()
+    for _ in range(4_000):
+        queues.topic.sticky.switch()
+        seen.add(queues.topic.sticky.partition)
+    assert len(seen) == 300
 
 
 def test_partitions_may_be_added() -> None:

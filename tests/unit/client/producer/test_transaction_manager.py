@@ -542,5 +542,5 @@ def test_a_commit_fails_at_once_with_the_transaction_although_batches_are_on_the
     result = one.manager.commit()
     one.manager.handle_failed_batch(failed, DeliveryTimedOut("late"), is_certain=False)
     assert one.manager.next_request(has_incomplete_batches=True) is None
-    one.see(result, DeliveryTimedOut)
+    one.see(result, TransactionMustAbort)
     assert not one.manager.has_pending_requests and on_its_way.has_sequence
