@@ -198,9 +198,10 @@ class Producer:
             return
         self._ask_next(manager)
         ready = self._accumulator.ready(now_ms)
-        for batch in self._accumulator.drain(ready.nodes, now_ms).get(_LEADER[0], ()):
+        drained = self._accumulator.drain(ready.nodes, now_ms)
+        for batch in drained.batches.get(_LEADER[0], ()):
             self._produce(manager, batch)
-        next_ms = min(ready.next_check_ms, self._accumulator.next_expiry_ms())
+        next_ms = min(ready.next_check_ms, drained.next_check_ms, self._accumulator.next_expiry_ms())
         if next_ms < self._alarm_ms or self._alarm_ms <= now_ms:
             self._alarm_ms = next_ms
             if next_ms != float("inf"):
