@@ -99,11 +99,13 @@ class PartitionQueue:
 class TopicQueues:
     """A topic that is written to; `partition_count` follows the metadata."""
 
-    __slots__ = ("name", "queues", "ratio", "sticky")
+    __slots__ = ("_gone", "name", "queues", "ratio", "sticky")
 
     def __init__(self, name: str, partition_count: int) -> None:
         self.name = name
         self.queues = [PartitionQueue(TopicPartition(name, number)) for number in range(partition_count)]
+        #: Of partitions that the topic does not have any more, with what was taken for them.
+        self._gone: dict[int, PartitionQueue] = {}
         #: Of the size after compression to that before.
         self.ratio = 1.0
         self.sticky: StickyPartitioner
@@ -112,10 +114,23 @@ class TopicQueues:
     def partition_count(self) -> int:
         return len(self.queues)
 
-    def grow(self, partition_count: int) -> None:
-        """Partitions are never taken away while a topic lives."""
+    def queue(self, number: int) -> PartitionQueue:
+        return self.queues[number] if number < len(self.queues) else self._gone[number]
+
+    def resize(self, partition_count: int) -> None:
+        """It has fewer if it was deleted and made anew; of one that is not known nothing is said."""
         for number in range(len(self.queues), partition_count):
-            self.queues.append(PartitionQueue(TopicPartition(self.name, number)))
+            was_there = number in self._gone
+            self.queues.append(
+                self._gone.pop(number) if was_there else PartitionQueue(TopicPartition(self.name, number))
+            )
+        while len(self.queues) > partition_count > 0:
+            queue = self.queues.pop()
+            self._gone[len(self.queues)] = queue
+            if queue.batches:
+                queue.batches[-1].seal()
+        if self.sticky.partition >= len(self.queues):
+            self.sticky.switch()
 
 
 class Randomness(Protocol):
@@ -167,7 +182,7 @@ class Accumulator:
                 is_adaptive=self.settings.is_adaptive,
             )
         else:
-            found.grow(partition_count)
+            found.resize(partition_count)
         return found
 
     def new_batch(
@@ -378,7 +393,7 @@ class Accumulator:
         return bool(self._active)
 
     def _queue(self, place: TopicPartition) -> PartitionQueue:
-        return self.topics[place.topic].queues[place.partition]
+        return self.topics[place.topic].queue(place.partition)
 
     # Load, for the partitioner
 

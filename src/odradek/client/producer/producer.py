@@ -308,7 +308,7 @@ class Producer:
             self._accumulator.topic(name, len(found.partitions))
         self._seen_version = self._metadata.version
         for queues in self._topics.values():
-            queues.grow(len(self._metadata.partitions(queues.name)))
+            queues.resize(len(self._metadata.partitions(queues.name)))
         return self._topics[name]
 
     def _serialized_key(self, key: Any) -> bytes | None:

@@ -219,6 +219,22 @@ def test_partitions_may_be_added() -> None:
     assert [queue.place for queue in queues.topic.queues] == [TopicPartition("t", number) for number in range(5)]
 
 
+def test_a_topic_that_was_made_anew_may_have_fewer() -> None:
+    queues = Queues()
+    batch = queues.append(2)
+    assert batch is not None
+    queues.topic.sticky.partition = 2
+    queues.accumulator.topic("t", 1)
+    assert queues.topic.partition_count == 1 and queues.topic.sticky.partition == 0
+    assert batch.packer.append(5, None, b"next", ()) == -1
+    queues.accumulator.topic("t", 0)  # deleted, or not looked at for long
+    assert queues.topic.partition_count == 1
+    queues.accumulator.topic("t", 3)
+    assert list(queues.topic.queues[2].batches) == [batch]
+    queues.accumulator.topic("t", 2)
+    assert batch in queues.accumulator.take_all()
+
+
 def test_nothing_is_appended_before_the_last_batch_of_a_partition() -> None:
     queues = Queues()
     first = queues.append(value=b"v" * 16_000)
