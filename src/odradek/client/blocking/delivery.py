@@ -70,8 +70,8 @@ class Delivery:
 
     def _tell(self) -> None:
         callbacks, self._callbacks = self._callbacks or [], None
-        for callback in callbacks:
-            callback(self)
+        for callback in callbacks:  # each on its own: one that raises keeps nobody else waiting
+            self._loop.loop.call_soon(callback, self)
 
 
 class BatchDelivery:

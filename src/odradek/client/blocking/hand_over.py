@@ -152,5 +152,5 @@ class HandOver:
 
 def _fail(record: Record, error: Exception) -> None:
     record.delivery.fail(error)
-    if record.on_delivery is not None:
-        record.on_delivery(None, error)
+    if record.on_delivery is not None:  # what it raises is not to stop the records behind this one
+        asyncio.get_running_loop().call_soon(record.on_delivery, None, error)

@@ -440,7 +440,8 @@ def _call_back(delivery: Delivery, on_delivery: OnDelivery) -> None:
         error = done.exception()
         on_delivery(None if error is not None else done.result(), error)
 
-    delivery.add_done_callback(told)
+    # One that nobody else can cancel: who waits no longer is told here all the same.
+    Delivery(delivery._batch, delivery._index, delivery._timestamp_ms).add_done_callback(told)
 
 
 def _transaction_manager(settings: ProducerSettings, network: NetworkClient) -> TransactionManager | None:

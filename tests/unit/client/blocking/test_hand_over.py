@@ -179,3 +179,26 @@ def test_what_is_left_when_it_is_closed_is_refused() -> None:
             each.delivery.result(PATIENCE_MS)
     with pytest.raises(ProducerClosed, match="the producer is closed"):
         handed.hand(record(), 0)
+
+
+def test_callbacks_that_raise_stop_nothing() -> None:
+    async def take(taken: Record) -> Any:
+        raise RequestTimedOut("not now")
+
+    def angry(*told: object) -> None:
+        raise ValueError("a mistake of the application")
+
+    loop, heard = shared_loop(), []
+    loop.do(lambda: loop.loop.set_exception_handler(lambda _, context: heard.append(context["exception"])))
+    try:
+        with handing(take) as made:
+            first, second = record(on_delivery=angry), record()
+            for each in (first, second):
+                each.delivery.add_done_callback(angry)
+                made.hand(each, 0)
+            assert isinstance(first.delivery.exception(PATIENCE_MS), RequestTimedOut)
+            assert isinstance(second.delivery.exception(PATIENCE_MS), RequestTimedOut)
+            loop.do(lambda: None)
+    finally:
+        loop.do(lambda: loop.loop.set_exception_handler(None))
+    assert [type(each) for each in heard] == [ValueError] * 3

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from odradek.client.producer.producer import Producer
+from odradek.client.producer.producer import Producer, RecordMetadata
 from odradek.common.failures import InputError
 
 
@@ -60,3 +60,19 @@ def test_a_partitioner_is_asked_for_each_of_many(partitioner: object, make: Any)
     assert taken(producer) == [1, 1, 1]
     asyncio.run(producer.send_batch("t", make([b"\0", b"\1"]), partition=2))
     assert taken(producer) == [1, 1, 3]
+
+
+def test_a_callback_hears_of_a_record_that_nobody_waits_for_any_more() -> None:
+    async def talk() -> None:
+        producer, told = taking(), list[object]()
+        delivery = await producer.send("t", b"value", on_delivery=lambda metadata, error: told.append(metadata))
+        delivery.cancel()
+        await asyncio.sleep(0)
+        assert not told
+        (batch,) = producer._accumulator.incomplete
+        batch.complete(7, -1)
+        await asyncio.sleep(0)
+        (metadata,) = told
+        assert isinstance(metadata, RecordMetadata) and metadata.offset == 7
+
+    asyncio.run(talk())
