@@ -15,7 +15,7 @@ from helpers.service_shop import DATABASE, DIRECTORY, maybe_fail
 from odradek.service.celery_bridge import CeleryBridge
 
 #: A worker that was killed takes with it what it had fetched; that is sent again after this.
-RESEND_AFTER_S = 8
+RESEND_AFTER_S = 3
 
 QUEUE, RESULTS = DIRECTORY / "queue", DIRECTORY / "results"
 for _folder in (QUEUE, RESULTS):

@@ -46,7 +46,7 @@ def test_outputs_that_cannot_be_written(exactly_once: bool) -> None:
                 await producer.send("numbers", json.dumps(number).encode(), key=b"k%d" % number)
             await producer.flush()
         app = Service(
-            "doubling", bootstrap_servers=bootstrap, exactly_once=exactly_once, producer={"max.block.ms": 2_000}
+            "doubling", bootstrap_servers=bootstrap, exactly_once=exactly_once, producer={"max.block.ms": 1_000}
         )
 
         @app.handler("numbers", retries=Retries(in_place=0))
