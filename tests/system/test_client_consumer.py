@@ -208,8 +208,8 @@ def test_where_a_consumer_stands_and_where_it_goes(cluster: Cluster, bootstrap: 
 
             assert await consumer.beginning_offsets([part]) == {part: 0}
             assert await consumer.end_offsets([part]) == {part: 5}
-            found = await consumer.offsets_for_times({part: 2_500})
-            assert found[part] is not None and found[part][:2] == (2, 3_000)
+            found = (await consumer.offsets_for_times({part: 2_500}))[part]
+            assert found is not None and (found.offset, found.timestamp_ms) == (2, 3_000)
             assert await consumer.offsets_for_times({part: 5_001}) == {part: None}
             assert await consumer.partitions_for("mixed") == (0, 1)
             assert {"mixed", "places"} <= set(await consumer.topics())
