@@ -58,12 +58,10 @@ async def _odradek_batches(servers: str, topic: str, wanted: int, size: int) -> 
         content, kept = _content(size, _AT_ONCE)[:_AT_ONCE], []
         count = Count(wanted)
         while count.left > 0:
-            for _ in range(_KEPT // _AT_ONCE):
-                kept.append(await producer.send_batch(topic, content))
-                count.left -= _AT_ONCE
-            for delivery in kept:
-                await delivery
-            kept.clear()
+            kept.append(await producer.send_batch(topic, content))
+            count.left -= _AT_ONCE
+        for delivery in kept:
+            await delivery
         return count.result()
 
 
