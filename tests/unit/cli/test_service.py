@@ -18,10 +18,9 @@ same = app
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Modules are looked for here, and are forgotten after the test."""
+    """Modules are looked for here."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
     return tmp_path
 
 
