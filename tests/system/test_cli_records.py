@@ -146,6 +146,17 @@ def test_what_goes_wrong_is_one_line(cluster: Cluster, command: Command, stdin: 
         assert status == 1 and said in err and err.count("\n") == 1, (arguments, out, err)
 
 
+def test_what_was_sent_before_a_wrong_record_is_said(cluster: Cluster, command: Command, tmp_path: Path) -> None:
+    cluster.create_topic("half")
+    (tmp_path / "right").write_text("a:1\nb:2\n")
+    (tmp_path / "wrong").write_text("no key\n")
+    files = [str(tmp_path / name) for name in ("right", "wrong")]
+    status, out, err = command.say("produce", "half", "-K", ":", "-H", "tag=1", "-H", "tag=2", *files)
+    assert status == 1 and f"{files[1]}:1: there is no key" in err
+    assert out.splitlines()[0] == "Delivered 2 records to half."
+    assert command.do("consume", "half", "-e", "-f", "%k %h\\n") == "a tag=1,tag=2\nb tag=1,tag=2\n"
+
+
 def test_lines_are_sent_as_they_come_and_ctrl_c_says_how_many(cluster: Cluster, command: Command) -> None:
     cluster.create_topic("live")
     with subprocess.Popen(

@@ -20,7 +20,12 @@ _VARIABLE = "_ODRADEK_COMPLETE"
 @local_options
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes a shell complete commands, options, topics and groups."""
+    """Print what makes a shell complete commands, options, topics and groups.
+
+    \b
+    eval "$(odradek completion bash)"       in ~/.bashrc; zsh likewise in ~/.zshrc
+    odradek completion fish | source        in ~/.config/fish/config.fish
+    """
     made = get_completion_class(shell)
     assert made is not None
     click.echo(made(context.find_root().command, {"obj": Settings()}, "odradek", _VARIABLE).source())

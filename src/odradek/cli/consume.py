@@ -26,6 +26,7 @@ from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import InputError
 
 _JSON = "json"
+_FROM = "earliest, latest, an OFFSET, -N for the last N of each partition, or @TIME [default: earliest]."
 _ISOLATIONS = ("read_uncommitted", "read_committed")
 
 #: How often it is looked whether the end is reached while nothing comes.
@@ -46,9 +47,9 @@ _TOPIC_MS = 3_000
 @click.option(
     "-g", "--group", metavar="GROUP", shell_complete=complete_groups, help="Join it, and commit what is shown."
 )
-@click.option("--from", "start", metavar="WHERE", help="earliest, latest, OFFSET, -N or @TIME [default: earliest].")
+@click.option("--from", "start", metavar="WHERE", help=_FROM)
 @click.option("-n", "--count", type=click.IntRange(min=1), metavar="N", help="Stop after N records.")
-@click.option("-e", "--until-end", is_flag=True, help="Stop at what is the end now.")
+@click.option("-e", "--until-end", is_flag=True, help="Stop at the end that there is now.")
 @click.option("-f", "form", metavar="FORMAT", help=r"json, or as kcat's: '%t/%p %o %T %k %s %h\n' [default: values].")
 @click.option("--isolation", type=click.Choice(_ISOLATIONS), help="[default: read_uncommitted]")
 @property_option
@@ -66,9 +67,22 @@ def consume(
     isolation: str | None,
     properties: tuple[str, ...],
 ) -> None:
-    """Show the records of TOPIC.
+    """Show the records of TOPIC, from the beginning and until Ctrl-C unless told otherwise.
 
-    In a group, --from counts where nothing was committed: earliest or latest.
+    \b
+    odradek consume orders -n 10
+    odradek consume orders --from -10 --until-end       the last ten of each partition
+    odradek consume orders --from @2026-01-31T12:00     what came since then
+    odradek consume orders -g billing                   go on where the group was, and commit
+    odradek consume orders -f '%t/%p %o %k: %s\\n'
+    odradek consume orders -f json -e > records.jsonl
+
+    \b
+    In -f: %s value, %k key, %h headers, %t topic, %p partition, %o offset,
+    %T timestamp, %S and %K bytes of value and key, \\n \\t \\xHH, %% a percent sign.
+
+    @TIME is local, or in milliseconds since 1970. In a group --from is earliest or latest, and counts only where the
+    group has not committed anything.
     """
     begin = parse_start(start or "earliest")
     if group is not None and (indexes or begin.kind not in (Kind.EARLIEST, Kind.LATEST)):

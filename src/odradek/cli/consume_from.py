@@ -43,7 +43,9 @@ def parse_start(text: str) -> Start:
         return Start(Kind.BEFORE_END, int(text[1:]))
     moment_ms = parse_moment(text) if text.startswith("@") else None
     if moment_ms is None:
-        right = "earliest, latest, an offset, -N for the last N records, or a time such as @2026-01-31T12:00"
+        right = (
+            "earliest, latest, an offset, -N for the last N records, or a time: @2026-01-31T12:00 or @ and milliseconds"
+        )
         raise InputError(f'--from: "{text}" is no place to begin. Right would be {right}.')
     return Start(Kind.TIME, moment_ms)
 

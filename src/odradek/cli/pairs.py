@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from odradek.common.failures import InputError
 
 
-def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    values: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise InputError(
-                f'{option}: "{text}" is no setting. Right would be key=value, for example retention.ms=1000.'
-            )
-        values[key.strip()] = value
-    return values
+def parse_pairs(texts: Sequence[str], option: str, example: str = "retention.ms=1000") -> dict[str, str]:
+    """Settings: of those with the same key the last counts."""
+    return dict(split_pair(text, option, "setting", example) for text in texts)
+
+
+def split_pair(text: str, option: str, kind: str, example: str) -> tuple[str, str]:
+    """Raises InputError that shows `example`."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise InputError(f'{option}: "{text}" is no {kind}. Right would be key=value, for example {example}.')
+    return key.strip(), value
 
 
 def parse_ids(text: str, option: str) -> list[int]:

@@ -43,10 +43,18 @@ class Load:
 @click.group()
 @local_options
 def perf() -> None:
-    """Measure how fast a cluster takes and gives records."""
+    """Measure how fast a cluster takes and gives records.
+
+    \b
+    odradek perf produce orders --records 1000000 --size 100
+    odradek perf consume orders --records 1000000
+    odradek perf latency orders --records 1000
+
+    They write to the topic, or read it from its beginning: take one that is there for it.
+    """
 
 
-@perf.command("produce")
+@perf.command("produce", short_help="How many records a second can be sent.")
 @_topic
 @click.option("-n", "--records", type=_NATURAL, default=100_000, show_default=True, metavar="N")
 @_size
@@ -77,12 +85,18 @@ def produce_command(
     asyncio.run(produce_load(settings, config, Load(topic, records, size_bytes, throughput, at_once)))
 
 
-@perf.command("consume")
+@perf.command("consume", short_help="How many records a second can be read.")
 @_topic
 @click.option("-n", "--records", type=_NATURAL, default=100_000, show_default=True, metavar="N")
 @click.option("--columns", is_flag=True, help="Whole chunks at a time, as columns: consumer.batches().")
 @click.option(
-    "--timeout", "timeout_s", type=float, default=10, show_default=True, metavar="S", help="Give up after it."
+    "--timeout",
+    "timeout_s",
+    type=float,
+    default=10,
+    show_default=True,
+    metavar="S",
+    help="Give up after S seconds without a record.",
 )
 @property_option
 @network_options
@@ -97,7 +111,7 @@ def consume_command(
     asyncio.run(consume_load(settings, config, Load(topic, records, timeout_s=timeout_s), columns=columns))
 
 
-@perf.command("latency")
+@perf.command("latency", short_help="How long a record takes from producer to consumer.")
 @_topic
 @click.option("-n", "--records", type=_NATURAL, default=1_000, show_default=True, metavar="N")
 @_size

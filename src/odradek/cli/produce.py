@@ -20,7 +20,7 @@ from odradek.cli.input_chunks import STDIN, pieces, whole
 from odradek.cli.main import INTERRUPTED
 from odradek.cli.options import Settings, network_options
 from odradek.cli.output import Progress, plural, print_json, print_table
-from odradek.cli.pairs import parse_pairs
+from odradek.cli.pairs import split_pair
 from odradek.cli.record_input import Outgoing, RecordForm, numbered, unescaped
 from odradek.cli.times import parse_moment
 from odradek.client.producer.delivery import BatchDelivery
@@ -41,17 +41,26 @@ _BLOCK_MS = 15_000
 @click.command()
 @click.argument("topic", metavar="TOPIC", shell_complete=complete_topics)
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path())
-@click.option("-f", "form", type=click.Choice((_LINES, _JSON)), default=_LINES, help="lines (default), or json a line.")
+@click.option(
+    "-f", "form", type=click.Choice((_LINES, _JSON)), default=_LINES, help="lines (default), or json: an object a line."
+)
 @click.option("-K", "--key-separator", metavar="TEXT", help=r'Divides key and value of a line, as ":" or "\t".')
 @click.option("-D", "--delimiter", metavar="TEXT", default="\\n", help="Divides records instead of the end of a line.")
 @click.option("--whole", "is_whole", is_flag=True, help="Each FILE is one record.")
 @click.option("-Z", "--empty-is-null", is_flag=True, help="Empty keys and values are null: tombstones.")
 @click.option("-k", "--key", metavar="TEXT", help="The key of all records.")
 @click.option("-H", "--header", "headers", multiple=True, metavar="KEY=VALUE", help="On all records. May be repeated.")
-@click.option("-p", "--partition", type=click.IntRange(min=0), metavar="N", help="[default: by the key's hash]")
-@click.option("-t", "--timestamp", metavar="TIME", help="Of all records [default: now].")
+@click.option(
+    "-p", "--partition", type=click.IntRange(min=0), metavar="N", help="[default: by the key, as Kafka's clients do]"
+)
+@click.option(
+    "-t",
+    "--timestamp",
+    metavar="TIME",
+    help="Of all records: milliseconds since 1970, or 2026-01-31T12:00 [default: now].",
+)
 @click.option("-z", "--compression", type=click.Choice(_CODECS), help="[default: none]")
-@click.option("--acks", type=click.Choice(("0", "1", "all")), help="Who must have it [default: all].")
+@click.option("--acks", type=click.Choice(("0", "1", "all")), help="Who must have a record [default: all].")
 @property_option
 @network_options
 @click.pass_obj
@@ -72,12 +81,27 @@ def produce(
     acks: str | None,
     properties: tuple[str, ...],
 ) -> int:
-    """Send lines of files, or of standard input, as records to TOPIC."""
+    """Send lines of files, or of standard input, as records to TOPIC.
+
+    \b
+    echo hello | odradek produce orders
+    odradek produce orders -K : pairs.txt               key and value divided by ":"
+    odradek produce orders --whole picture.png          a file is one record
+    odradek produce orders -f json records.jsonl        as "consume -f json" writes them
+
+    \b
+    With -f json a line is an object, all of whose parts may be left out:
+    {"key": "k", "value": "v", "headers": [["source", "web"]],
+     "partition": 0, "timestamp": 1767225600000}
+    """
     if key is not None and key_separator is not None:
         raise click.UsageError("--key and --key-separator exclude each other.")
     common = Outgoing(
         key=None if key is None else key.encode(),
-        headers=tuple((name, value.encode()) for name, value in parse_pairs(headers, "--header").items()),
+        headers=tuple(
+            (name, value.encode())
+            for name, value in (split_pair(text, "--header", "header", "source=web") for text in headers)
+        ),
         partition=partition,
         timestamp_ms=_parse_time(timestamp),
     )
@@ -98,6 +122,8 @@ def produce(
     )
     sent = asyncio.run(_send(config, topic, source))
     _show(settings, topic, sent)
+    if sent.stopped_by is not None:
+        raise sent.stopped_by
     return INTERRUPTED if sent.is_interrupted else int(sent.failed > 0)
 
 
@@ -144,6 +170,8 @@ class _Sent:
     #: The first of them.
     error: ApiError | None = None
     is_interrupted: bool = False
+    #: What made the rest of the input impossible to send; what came before it is sent.
+    stopped_by: InputError | ApiError | None = None
 
     @property
     def delivered(self) -> int:
@@ -171,6 +199,10 @@ async def _send(config: dict[str, object], topic: str, source: _Source) -> _Sent
             await _send_all(producer, topic, source, sent, open_deliveries)
         except asyncio.CancelledError:  # Ctrl-C: what was read is sent all the same
             sent.is_interrupted = True
+        except (InputError, ApiError) as error:
+            if not sent.taken:
+                raise
+            sent.stopped_by = error
         await producer.flush()
         for delivery in open_deliveries:
             await sent.wait_for(delivery)

@@ -46,9 +46,14 @@ def service() -> None:
 @network_options
 @click.pass_obj
 def run_command(settings: Settings, place: str, admin: str | None) -> None:
-    """Run the Service in variable APP of MODULE, until it is told to stop.
+    """Run the Service, or the CeleryBridge, in variable APP of MODULE, until SIGTERM or Ctrl-C.
 
-    MODULE is looked for from here on. What -b and --command-config say counts more than what the service says itself.
+    \b
+    odradek service run shop:app
+    odradek service run shop:app --admin localhost:9645 -b localhost:9092
+
+    MODULE is looked for in the current directory, and then among what is installed. What -b and --command-config say
+    counts more than what the service says itself.
     """
     app = find_service(place)
     if settings.command_config is not None:
@@ -76,9 +81,8 @@ def find_service(place: str) -> Service:
         return next(iter(found.values()))
     if variable in found:
         return found[variable]
-    there = (
-        f"there are {', '.join(f'{module_name}:{name}' for name in found)}" if found else "there is no Service in it"
-    )
+    names = ", ".join(f"{module_name}:{name}" for name in found)
+    there = f"there {'is' if len(found) == 1 else 'are'} {names}" if found else "there is no Service in it"
     if not variable:
         raise InputError(f"{module_name}: say which one: {there}.")
     if hasattr(module, variable):

@@ -31,7 +31,29 @@ def test_help_lists_every_subcommand(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize("subcommand", SUBCOMMANDS, ids=lambda s: s.name)
 def test_every_listed_subcommand_exists(subcommand: object, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([subcommand.name, "--help"]) == 0  # type: ignore[attr-defined]
-    assert "Usage" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Usage" in said
+    assert "\\b" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "example"),
+    [
+        (["produce"], "  odradek produce orders -f json records.jsonl "),
+        (["consume"], "  odradek consume orders -f '%t/%p %o %k: %s\\n'\n"),
+        (["perf"], "  odradek perf consume orders --records 1000000\n"),
+        (["service", "run"], "  odradek service run shop:app\n"),
+        (["completion"], '  eval "$(odradek completion bash)" '),
+    ],
+)
+def test_help_has_examples_a_line_each(arguments: list[str], example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*arguments, "--help"]) == 0
+    assert example in capsys.readouterr().out
+
+
+def test_a_misspelt_command_is_told_the_right_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["consum"]) == 2
+    assert "No such command 'consum'. Did you mean consume?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
