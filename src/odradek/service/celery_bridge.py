@@ -200,10 +200,12 @@ class _Waiter:
             await self._send(to_send)
 
     async def _send(self, sendings: list[_Sending]) -> None:
-        sent = await self._threads.run(self._send_all, sendings)
+        sent, refused = await self._threads.run(self._send_all, sendings)
         now_ms = self._clock.monotonic_ms()
         self._tracking.sent(sent, now_ms)
         self._tracking.later((each.task_id for each in sendings if each.task_id not in sent), now_ms + _AGAIN_MS)
+        for task_id, error in refused.items():
+            self._settle(task_id, {"status": "FAILURE", "result": error})
 
     def _settle(self, task_id: str, meta: Mapping[str, Any]) -> None:
         waiting = self._waiting.get(task_id)
@@ -225,21 +227,31 @@ class _Waiter:
                 found[task_id] = {"status": PENDING}  # a worker died while it wrote: there is no result
         return found
 
-    def _send_all(self, sendings: list[_Sending]) -> list[str]:
+    def _send_all(self, sendings: list[_Sending]) -> tuple[list[str], dict[str, Exception]]:
+        """Those that were sent, and those that never can be: the others, behind them, are not to wait for those."""
         sent: list[str] = []
+        refused: dict[str, Exception] = {}
         for each in sendings:
             try:
                 self._celery.send_task(each.task, each.args, each.kwargs, task_id=each.task_id, **each.options)
             except Exception as error:  # noqa: BLE001 - each broker has errors of its own
+                if _is_unwritable(error):
+                    refused[each.task_id] = error
+                    continue
                 logger.warning("Celery's broker takes no task: %s", error)
                 break
             sent.append(each.task_id)
-        return sent
+        return sent, refused
 
 
 def _is_unreadable(error: Exception) -> bool:
     """There is a result, and it is none. Told by its name: kombu is not imported for that."""
     return isinstance(error, ValueError | EOFError) or type(error).__name__ in ("DecodeError", "ContentDisallowed")
+
+
+def _is_unwritable(error: Exception) -> bool:
+    """Arguments that the task's serializer does not take."""
+    return isinstance(error, ValueError | TypeError) or type(error).__name__ in ("EncodeError", "PicklingError")
 
 
 _LOST = "LOST"

@@ -119,6 +119,16 @@ def test_a_celery_that_cannot_be_reached_is_waited_for(monkeypatch: pytest.Monke
     assert bench.figures.failed_attempts == 0
 
 
+def test_arguments_that_no_task_can_have_are_dead_and_hold_up_nobody() -> None:
+    celery = PretendedCelery()
+    celery.errors.append(TypeError("Object of type bytes is not JSON serializable"))
+    bench = forwarded(celery)
+    for _ in range(3):
+        bench.source.write(b"{}")
+    bench.run(lambda: bench.figures.count(Ending.HANDLED) == 2 and bench.figures.count(Ending.DEAD) == 1)
+    assert dict(bench.sink.sent[0].headers)["odradek-exception"] == b"TypeError"
+
+
 def test_a_result_that_a_dying_worker_has_torn_is_none() -> None:
     celery = PretendedCelery()
     celery.backend.errors.append(ValueError("no JSON"))
