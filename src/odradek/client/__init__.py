@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from odradek.client.consumer.record import ConsumerRecord
     from odradek.client.errors import KafkaError
     from odradek.client.group.listener import RebalanceListener
-    from odradek.client.producer.delivery import RecordMetadata
+    from odradek.client.producer.delivery import Delivery, RecordMetadata
     from odradek.client.producer.producer import OutgoingRecord, Producer
     from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+    from odradek.common.failures import InputError
 
 __all__ = [
     "Admin",
     "Consumer",
     "ConsumerRecord",
+    "Delivery",
+    "InputError",
     "KafkaError",
     "OffsetAndMetadata",
     "OutgoingRecord",
@@ -37,6 +40,8 @@ _MODULES = {
     "Admin": "admin_client",
     "Consumer": "consumer.consumer",
     "ConsumerRecord": "consumer.record",
+    "Delivery": "producer.delivery",
+    "InputError": "errors",
     "KafkaError": "errors",
     "OffsetAndMetadata": "topic_partition",
     "OutgoingRecord": "producer.producer",
@@ -46,17 +51,18 @@ _MODULES = {
     "TopicPartition": "topic_partition",
 }
 
+if not TYPE_CHECKING:  # or a name that is misspelt would pass for Any
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
 
-    if name == "errors":
-        return import_module("odradek.client.errors")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"odradek.client.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+        if name == "errors":
+            return import_module("odradek.client.errors")
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"odradek.client.{_MODULES[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

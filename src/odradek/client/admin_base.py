@@ -54,7 +54,7 @@ class AdminBase:
     @property
     def _up(self) -> Cluster:
         if not self._is_running:
-            raise InputError('the admin client is not running: use it as "async with", or call start() first')
+            raise InputError('the admin client is not running: use it in a "with" statement, or call start() first')
         return self._cluster
 
     async def _each(self, operation: Awaitable[Outcomes[_Key, _Value]], timeout_ms: float | None) -> dict[_Key, _Value]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from odradek.common.failures import ApiError
+from odradek.common.failures import InputError as InputError
 from odradek.protocol.error_codes import ErrorCode
 
 #: Whatever a client raises about the cluster; wrong settings and arguments are InputError.

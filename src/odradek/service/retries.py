@@ -30,7 +30,7 @@ def parse_delay_ms(text: str) -> int:
     """Of `10s`, `1m`, `500ms`, `2h`, `1d`."""
     found = _DELAY.fullmatch(text)
     if found is None:
-        raise InputError(f"the delay {text!r} of a retry topic is none; right are 500ms, 10s, 1m, 2h, 1d.")
+        raise InputError(f'"{text}" is no delay of a retry topic. Right would be 500ms, 10s, 1m, 2h or 1d.')
     return int(found[1]) * _UNIT_MS[found[2]]
 
 

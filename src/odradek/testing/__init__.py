@@ -20,10 +20,11 @@ __all__ = ["Cluster", "HostedNode"]
 
 _MODULES = {"Cluster": "cluster", "HostedNode": "hosted_node"}
 
+if not TYPE_CHECKING:  # or a name that is misspelt would pass for Any
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
 
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

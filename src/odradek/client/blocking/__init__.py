@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Admin", "Consumer", "Producer"]
 
+if not TYPE_CHECKING:  # or a name that is misspelt would pass for Any
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
 
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"odradek.client.blocking.{name.lower()}"), name)
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"odradek.client.blocking.{name.lower()}"), name)

@@ -312,7 +312,7 @@ class Consumer:
 
     def _parts(self) -> _Parts:
         if self._running is None:
-            raise InputError('the consumer is not running: use it as "async with", or call start() first')
+            raise InputError('the consumer is not running: use it in a "with" statement, or call start() first')
         return self._running
 
     def _limit_ms(self, timeout_ms: float | None) -> float:

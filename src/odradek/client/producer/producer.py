@@ -87,7 +87,9 @@ class Producer:
         #: To its transaction, if the producer has any.
         self._add_partition: Callable[[TopicPartition], None] | None = None
         #: Why nothing is taken.
-        self._refusal: ApiError | None = ProducerClosed("the producer was not started")
+        self._refusal: ApiError | None = ProducerClosed(
+            'the producer was not started: use it in a "with" statement, or call start() first'
+        )
         self._seen_version = -1
         #: Since others last had their turn.
         self._full_batches = 0
@@ -346,8 +348,8 @@ class Producer:
         now_s, version = asyncio.get_running_loop().time(), self._metadata.version
         if now_s >= deadline_s:
             count, waited_ms = queues.partition_count, self.settings.max_block_ms
-            said = f"{queues.name} has {count} partitions after {waited_ms} ms, so that there is no {partition}"
-            raise UnknownTopic(said)
+            said = f"{queues.name} has no partition {partition}; there are 0 to {count - 1}"
+            raise UnknownTopic(f"{said}, and after {waited_ms} ms no more")
         self._network.request_update()
         with suppress(TimeoutError):
             async with asyncio.timeout_at(min(deadline_s, now_s + self.settings.retry_backoff_ms / 1000)):
