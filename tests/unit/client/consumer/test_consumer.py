@@ -28,7 +28,7 @@ def test_topics_and_settings_come_in_any_form() -> None:
 
 def test_what_can_be_said_only_while_it_runs() -> None:
     async def use() -> None:
-        with pytest.raises(InputError, match="not running: use it as"):
+        with pytest.raises(InputError, match='not running: use it in a "with"'):
             await consumer("a").poll()
 
     asyncio.run(use())
