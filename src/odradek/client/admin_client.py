@@ -83,7 +83,13 @@ class OffsetSpec(IntEnum):
 
 
 class Admin(AdminBase):
-    """Use it as a context, or with `start` and `close`. For one event loop."""
+    """Looks at a cluster and changes it, for asyncio.
+
+        async with Admin(bootstrap_servers="localhost:9092") as admin:
+            await admin.create_topics([NewTopic("orders", partitions=3)])
+
+    Instead of `async with` there are `start` and `close`. For one event loop.
+    """
 
     # Topics
 

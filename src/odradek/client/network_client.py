@@ -44,8 +44,11 @@ _BOOTSTRAP_STAGGER_S = 0.25
 
 _REBOOTSTRAP = "rebootstrap"
 
-#: Of topics: what no time helps against.
-_HOPELESS = (ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+#: Of topics: what no time helps against, and what would be right instead.
+_HOPELESS: dict[int, str] = {
+    ErrorCode.INVALID_TOPIC_EXCEPTION: "; a name has up to 249 letters, digits, '.', '_' and '-'",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "",
+}
 
 
 class NetworkClient:
@@ -258,7 +261,7 @@ class NetworkClient:
                 while (found := self.metadata.topic(name)) is None:
                     await self._keeper.answer()
                     code = self.metadata.topic_error(name)
-                    error = refusal(code, f"topic {name}") if code in _HOPELESS else None
+                    error = refusal(code, f"topic {name}{_HOPELESS[code]}") if code in _HOPELESS else None
                     if error is not None:
                         raise error
         except TimeoutError:

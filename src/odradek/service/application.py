@@ -50,6 +50,16 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Service:
+    """Handlers by topic, and a consumer that calls them; what fails is tried again, or becomes a dead letter.
+
+        app = Service("shop", bootstrap_servers="localhost:9092")
+
+        @app.handler("orders")
+        async def charge(order: Order) -> None: ...
+
+    `odradek service run MODULE:app` runs it, or `await app.run()`.
+    """
+
     def __init__(
         self,
         name: str,

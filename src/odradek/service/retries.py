@@ -36,6 +36,9 @@ def parse_delay_ms(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
+    """How often a message is tried again: `in_place` times where it was read, the first after `backoff_ms`, then once
+    by way of each retry topic, which are named by their delays: `topics=["10s", "1m"]`."""
+
     #: Attempts after the first one, where the message was read.
     in_place: int = 2
     #: Before the first of them; it doubles from one to the next.

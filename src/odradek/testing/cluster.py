@@ -53,6 +53,14 @@ class _Done:
 
 
 class Cluster:
+    """A Kafka cluster for a test, gone with its block; `bootstrap` is its address.
+
+    with Cluster() as cluster: ...  # or, with operations that are awaited:
+    async with Cluster(nodes=3) as cluster:
+        await cluster.create_topic("orders", replication_factor=3)
+        await cluster.kill(2)
+    """
+
     def __init__(
         self,
         nodes: int = 1,

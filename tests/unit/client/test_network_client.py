@@ -245,7 +245,11 @@ def test_a_topic_is_waited_for_until_it_is_there() -> None:
 @pytest.mark.parametrize(
     ("code", "error", "said"),
     [
-        (ErrorCode.INVALID_TOPIC_EXCEPTION, Refused, "INVALID_TOPIC_EXCEPTION: topic orders"),
+        (
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            Refused,
+            "INVALID_TOPIC_EXCEPTION: topic orders; a name has up to 249 letters",
+        ),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, Refused, "TOPIC_AUTHORIZATION_FAILED: topic orders"),
         (ErrorCode.LEADER_NOT_AVAILABLE, UnknownTopic, "topic orders is not known after 30 ms: LEADER_NOT_AVAILABLE"),
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UnknownTopic, "not known after 30 ms: UNKNOWN_TOPIC_OR_PARTITION"),

@@ -9,9 +9,10 @@ from odradek.client.blocking.face import Face, waiting
 
 
 class Admin(Face[AsyncAdmin]):
-    """Use it as a context, or with `start` and `close`."""
+    """Looks at a cluster and changes it; for scripts and threads. Instead of `with` there are `start` and `close`."""
 
     def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
+        """Settings by Kafka's names: as a dict, or as keywords with underscores. Raises InputError."""
         super().__init__(AsyncAdmin(config, **keywords))
         self.settings = self._inner.settings
 

@@ -43,9 +43,18 @@ class _InCaller(RebalanceListener):
 
 
 class Consumer(Face[AsyncConsumer]):
-    """Use it as a context, or with `start` and `close`."""
+    """Reads records, alone (`assign`) or as a member of the group of `group_id`; for scripts and threads.
+
+        with Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
+            for record in consumer:
+                print(record.key, record.value)
+
+    Instead of `with` there are `start` and `close`. Times are in milliseconds.
+    """
 
     def __init__(self, *topics: str | Mapping[str, object], **keywords: object) -> None:
+        """Topics to subscribe to, and settings by Kafka's names: a dict with dots among the arguments, or keywords with
+        underscores. Raises InputError."""
         super().__init__(AsyncConsumer(*topics, **keywords))
         self.settings = self._inner.settings
         #: Of what hands out records. A callback, in the thread that has it, may poll again.

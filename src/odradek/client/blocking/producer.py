@@ -37,9 +37,17 @@ _SERIALIZERS = ("key.serializer", "value.serializer", "key_serializer", "value_s
 
 
 class Producer(Face[AsyncProducer]):
-    """Use it as a context, or with `start` and `close`."""
+    """Sends records; for scripts and threads.
+
+        with Producer(bootstrap_servers="localhost:9092") as producer:
+            delivery = producer.send("orders", b"tea", key=b"anna")  # handed over
+            print(delivery.result())  # written
+
+    Instead of `with` there are `start` and `close`.
+    """
 
     def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
+        """Settings by Kafka's names: as a dict, or as keywords with underscores. Raises InputError."""
         self.settings: ProducerSettings = producer_settings(config, **keywords)
         bare = {name: value for name, value in (config or {}).items() if name not in _SERIALIZERS}
         rest = {name: value for name, value in keywords.items() if name not in _SERIALIZERS}

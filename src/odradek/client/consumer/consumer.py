@@ -70,6 +70,16 @@ class _Parts(NamedTuple):
 
 
 class Consumer:
+    """Reads records, for asyncio: alone (`assign`), or as a member of the group of `group_id`.
+
+        async with Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
+            async for record in consumer:
+                print(record.key, record.value)
+
+    `poll` gives lists of records, `batches` whole chunks as columns. Instead of `async with` there are `start` and
+    `close`. For one event loop, and one task at a time.
+    """
+
     def __init__(self, *topics: str | Mapping[str, object], **keywords: object) -> None:
         """Topics to subscribe to, and settings by Kafka's names: a dict with dots among the arguments, or keywords with
         underscores. Raises InputError."""

@@ -65,7 +65,14 @@ class OutgoingRecord(NamedTuple):
 
 
 class Producer:
-    """Use it as a context, or with `start` and `close`. For one event loop; not for several threads."""
+    """Sends records, for asyncio.
+
+        async with Producer(bootstrap_servers="localhost:9092", linger_ms=5) as producer:
+            delivery = await producer.send("orders", b"tea", key=b"anna")  # taken
+            print(await delivery)  # written
+
+    Instead of `async with` there are `start` and `close`. For one event loop; not for several threads.
+    """
 
     def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
         """Settings by Kafka's names: as a dict, or as keywords with underscores. Raises InputError."""
