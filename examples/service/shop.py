@@ -8,7 +8,8 @@ letters, `orders.dead`, with the reason in its headers.
     odradek topics create orders receipts --partitions 3
     odradek service run shop:app                          # in this directory
     python send_orders.py                                 # in a third one
-    odradek consume receipts --from earliest -n 3
+    odradek consume receipts -n 3
+    odradek consume orders.dead --until-end -f '%s: %h\\n'
 """
 
 from dataclasses import dataclass
