@@ -1,4 +1,4 @@
-"""A service that takes payments for orders.
+r"""A service that takes payments for orders.
 
 Orders are JSON in the topic `orders`. Each is charged, and a receipt goes to `receipts`. A bank that does not answer is
 tried again, first at once, then after two seconds by way of a retry topic. What can never succeed goes to the dead
@@ -9,7 +9,7 @@ letters, `orders.dead`, with the reason in its headers.
     odradek service run shop:app                          # in this directory
     python send_orders.py                                 # in a third one
     odradek consume receipts -n 3
-    odradek consume orders.dead --until-end -f '%s: %h\\n'
+    odradek consume orders.dead --until-end -f '%s: %h\n'
 """
 
 from dataclasses import dataclass
