@@ -128,6 +128,8 @@ class ConsumerSettings(CommonSettings):
     heartbeat_interval_ms: int
     isolation_level: IsolationLevel
     max_partition_fetch_bytes: int
+    #: The same for chunks that are read as columns.
+    columns_fetch_bytes: int
     max_poll_interval_ms: int
     max_poll_records: int
     #: Names as members tell each other (range, roundrobin, sticky, cooperative-sticky), or assignors of one's own.

@@ -63,6 +63,13 @@ def producer_values(reading: Reading) -> dict[str, Any]:
     }
 
 
+#: A fetched chunk goes on arriving while the one before it is decoded.
+_CONSUMER_RECEIVE_BUFFER_BYTES = 1024 * 1024
+
+#: Columns are made of a chunk at once: with larger ones less is done for each record.
+_COLUMNS_FETCH_BYTES = 4 * 1024 * 1024
+
+
 def consumer_values(reading: Reading) -> dict[str, Any]:
     protocol = reading.text("group.protocol").lower()
     _check_group(reading, protocol)
@@ -77,6 +84,8 @@ def consumer_values(reading: Reading) -> dict[str, Any]:
         "group_protocol": protocol,
         "enable_auto_commit": _auto_commit(reading),
         "auto_offset_reset": reset,
+        "receive_buffer_bytes": _given_or(reading, "receive.buffer.bytes", _CONSUMER_RECEIVE_BUFFER_BYTES),
+        "columns_fetch_bytes": _given_or(reading, "max.partition.fetch.bytes", _COLUMNS_FETCH_BYTES),
         "isolation_level": IsolationLevel[reading.text("isolation.level").upper()],
         "partition_assignment_strategy": _assignors(reading),
         "key_deserializer": reading.callable("key.deserializer", deserializer, from_bytes, right),
@@ -110,15 +119,17 @@ def _common_values(reading: Reading, metadata_max_idle_ms: int | None, api_timeo
         # Who says only the first wants no other.
         "reconnect_backoff_max_ms": backoff_ms if only_first else max_ms,
         # Unless somebody says a size, the system tunes it, which is faster than Kafka's fixed ones.
-        "send_buffer_bytes": reading.whole("send.buffer.bytes") if reading.is_given("send.buffer.bytes") else -1,
-        "receive_buffer_bytes": (
-            reading.whole("receive.buffer.bytes") if reading.is_given("receive.buffer.bytes") else -1
-        ),
+        "send_buffer_bytes": _given_or(reading, "send.buffer.bytes", -1),
+        "receive_buffer_bytes": _given_or(reading, "receive.buffer.bytes", -1),
         "metadata_recovery_strategy": reading.text("metadata.recovery.strategy").lower(),
         "security_protocol": reading.text("security.protocol").upper(),
         "metadata_max_idle_ms": metadata_max_idle_ms,
         "default_api_timeout_ms": api_timeout_ms,
     }
+
+
+def _given_or(reading: Reading, name: str, otherwise: int) -> int:
+    return reading.whole(name) if reading.is_given(name) else otherwise
 
 
 def _bootstrap_servers(reading: Reading) -> Any:

@@ -11,9 +11,9 @@ What a consumer does not see is left out: control batches (their positions are t
 asked for, and, given the aborted transactions that came with the chunk, the records of those.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +22,21 @@ from odradek.common.ports import Buffer
 from odradek.records.aborted import AbortedTransaction, AbortedTransactions
 from odradek.records.batch import (
     APPEND_TIME_BIT,
+    ATTRIBUTES_AT,
     COMPRESSION_MASK,
+    CONTROL_BIT,
     HEADER_BYTES,
     MAGIC_V2,
+    OVERHEAD_BYTES,
     Batch,
+    header_at,
     read_batch,
     read_batches,
 )
 from odradek.records.builder import BatchBuilder
 from odradek.records.columns_layout import lay_out
 from odradek.records.compression import DEFAULT_LIMIT_BYTES
+from odradek.records.crc import crc32c
 from odradek.records.decode import decode_headers
 from odradek.records.errors import ExpandedTooLarge, InvalidRecord
 from odradek.records.record import Header, TimestampType
@@ -65,7 +70,7 @@ class Columns:
     header_start: Int64s
     record_end: Int64s
     batch_index: Int64s  # into `batches`
-    batches: tuple[Batch, ...]  # every whole batch of the chunk
+    batches: Sequence[Batch]  # every whole batch of the chunk
     control_positions: tuple[int, ...]  # in the chunk
     consumed_bytes: int  # of the chunk: the whole batches
 
@@ -113,6 +118,9 @@ class Columns:
         return headers
 
 
+#: Attributes of a batch that is not read as it lies there.
+_NOT_PLAIN = COMPRESSION_MASK | CONTROL_BIT
+
 #: The columns, among the fields.
 _BY_RECORD = (
     *("offset", "timestamp", "timestamp_type", "key_start", "key_length", "value_start", "value_length"),
@@ -129,6 +137,20 @@ class _Span(NamedTuple):
     end: int
 
 
+class _Runs(NamedTuple):
+    """Batches with records that are seen, by columns: of each where its records lie, and what its header says."""
+
+    starts: list[int]
+    ends: list[int]
+    counts: list[int]
+    base_offset: Int64s
+    base_timestamp: Int64s
+    max_timestamp: Int64s
+    is_stamped: Bools
+    timestamp_type: Int8s
+    batch_index: Int64s
+
+
 def read_columns(
     chunk: Buffer,
     *,
@@ -139,12 +161,16 @@ def read_columns(
 ) -> Columns:
     """`aborted` makes it read_committed; `limit_bytes` is what each batch may unfold to; `check` verifies each CRC."""
     whole = chunk if type(chunk) is bytes else bytes(chunk)
-    batches = tuple(read_batches(whole))
+    plain = None if aborted else _read_plain(whole, check)
+    if plain is not None:
+        runs, batches = plain
+        return _columns(whole, runs, from_offset, batches, (), batches.end)
+    found = tuple(read_batches(whole))
     transactions = AbortedTransactions(aborted)
     position = 0
     visible: list[_Span] = []
     control_positions = []
-    for index, batch in enumerate(batches):
+    for index, batch in enumerate(found):
         if check:
             batch.check()
         end = position + batch.size_bytes
@@ -154,61 +180,137 @@ def read_columns(
             visible.append(_Span(index, batch, position + HEADER_BYTES, end))
         position = end
     data, spans = _unfolded(whole, visible, limit_bytes)
-    return _columns(data, spans, from_offset, batches, tuple(control_positions), position)
+    return _columns(data, _runs(spans, found), from_offset, found, tuple(control_positions), position)
+
+
+class _PlainBatches(Sequence[Batch]):
+    """Batches that hardly anybody looks at, made when somebody does."""
+
+    def __init__(self, whole: bytes, starts: list[int], end: int) -> None:
+        self.end = end
+        self._view = memoryview(whole)
+        self._starts = starts
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, index: int) -> Batch: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Batch]: ...
+    def __getitem__(self, index: int | slice) -> Batch | Sequence[Batch]:
+        if isinstance(index, slice):
+            return [read_batch(self._view, start) for start in self._starts[index]]
+        return read_batch(self._view, self._starts[index])
+
+
+def _read_plain(whole: bytes, check: bool) -> tuple[_Runs, _PlainBatches] | None:
+    """The way for most chunks: nothing compressed, no markers, no old formats, nothing damaged. None otherwise.
+
+    Batches of many producers are small, so that what is done for each counts: one look at its header, one checksum."""
+    view, total, position = memoryview(whole), len(whole), 0
+    headers: list[tuple[int, ...]] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    while position + HEADER_BYTES <= total:
+        header = header_at(view, position)
+        end = position + header[1] + OVERHEAD_BYTES
+        if header[3] != MAGIC_V2 or header[5] & _NOT_PLAIN or not header[12] or end < position + HEADER_BYTES:
+            return None
+        if end > total:
+            break
+        if check and crc32c(view[position + ATTRIBUTES_AT : end]) != header[4]:
+            return None
+        headers.append(header)
+        starts.append(position)
+        ends.append(end)
+        position = end
+    if not headers or (position < total and total - position < HEADER_BYTES):
+        return None
+    fields = np.array(headers, np.int64)
+    is_stamped = (fields[:, 5] & APPEND_TIME_BIT).astype(np.bool_)
+    runs = _Runs(
+        starts=[start + HEADER_BYTES for start in starts],
+        ends=ends,
+        counts=fields[:, 12].tolist(),
+        base_offset=fields[:, 0],
+        base_timestamp=fields[:, 7],
+        max_timestamp=fields[:, 8],
+        is_stamped=is_stamped,
+        timestamp_type=is_stamped.astype(np.int8),
+        batch_index=np.arange(len(headers)),
+    )
+    return runs, _PlainBatches(whole, starts, position)
+
+
+def _runs(spans: Sequence[_Span], batches: Sequence[Batch]) -> _Runs:
+    def column(values: Iterable[int]) -> Int64s:
+        return np.fromiter(values, np.int64, len(spans))
+
+    return _Runs(
+        starts=[span.start for span in spans],
+        ends=[span.end for span in spans],
+        counts=[span.batch.count for span in spans],
+        base_offset=column(span.batch.base_offset for span in spans),
+        base_timestamp=column(span.batch.base_timestamp for span in spans),
+        max_timestamp=column(span.batch.max_timestamp for span in spans),
+        is_stamped=column(span.batch.attributes & APPEND_TIME_BIT for span in spans).astype(np.bool_),
+        timestamp_type=column(batches[span.batch_index].timestamp_type for span in spans).astype(np.int8),
+        batch_index=column(span.batch_index for span in spans),
+    )
 
 
 def _columns(
     data: bytes,
-    spans: Sequence[_Span],
+    runs: _Runs,
     from_offset: int | None,
-    batches: tuple[Batch, ...],
+    batches: Sequence[Batch],
     control_positions: tuple[int, ...],
     consumed_bytes: int,
 ) -> Columns:
-    starts, ends = _extents(data, spans)
+    starts, ends = _extents(data, runs)
     layout = lay_out(data, starts, ends)
-    of_record = np.repeat(np.arange(len(spans)), np.array([span.batch.count for span in spans], np.int64))
-    stamped = np.array([bool(span.batch.attributes & APPEND_TIME_BIT) for span in spans], np.bool_)
-    max_timestamp = np.array([span.batch.max_timestamp for span in spans], np.int64)
-    base_timestamp = np.array([span.batch.base_timestamp for span in spans], np.int64)
-    base_offset = np.array([span.batch.base_offset for span in spans], np.int64)
-    timestamp_type = np.array([batches[span.batch_index].timestamp_type for span in spans], np.int8)
-    timestamp = base_timestamp[of_record] + layout.timestamp_delta
-    if stamped.any():
-        timestamp = np.where(stamped[of_record], max_timestamp[of_record], timestamp)
-    offset = base_offset[of_record] + layout.offset_delta
+    of_record = np.repeat(np.arange(len(runs.counts)), np.array(runs.counts, np.int64))
+    timestamp = runs.base_timestamp[of_record] + layout.timestamp_delta
+    if runs.is_stamped.any():
+        timestamp = np.where(runs.is_stamped[of_record], runs.max_timestamp[of_record], timestamp)
+    offset = runs.base_offset[of_record] + layout.offset_delta
     # Offsets ascend: what lies before the one asked for is at the front.
     seen = slice(0 if from_offset is None else int(np.searchsorted(offset, from_offset)), None)
     return Columns(
         data=data,
         offset=offset[seen],
         timestamp=timestamp[seen],
-        timestamp_type=timestamp_type[of_record][seen],
+        timestamp_type=runs.timestamp_type[of_record][seen],
         key_start=layout.key_start[seen],
         key_length=layout.key_length[seen],
         value_start=layout.value_start[seen],
         value_length=layout.value_length[seen],
         header_start=layout.header_start[seen],
         record_end=ends[seen],
-        batch_index=np.array([span.batch_index for span in spans], np.int64)[of_record][seen],
+        batch_index=runs.batch_index[of_record][seen],
         batches=batches,
         control_positions=control_positions,
         consumed_bytes=consumed_bytes,
     )
 
 
-def _extents(data: bytes, spans: Sequence[_Span]) -> tuple[Int64s, Int64s]:
+def _extents(data: bytes, runs: _Runs) -> tuple[Int64s, Int64s]:
     """Start and end of every record. The one loop over records."""
     places: list[int] = []
-    for span in spans:
-        places.append(span.start)
-        places += record_ends(data, span.start, span.end, span.batch.count)
+    for start, end, count in zip(runs.starts, runs.ends, runs.counts, strict=True):
+        places.append(start)
+        places += record_ends(data, start, end, count)
     if not places:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     # Of each batch: its start, then the end of each record. Left of a record's end is its start.
     bounds = np.array(places, np.int64)
-    firsts = np.cumsum(np.array([0, *(span.batch.count + 1 for span in spans)], np.int64))
-    return np.delete(bounds, firsts[1:] - 1), np.delete(bounds, firsts[:-1])
+    firsts = np.cumsum(np.array([0, *runs.counts], np.int64) + 1) - 1
+    is_record_end = np.ones(len(bounds), np.bool_)
+    is_record_end[firsts[:-1]] = False
+    is_record_start = np.ones(len(bounds), np.bool_)
+    is_record_start[firsts[1:] - 1] = False
+    return bounds[is_record_start], bounds[is_record_end]
 
 
 def _unfolded(whole: bytes, visible: list[_Span], limit_bytes: int) -> tuple[bytes, list[_Span]]:

@@ -68,6 +68,7 @@ class Fetcher:
         self.on_change: Callable[[], None] = lambda: None
         #: What went wrong here and nowhere else; the next poll raises it.
         self.error: Exception | None = None
+        self._partition_bytes = settings.max_partition_fetch_bytes
         self._settings = settings
         self._network = network
         self._subscriptions = subscriptions
@@ -105,6 +106,10 @@ class Fetcher:
         for node_id, partitions in wanted.items():
             if node_id not in full:
                 self._post(node_id, partitions)
+
+    def use_columns(self) -> None:
+        """From now on chunks are read as columns."""
+        self._partition_bytes = self._settings.columns_fetch_bytes
 
     async def close(self) -> None:
         """Ends the sessions at nodes that are connected."""
@@ -147,7 +152,7 @@ class Fetcher:
         return PartitionFetch(
             self._network.metadata.topic_id(partition.topic) or ZERO_UUID,
             position.offset if last is None else last.end_offset,
-            self._settings.max_partition_fetch_bytes,
+            self._partition_bytes,
             -1 if position.leader is None else position.leader.epoch,
             state.generation,
         )

@@ -154,6 +154,7 @@ class Reader:
 
     async def columns(self) -> "AsyncIterator[RecordColumns]":
         """Chunks of one partition each, none of them empty, until the consumer is closed."""
+        self._fetcher.use_columns()
         while True:
             self.withdraw()
             fetch = await self._next(self._collector.next, None)

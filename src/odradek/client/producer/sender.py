@@ -11,6 +11,7 @@ is asked for.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import PartitionProduceResponse, ProduceResponse
 from odradek.records.record import NO_TIMESTAMP
+
+logger = logging.getLogger("odradek.producer")
 
 #: From this version on topics are ids; and the last with which brokers do not add partitions to transactions.
 _TOPIC_IDS_FROM = 13
@@ -99,6 +102,14 @@ class Sender:
         self._is_woken = False
         if self._is_closed:
             return
+        try:
+            self._do_round()
+        except Exception as error:
+            # A mistake of ours. Records are not kept waiting for what cannot come: the application hears of it.
+            logger.exception("the sender failed")
+            self._outcomes.fail(self._accumulator.take_all(), ProducerFailed(f"the sender failed: {error!r}"))
+
+    def _do_round(self) -> None:
         now_ms = self.now_ms()
         self._outcomes.expire(now_ms)
         if not self._outcomes.heed_transaction():

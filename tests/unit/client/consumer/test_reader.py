@@ -25,6 +25,9 @@ class Quiet:
     def send(self) -> None:
         self.sent += 1
 
+    def use_columns(self) -> None:
+        pass
+
     def begin(self) -> None:
         pass
 

@@ -13,7 +13,7 @@ from odradek.client.metadata_cache import Node
 from odradek.client.network_client import NetworkClient
 from odradek.client.producer.accumulator import AccumulatorSettings
 from odradek.client.producer.delivery import Delivery
-from odradek.client.producer.errors import DeliveryTimedOut, ProducerClosed
+from odradek.client.producer.errors import DeliveryTimedOut, ProducerClosed, ProducerFailed
 from odradek.client.producer.sender import Sender
 from odradek.client.settings import producer_settings
 from odradek.client.topic_partition import TopicPartition
@@ -172,6 +172,22 @@ def test_a_hint_at_the_new_leader_is_followed_at_once() -> None:
         assert (await delivery).offset == 4
 
     run(test, retry_backoff_ms=50_000, retry_backoff_max_ms=50_000)
+
+
+def test_a_mistake_of_ours_fails_what_waits_instead_of_letting_it_wait(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test(world: World) -> None:
+        def broken(now_ms: float) -> object:
+            raise KeyError("oops")
+
+        monkeypatch.setattr(world.queues.accumulator, "ready", broken)
+        (delivery,) = world.send()
+        with pytest.raises(ProducerFailed, match="oops"):
+            await delivery
+
+    run(test)
+    assert "the sender failed" in caplog.text
 
 
 @pytest.mark.parametrize("error", [Disconnected("gone"), None])
