@@ -137,6 +137,7 @@ def test_what_goes_wrong_is_one_line(cluster: Cluster, command: Command, stdin: 
         (("produce", "wrong", "-X", "linger.mss=5"), "linger.ms"),
         (("consume", "missing", "-e"), "there is no topic missing; odradek topics list shows those there are"),
         (("consume", "wrong", "-p", "7"), "wrong has no partition 7; there are 0 to 0"),
+        (("produce", "wrong", "-p", "7"), "wrong has no partition 7; there are 0 to 0"),
         (
             ("perf", "consume", "wrong", "-n", "10", "--timeout", "0.5"),
             "records came, and then none for 0.5 s (--timeout)",
@@ -144,6 +145,21 @@ def test_what_goes_wrong_is_one_line(cluster: Cluster, command: Command, stdin: 
     ):
         status, out, err = command.say(*arguments)
         assert status == 1 and said in err and err.count("\n") == 1, (arguments, out, err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("consume", "t", "--from", "yesterday"), '"yesterday" is no place to begin'),
+        (("consume", "t", "-f", "%q"), "%q"),
+        (("consume", "t", "-X", "foo"), '"foo" is no setting'),
+        (("produce", "t", "-H", "foo"), '"foo" is no header'),
+        (("produce", "t", "-t", "noon"), '"noon" is no time'),
+    ],
+)
+def test_what_is_wrong_with_options_is_wrong_usage(command: Command, arguments: tuple[str, ...], said: str) -> None:
+    status, out, err = command.say(*arguments)
+    assert status == 2 and said in err, (out, err)
 
 
 def test_what_was_sent_before_a_wrong_record_is_said(cluster: Cluster, command: Command, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
+from odradek.cli.errors import wrong_usage
 from odradek.cli.options import Settings
 from odradek.cli.pairs import parse_pairs
 from odradek.client.settings_reading import Kind, definitions
@@ -34,7 +35,8 @@ def client_config(
     if settings.command_config is not None:
         told = read_properties(OsFileSystem(), settings.command_config).values
         config |= {key: value for key, value in told.items() if is_for(kind, key)}
-    given = parse_pairs(properties, "-X", "client.id=me")
+    with wrong_usage():
+        given = parse_pairs(properties, "-X", "client.id=me")
     if settings.bootstrap is not None or not {"bootstrap.servers"} & {*config, *given}:
         config["bootstrap.servers"] = settings.bootstrap_servers
     return config | {key: value for key, value in chosen.items() if value is not None} | given

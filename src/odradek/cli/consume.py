@@ -17,6 +17,7 @@ import click
 from odradek.cli.client_options import client_config, property_option
 from odradek.cli.complete import complete_groups, complete_topics
 from odradek.cli.consume_from import Kind, Start, parse_start, seek_start
+from odradek.cli.errors import wrong_usage
 from odradek.cli.options import Settings, network_options
 from odradek.cli.record_format import Writer, compile_format, printable_value_line, value_line
 from odradek.client.consumer.consumer import Consumer
@@ -84,7 +85,9 @@ def consume(
     @TIME is local, or in milliseconds since 1970. In a group --from is earliest or latest, and counts only where the
     group has not committed anything.
     """
-    begin = parse_start(start or "earliest")
+    with wrong_usage():
+        begin = parse_start(start or "earliest")
+        write = _writer(settings, form)
     if group is not None and (indexes or begin.kind not in (Kind.EARLIEST, Kind.LATEST)):
         raise click.UsageError(
             "A group says what is read: with -g there is no --partition, and --from is earliest or latest."
@@ -96,7 +99,7 @@ def consume(
         {"group.id": group, "isolation.level": isolation, "auto.offset.reset": begin.reset},
         {"allow.auto.create.topics": False, "enable.auto.commit": group is not None},
     )
-    wanted = _Wanted(topic, indexes, group, begin, count, until_end, _writer(settings, form))
+    wanted = _Wanted(topic, indexes, group, begin, count, until_end, write)
     asyncio.run(_consume(config, wanted))
 
 

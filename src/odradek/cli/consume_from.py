@@ -12,6 +12,9 @@ from odradek.client.consumer.consumer import Consumer
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import InputError
 
+#: As seconds these are the years from 2001 on; as milliseconds some weeks of 1970 to 1973, when nobody wrote records.
+_LIKE_SECONDS = range(10**9, 10**11)
+
 
 class Kind(Enum):
     EARLIEST = auto()
@@ -47,6 +50,8 @@ def parse_start(text: str) -> Start:
             "earliest, latest, an offset, -N for the last N records, or a time: @2026-01-31T12:00 or @ and milliseconds"
         )
         raise InputError(f'--from: "{text}" is no place to begin. Right would be {right}.')
+    if text[1:].isdecimal() and moment_ms in _LIKE_SECONDS:
+        raise InputError(f"--from: @{moment_ms} is a time in seconds; in milliseconds it is @{moment_ms * 1000}.")
     return Start(Kind.TIME, moment_ms)
 
 

@@ -2,8 +2,21 @@
 
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
 
 from odradek.common.failures import InputError
+
+
+@contextmanager
+def wrong_usage() -> Iterator[None]:
+    """Around the reading of options: what is wrong with them is wrong usage, as an option that is not there."""
+    try:
+        yield
+    except InputError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def describe(error: Exception) -> str:

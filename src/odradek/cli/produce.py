@@ -15,7 +15,7 @@ import click
 
 from odradek.cli.client_options import client_config, property_option
 from odradek.cli.complete import complete_topics
-from odradek.cli.errors import warn
+from odradek.cli.errors import warn, wrong_usage
 from odradek.cli.input_chunks import STDIN, pieces, whole
 from odradek.cli.main import INTERRUPTED
 from odradek.cli.options import Settings, network_options
@@ -96,23 +96,24 @@ def produce(
     """
     if key is not None and key_separator is not None:
         raise click.UsageError("--key and --key-separator exclude each other.")
-    common = Outgoing(
-        key=None if key is None else key.encode(),
-        headers=tuple(
-            (name, value.encode())
-            for name, value in (split_pair(text, "--header", "header", "source=web") for text in headers)
-        ),
-        partition=partition,
-        timestamp_ms=_parse_time(timestamp),
-    )
-    separator = None if key_separator is None else unescaped(key_separator, "--key-separator")
-    source = _Source(
-        paths or (STDIN,),
-        RecordForm(common, separator, empty_is_null),
-        unescaped(delimiter, "--delimiter"),
-        is_json=form == _JSON,
-        is_whole=is_whole,
-    )
+    with wrong_usage():
+        common = Outgoing(
+            key=None if key is None else key.encode(),
+            headers=tuple(
+                (name, value.encode())
+                for name, value in (split_pair(text, "--header", "header", "source=web") for text in headers)
+            ),
+            partition=partition,
+            timestamp_ms=_parse_time(timestamp),
+        )
+        separator = None if key_separator is None else unescaped(key_separator, "--key-separator")
+        source = _Source(
+            paths or (STDIN,),
+            RecordForm(common, separator, empty_is_null),
+            unescaped(delimiter, "--delimiter"),
+            is_json=form == _JSON,
+            is_whole=is_whole,
+        )
     config = client_config(
         settings,
         Kind.PRODUCER,
@@ -215,6 +216,9 @@ async def _send_all(
     is_typed = source.paths == (STDIN,) and sys.stdin.isatty()
     if is_typed:
         print("A line is a record; Ctrl-D ends.", file=sys.stderr)
+    wanted = source.form.common.partition
+    if wanted is not None:
+        await _check_partition(producer, topic, wanted)
     progress = Progress()
     try:
         async for records in source.records():
@@ -227,6 +231,13 @@ async def _send_all(
                 progress.say(f"{sent.taken:,} records sent")
     finally:
         progress.finish()
+
+
+async def _check_partition(producer: Producer, topic: str, partition: int) -> None:
+    """The producer would wait for it, since it may be about to be made."""
+    found = await producer.partitions_for(topic)
+    if partition not in found:
+        raise InputError(f"{topic} has no partition {partition}; there are 0 to {len(found) - 1}")
 
 
 def _by_partition(records: Sequence[Outgoing]) -> list[tuple[int | None, list[OutgoingRecord]]]:

@@ -148,9 +148,33 @@ def _known(kind: Kind, written: object, *, is_keyword: bool) -> str:
     for other in Kind:
         if name in definitions(other):
             raise InputError(f"{kind.word}: {written} is a setting of {_those_with(name)}, not of {kind.word}s.")
-    near = difflib.get_close_matches(name.replace("_", "."), table, n=1)
+    dotted = name.replace("_", ".")
+    near = (
+        [_OF_LIBRDKAFKA[dotted]]
+        if _OF_LIBRDKAFKA.get(dotted) in table
+        else difflib.get_close_matches(dotted, table, n=1)
+    )
     right = f"Did you mean {near[0]} ({keyword(near[0])})?" if near else "Names are Kafka's, such as client.id."
     raise InputError(f"{kind.word}: there is no setting {written}. {right}")
+
+
+#: What people bring along from librdkafka, whose names for some settings are its own.
+_OF_LIBRDKAFKA = {
+    "queue.buffering.max.ms": "linger.ms",
+    "queue.buffering.max.kbytes": "buffer.memory",
+    "request.required.acks": "acks",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "message.send.max.retries": "retries",
+    "message.max.bytes": "max.request.size",
+    "compression.codec": "compression.type",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "metadata.broker.list": "bootstrap.servers",
+    "socket.timeout.ms": "request.timeout.ms",
+    "topic.metadata.refresh.interval.ms": "metadata.max.age.ms",
+    "fetch.wait.max.ms": "fetch.max.wait.ms",
+    "fetch.message.max.bytes": "max.partition.fetch.bytes",
+    "enable.auto.offset.store": "enable.auto.commit",
+}
 
 
 def _those_with(name: str) -> str:

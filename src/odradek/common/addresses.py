@@ -30,8 +30,11 @@ class BadAddress(ValueError):
 def parse_host_port(text: str) -> HostPort:
     found = _HOST_PORT.fullmatch(text)
     if found is None:
-        has_port = re.search(r":[0-9]+$", text, re.ASCII) is not None
-        raise BadAddress(f'"{text}" is no address.' if has_port else f'"{text}" has no port.')
+        _, colon, port = text.rpartition(":")
+        if not colon or not port or text.endswith("]"):
+            raise BadAddress(f'"{text}" has no port.')
+        is_number = re.fullmatch(r"[0-9]+", port, re.ASCII) is not None
+        raise BadAddress(f'"{text}" is no address.' if is_number else f'"{text}": "{port}" is no port.')
     if not found[1] or found[1] == NOT_ROUTABLE:
         raise BadAddress(f'"{text}" has no host.' if not found[1] else f'"{text}": nobody can connect to {found[1]}.')
     return HostPort(found[1], parse_port(found[2], text))

@@ -26,3 +26,8 @@ def test_where_to_begin(text: str, start: Start) -> None:
 def test_no_place_to_begin(text: str) -> None:
     with pytest.raises(InputError, match="is no place to begin"):
         parse_start(text)
+
+
+def test_seconds_are_not_taken_for_milliseconds() -> None:
+    with pytest.raises(InputError, match="in milliseconds it is @1763287000000"):
+        parse_start("@1763287000")

@@ -124,6 +124,8 @@ def test_what_java_alone_understands_has_no_effect() -> None:
         (producer_settings, {"bootstrap_servers": "a"}, 'bootstrap_servers): "a" has no port'),
         (producer_settings, AT | {"linger": 5}, "there is no setting linger. Did you mean linger.ms (linger_ms)?"),
         (producer_settings, AT | {"linger.mss": 5}, "no setting linger.mss. Did you mean linger.ms (linger_ms)?"),
+        (producer_settings, AT | {"queue.buffering.max.ms": 5}, "Did you mean linger.ms (linger_ms)?"),
+        (producer_settings, AT | {"request_required_acks": 1}, "Did you mean acks (acks)?"),
         (producer_settings, AT | {"qqq": 5}, "there is no setting qqq. Names are Kafka's"),
         (producer_settings, AT | {"group_id": "g"}, "group_id is a setting of consumers, not of producers"),
         (consumer_settings, AT | {"linger_ms": 5}, "linger_ms is a setting of producers, not of consumers"),

@@ -15,6 +15,7 @@ def test_one_or_several_addresses_each_once() -> None:
     ("text", "reason"),
     [
         ("localhost", '"localhost" has no port.'),
+        ("localhost:22x", '"localhost:22x": "22x" is no port.'),
         ("a:1,b:70000", '"b:70000": 70000 is no port'),
         ("0.0.0.0:9092", "nobody can connect to 0.0.0.0"),
         (":9092", '":9092" has no host.'),
