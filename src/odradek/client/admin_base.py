@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from odradek.client.admin import Outcomes, accepted_all
 from odradek.client.bootstrap import Cluster
 from odradek.client.config import ClientConfig
 from odradek.client.connections import channel_config
+from odradek.client.contexts import AsyncContext
 from odradek.client.errors import RequestTimedOut
 from odradek.client.settings import admin_settings
 from odradek.common.failures import InputError
@@ -17,7 +17,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class AdminBase:
+class AdminBase(AsyncContext):
     def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
         """Settings by Kafka's names: as a dict, or as keywords with underscores. Raises InputError."""
         settings = self.settings = admin_settings(config, **keywords)
@@ -41,15 +41,6 @@ class AdminBase:
         """May be called twice."""
         self._is_running = False
         await self._cluster.__aexit__(None, None, None)
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     @property
     def _up(self) -> Cluster:

@@ -17,12 +17,12 @@ import asyncio
 import random
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from odradek.client.backoff import Backoff
 from odradek.client.channel import FinalizedFeatures
 from odradek.client.connections import Connection, Connections
+from odradek.client.contexts import AsyncContext
 from odradek.client.coordinator_finder import CoordinatorFinder
 from odradek.client.coordinator_kind import CoordinatorKind
 from odradek.client.errors import Disconnected, UnknownTopic, Unreachable, VersionsDiffer, refusal
@@ -51,7 +51,7 @@ _HOPELESS: dict[int, str] = {
 }
 
 
-class NetworkClient:
+class NetworkClient(AsyncContext):
     """Everything is called from the loop that `start` was called on."""
 
     metadata: MetadataCache
@@ -80,15 +80,6 @@ class NetworkClient:
         self._is_bootstrapping = True
         self._answered_s = 0.0
         self._is_closed = False
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def start(self) -> None:
         """Connects to a bootstrap address that answers and learns the cluster from it.

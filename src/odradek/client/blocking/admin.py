@@ -1,8 +1,6 @@
 """The admin client for threads: every operation of `odradek.client.admin_client.Admin`, waited for."""
 
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Self
 
 from odradek.client.admin_client import Admin as AsyncAdmin
 from odradek.client.blocking.face import Face, waiting
@@ -24,15 +22,6 @@ class Admin(Face[AsyncAdmin]):
     def close(self) -> None:
         self._loop.open.discard(self)
         self._loop.call(self._inner.close())
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     async def _close_inner(self, timeout_ms: float | None) -> None:
         await self._inner.close()

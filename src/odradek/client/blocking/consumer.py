@@ -12,8 +12,7 @@ import re
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from operator import length_hint
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from odradek.client.blocking.face import Face, at_once, waiting
 from odradek.client.blocking.loop_thread import in_caller
@@ -70,15 +69,6 @@ class Consumer(Face[AsyncConsumer]):
         """Commits for the last time where that is automatic, and leaves the group. Whoever iterates comes to an end."""
         self._loop.open.discard(self)
         self._loop.call(self._inner.close(timeout_ms))
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # What to read
 

@@ -5,13 +5,14 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from odradek.client.blocking.loop_thread import EXIT_TIMEOUT_MS, LoopThread, shared_loop
+from odradek.client.contexts import BlockingContext
 
 _Inner = TypeVar("_Inner")
 _Parameters = ParamSpec("_Parameters")
 _Value = TypeVar("_Value")
 
 
-class Face(Generic[_Inner]):
+class Face(BlockingContext, Generic[_Inner]):
     """`inner` is touched only in the loop's thread."""
 
     def __init__(self, inner: _Inner) -> None:

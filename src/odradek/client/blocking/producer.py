@@ -11,8 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from odradek.client.blocking.delivery import BatchDelivery, Delivery
 from odradek.client.blocking.face import Face, waiting
@@ -66,15 +65,6 @@ class Producer(Face[AsyncProducer]):
         """Sends what was handed over, waits for it as long as is said, then fails the rest and disconnects."""
         self._loop.open.discard(self)
         self._loop.call(self._close_inner(timeout_ms))
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # Records
 

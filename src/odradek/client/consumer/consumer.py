@@ -19,8 +19,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.client.consumer.completed_fetch import Reading
 from odradek.client.consumer.fetch_buffer import FetchBuffer
@@ -32,6 +31,7 @@ from odradek.client.consumer.partition_state import FetchPosition
 from odradek.client.consumer.reader import Reader
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.consumer.subscriptions import SubscriptionKind, Subscriptions
+from odradek.client.contexts import AsyncContext
 from odradek.client.errors import Disconnected, RequestTimedOut, refusal
 from odradek.client.group.listener import RebalanceListener
 from odradek.client.group.membership import GroupMetadata, Membership, membership
@@ -69,7 +69,7 @@ class _Parts(NamedTuple):
     membership: Membership
 
 
-class Consumer:
+class Consumer(AsyncContext):
     """Reads records, for asyncio: alone (`assign`), or as a member of the group of `group_id`.
 
         async with Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
@@ -130,15 +130,6 @@ class Consumer:
                 ending.push_async_callback(running.fetcher.close)
                 ending.push_async_callback(running.offsets.close)
                 await asyncio.wait([watch])
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     # What to read
 

@@ -17,9 +17,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from time import time as _time
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
+from odradek.client.contexts import AsyncContext
 from odradek.client.errors import UnknownTopic
 from odradek.client.network_client import NetworkClient
 from odradek.client.producer.accumulator import (
@@ -64,7 +64,7 @@ class OutgoingRecord(NamedTuple):
     timestamp_ms: int | None = None
 
 
-class Producer:
+class Producer(AsyncContext):
     """Sends records, for asyncio.
 
         async with Producer(bootstrap_servers="localhost:9092", linger_ms=5) as producer:
@@ -146,15 +146,6 @@ class Producer:
         if self._transactions is not None:
             await self._transactions.abort_if_open()
         await self._flush()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     # Records
 
