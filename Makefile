@@ -54,7 +54,7 @@ soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million f
 	@ODRADEK_FIGURES=$(FIGURES) ODRADEK_SOAK_FACTOR=$(SOAK_FACTOR) ODRADEK_FUZZ_FRAMES=$$((1000000 * $(SOAK_FACTOR))) \
 	ODRADEK_ORACLE_EXAMPLES=$$((4 * $(SOAK_FACTOR))) ODRADEK_STEADY_SECONDS=$(SOAK_STEADY_SECONDS) \
 	$(PYTEST) --timeout 0 -o faulthandler_timeout=0 tests/sim tests/fuzz tests/unit/protocol/test_oracles.py tests/system/test_disk_full.py \
-	tests/system/test_controllers_kill.py tests/system/test_data_kill.py tests/system/test_steady_load.py; \
+	tests/system/test_controllers_kill.py tests/system/test_data_kill.py tests/system/test_steady_load.py tests/system/test_service.py; \
 	status=$$?; $(BIN)/python tools/report.py $(FIGURES); exit $$status
 
 BENCH ?=
