@@ -7,7 +7,7 @@ two that do, one was paused or cut off, and the higher epoch counts.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,6 +15,7 @@ from helpers.nodes import Cluster, Node
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.protocol.message import Message
+from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse, ReplicaState
 
@@ -26,6 +27,9 @@ _PAUSE_S = 0.02
 
 #: Tests look for a node that comes back as soon as it is there.
 CHANNEL_CONFIG = ChannelConfig(client_id="test", reconnect_backoff_ms=20, reconnect_backoff_max_ms=40)
+
+#: What DescribeCluster is asked for.
+_CONTROLLERS = 2
 
 T = TypeVar("T")
 
@@ -97,7 +101,8 @@ class Quorum:
         return await self.wait(elected, f"there is a leader of an epoch above {above_epoch}")
 
     async def caught_up(self, *node_ids: int) -> QuorumView:
-        """Waits until these, or all running controllers, have everything that is committed when they are asked."""
+        """Waits until these, or all running controllers, have everything that is committed when they are asked; the
+        view's high watermark is what they have."""
         wanted = node_ids or tuple(node.id for node in self.cluster.running_controllers())
         since_ms = time.time_ns() // 1_000_000
         begin = (await self.leader()).high_watermark
@@ -108,7 +113,18 @@ class Quorum:
                 return None
             return view if all(view.has(node_id, begin, since_ms) for node_id in wanted) else None
 
-        return await self.wait(all_there, f"nodes {wanted} have everything up to offset {begin}")
+        view = await self.wait(all_there, f"nodes {wanted} have everything up to offset {begin}")
+        return replace(view, high_watermark=begin)  # the leader may have more by now
+
+    async def describes_cluster(self) -> None:
+        """Waits until every running controller can: before it has metadata it says that it is too old for that."""
+
+        async def all_can() -> bool | None:
+            request = DescribeClusterRequest(endpoint_type=_CONTROLLERS)
+            answers = [await self.ask(node, request) for node in self.cluster.running_controllers()]
+            return all(answer is not None and not answer.error_code for answer in answers) or None
+
+        await self.wait(all_can, "every controller describes the cluster")
 
     async def wait(self, probe: Callable[[], Awaitable[T | None]], what: str, timeout_s: float = WAIT_TIMEOUT_S) -> T:
         """The first answer of `probe` that is not None."""

@@ -55,6 +55,7 @@ def test_tools_on_static_voters(tmp_path: Path) -> None:
         cluster.start()
         async with Quorum(cluster) as quorum:
             view = await quorum.caught_up()
+            await quorum.describes_cluster()
             at = ["--bootstrap-controller", cluster.controller_addresses]
             await look(cluster, view, at)
             await change_features(at)
@@ -150,6 +151,7 @@ def test_tools_on_dynamic_voters(tmp_path: Path) -> None:
         cluster.start()
         async with Quorum(cluster) as quorum:
             await quorum.caught_up()
+            await quorum.describes_cluster()
             first = [node for node in cluster.controllers if node.spec.is_first_voter]
             at = ["--bootstrap-controller", ",".join(node.controller_address for node in first)]
             await add_controller(cluster, at)
