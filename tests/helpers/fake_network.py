@@ -70,3 +70,7 @@ class FakeNetwork:
 
     def request_update(self) -> None:
         self.updates_requested += 1
+
+    async def updated(self, version: int) -> None:
+        while self.metadata.version <= version:
+            await asyncio.sleep(0)

@@ -12,6 +12,7 @@ at all: it is reset.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from odradek.client.consumer.errors import LogTruncation, NoOffsetForPartition, TopicAuthorizationFailed
@@ -106,6 +107,7 @@ class Offsets:
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         while not self._subscriptions.has_all_positions() and self.error is None:
+            version = self._network.metadata.version
             self.meet_leaders()
             await self._initialize()
             now_ms = loop.time() * 1000
@@ -114,7 +116,14 @@ class Offsets:
             await asyncio.gather(self._reset(now_ms, asked_until_ms), self._validate(now_ms, asked_until_ms))
             self.on_change()
             if not self._subscriptions.has_all_positions() and self.error is None:
-                await asyncio.sleep(self._settings.retry_backoff_ms / 1000)
+                await self._pause(version)
+
+    async def _pause(self, version: int) -> None:
+        """Until it is time to ask again, or the metadata is newer than it was: it may have been a leader that was
+        missing."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.retry_backoff_ms / 1000):
+                await self._network.updated(version)
 
     async def _initialize(self) -> None:
         partitions = self._subscriptions.initializing()

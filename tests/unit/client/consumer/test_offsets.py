@@ -13,7 +13,7 @@ from odradek.client.consumer.offsets import Offsets
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.errors import Disconnected, VersionsDiffer
-from odradek.client.metadata_cache import LeaderAndEpoch
+from odradek.client.metadata_cache import LeaderAndEpoch, MetadataCache
 from odradek.client.settings import OffsetReset, ResetStrategy, consumer_settings
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
 from odradek.protocol.error_codes import ErrorCode
@@ -42,13 +42,19 @@ Listing = dict[int, int | ErrorCode]  # by timestamp
 class Bench:
     """The log has offsets 10 to 100. Both partitions are node 1's at epoch 5."""
 
-    def __init__(self, reset: OffsetReset = EARLIEST, committed: Mapping[TopicPartition, int] | None = None) -> None:
+    def __init__(
+        self,
+        reset: OffsetReset = EARLIEST,
+        committed: Mapping[TopicPartition, int] | None = None,
+        retry_backoff_ms: int = 1,
+    ) -> None:
         self.network = FakeNetwork()
         self.network.lead({0: LEADER, 1: LEADER})
         self.network.answer = self.answer
         self.subscriptions = Subscriptions(reset)
         self.committed = committed or {}
-        settings = consumer_settings({"bootstrap.servers": "none:1", "retry.backoff.ms": 1})
+        backoff = {"retry.backoff.ms": retry_backoff_ms, "retry.backoff.max.ms": max(1_000, retry_backoff_ms)}
+        settings = consumer_settings({"bootstrap.servers": "none:1", **backoff})
         self.offsets = Offsets(settings, self.network, self.subscriptions, self.ask_group, lambda: NOW_MS)  # type: ignore[arg-type]
         self.listing: Listing = {-2: 10, -1: 100}
         self.epoch_end: tuple[int, int] | ErrorCode | Exception = (5, 100)
@@ -161,6 +167,22 @@ def test_what_fails_is_asked_again_until_it_works() -> None:
         bench.subscriptions.assign([A0])
         assert await bench.settle() == {A0: 10}
         assert len(bench.asked) == 4 and bench.network.updates_requested == 3
+
+    run(talk())
+
+
+def test_a_leader_that_becomes_known_is_asked_at_once() -> None:
+    """And not when the back-off is over, which here comes after the end of the test."""
+
+    async def talk() -> None:
+        bench = Bench(retry_backoff_ms=600_000)
+        bench.network.metadata = MetadataCache(300_000)  # knows nothing yet
+        bench.subscriptions.assign([A0])
+        bench.offsets.begin()
+        await asyncio.sleep(0.01)
+        assert not bench.asked
+        bench.network.lead({0: LEADER})
+        assert await bench.settle() == {A0: 10}
 
     run(talk())
 
