@@ -71,7 +71,7 @@ def test_services_that_are_refused() -> None:
         Service("shop", done_key=lambda context: "")
     with pytest.raises(InputError, match="exactly_once"):
         Service("shop", transactional_id="t")
-    with pytest.raises(InputError, match="has no port"):
+    with pytest.raises(InputError, match="is no port"):
         Service("shop", admin_listener="here:port")
     with pytest.raises(InputError, match="several topics one name"):
         Service("shop", retry_topic="{topic}.again")
