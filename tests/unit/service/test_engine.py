@@ -303,7 +303,8 @@ def test_a_thread_over_its_time_limit_is_given_up() -> None:
         end.wait()
         return Send("late", b"nobody hears of it")
 
-    bench.handle(handle, time_limit_s=0.01, concurrency=1)
+    # Long enough for the thread to have begun: one that has not is not given up but never begins.
+    bench.handle(handle, time_limit_s=0.3, concurrency=1)
     bench.source.write(b"x")
     bench.source.write(b"y")
     bench.run(lambda: bench.figures.count(Ending.DEAD) == 2)
