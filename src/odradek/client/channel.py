@@ -15,12 +15,13 @@ from typing import Any
 
 from odradek import __version__
 from odradek.client.backoff import Backoff
-from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
+from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.client.places import Places
 from odradek.client.strangers import MAY_BE_NO_NODE
+from odradek.client.versions import version_for
 from odradek.client.wire import Wire
 from odradek.common.failures import ApiError
-from odradek.protocol.api_keys import APIS, ApiKey
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions
 from odradek.protocol.framing import FRAME_BYTES_MAX
@@ -194,16 +195,7 @@ class Channel:
 
     def version_for(self, request: Message | type[Message], wanted: int | None = None) -> int:
         """The highest version that both ends have, or the one that is wanted if both have it."""
-        theirs = self.api_versions.get(request.API_KEY)
-        first, last = request.VERSIONS
-        if theirs is not None:
-            common = Versions(max(first, theirs.first), min(last, theirs.last))
-            if common.first <= common.last if wanted is None else wanted in common:
-                return common.last if wanted is None else wanted
-        asked = f"version {wanted}" if wanted is not None else f"versions {first} to {last}"
-        has = f"versions {theirs}" if theirs else "no version"
-        name = APIS[ApiKey(request.API_KEY)].name if request.API_KEY in APIS else str(request.API_KEY)
-        raise VersionsDiffer(f"{self.host}:{self.port} has {has} of {name}, and {asked} would be needed")
+        return version_for(request, self.api_versions, f"{self.host}:{self.port}", wanted)
 
     def not_sent(self) -> RequestTimedOut:
         return RequestTimedOut(f"{self.host}:{self.port}: not sent in time")

@@ -1,6 +1,7 @@
 """Methods of an asyncio client, as methods that wait: with the same parameters, and typed."""
 
 import functools
+from abc import abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
@@ -22,8 +23,8 @@ class Face(BlockingContext, Generic[_Inner]):
     def close_at_exit(self) -> None:
         self._loop.call(self._close_inner(EXIT_TIMEOUT_MS))
 
-    async def _close_inner(self, timeout_ms: float | None) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def _close_inner(self, timeout_ms: float | None) -> None: ...
 
 
 def waiting(

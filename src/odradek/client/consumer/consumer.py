@@ -25,7 +25,7 @@ from odradek.client.consumer.completed_fetch import Reading
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.fetcher import Fetcher
-from odradek.client.consumer.offset_requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, ListedOffset
+from odradek.client.consumer.offset_requests import ListedOffset
 from odradek.client.consumer.offsets import Offsets
 from odradek.client.consumer.partition_state import FetchPosition
 from odradek.client.consumer.reader import Reader
@@ -39,6 +39,7 @@ from odradek.client.network_client import NetworkClient
 from odradek.client.serializers import from_bytes
 from odradek.client.settings import ConsumerSettings, IsolationLevel, OffsetReset, ResetStrategy, consumer_settings
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.common import special_timestamps
 from odradek.common.failures import InputError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.metadata_request import MetadataRequest
@@ -294,13 +295,13 @@ class Consumer(AsyncContext):
     async def beginning_offsets(
         self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
-        return await self._ends(partitions, EARLIEST_TIMESTAMP, timeout_ms)
+        return await self._ends(partitions, special_timestamps.EARLIEST, timeout_ms)
 
     async def end_offsets(
         self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
         """Behind the last record; with read_committed behind the last one that is decided."""
-        return await self._ends(partitions, LATEST_TIMESTAMP, timeout_ms)
+        return await self._ends(partitions, special_timestamps.LATEST, timeout_ms)
 
     async def topics(self, timeout_ms: float | None = None) -> tuple[str, ...]:
         """All that the consumer may see, internal ones too."""

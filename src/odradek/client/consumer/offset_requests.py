@@ -17,9 +17,6 @@ from odradek.protocol.messages.offset_for_leader_epoch_request import (
 )
 from odradek.protocol.messages.offset_for_leader_epoch_response import OffsetForLeaderEpochResponse
 
-LATEST_TIMESTAMP = -1
-EARLIEST_TIMESTAMP = -2
-
 #: Of a consumer, as ListOffsets and OffsetForLeaderEpoch have it.
 _CONSUMER = -1
 
@@ -70,13 +67,14 @@ def list_offsets_request(
     isolation_level: int,
     timeout_ms: float,
 ) -> ListOffsetsRequest:
+    """Of one leader. Where its epoch is not given, it answers in whichever it leads."""
     topics: dict[str, ListOffsetsTopic] = {}
     for partition, timestamp_ms in timestamps_ms.items():
         topic = topics.setdefault(partition.topic, ListOffsetsTopic(name=partition.topic))
         topic.partitions.append(
             ListOffsetsPartition(
                 partition_index=partition.partition,
-                current_leader_epoch=leaders[partition].epoch,
+                current_leader_epoch=leaders[partition].epoch if partition in leaders else NO_EPOCH,
                 timestamp=timestamp_ms,
             )
         )

@@ -17,8 +17,6 @@ from typing import Any
 
 from odradek.client.consumer.errors import LogTruncation, NoOffsetForPartition, TopicAuthorizationFailed
 from odradek.client.consumer.offset_requests import (
-    EARLIEST_TIMESTAMP,
-    LATEST_TIMESTAMP,
     EpochEnd,
     ListedOffset,
     by_leader,
@@ -34,11 +32,15 @@ from odradek.client.metadata_cache import LeaderAndEpoch
 from odradek.client.network_client import NetworkClient
 from odradek.client.settings import ConsumerSettings, OffsetReset, ResetStrategy
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.common import special_timestamps
 from odradek.common.failures import ApiError, Fault
 
 Committed = Callable[[Iterable[TopicPartition]], Awaitable[Mapping[TopicPartition, OffsetAndMetadata | None]]]
 
-_TIMESTAMPS = {ResetStrategy.EARLIEST: EARLIEST_TIMESTAMP, ResetStrategy.LATEST: LATEST_TIMESTAMP}
+_TIMESTAMPS = {
+    ResetStrategy.EARLIEST: special_timestamps.EARLIEST,
+    ResetStrategy.LATEST: special_timestamps.LATEST,
+}
 
 
 class Offsets:
@@ -157,7 +159,7 @@ class Offsets:
         self._subscriptions.back_off(asked, asked_until_ms)
         timestamps = {partition: self._timestamp_ms(reset) for partition, reset in asked.items()}
         listed = await self._list(timestamps)
-        late = {partition: LATEST_TIMESTAMP for partition, found in listed.items() if found is None}
+        late = {partition: special_timestamps.LATEST for partition, found in listed.items() if found is None}
         if late:  # no record is as young as by_duration wants it: what comes next is
             listed |= await self._list(late)
         for partition, reset in asked.items():

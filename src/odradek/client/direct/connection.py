@@ -10,10 +10,10 @@ from collections import deque
 from typing import Any, NamedTuple, Self
 
 from odradek import __version__
-from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
+from odradek.client.errors import Disconnected, RequestTimedOut
+from odradek.client.versions import version_for
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ProtocolError
-from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions
 from odradek.protocol.framing import FRAME_BYTES_MAX, frame
@@ -74,7 +74,7 @@ class Connection:
 
     def send(self, request: Message, version: int | None = None) -> None:
         """In the highest version that both have, unless one is given."""
-        chosen = self.version_for(request) if version is None else version
+        chosen = version_for(request, self._versions, self.address) if version is None else version
         self._correlation_id += 1
         header = RequestHeader(
             request_api_key=request.API_KEY,
@@ -104,18 +104,6 @@ class Connection:
             self.close()
             raise Disconnected(f"{self.address}: answer {header.correlation_id} where {due.correlation_id} is due")
         return response
-
-    def version_for(self, request: Message, last: int | None = None) -> int:
-        """The highest that both have, and not above `last`. Raises VersionsDiffer."""
-        theirs = self._versions.get(request.API_KEY)
-        first, newest = request.VERSIONS
-        if theirs is not None:
-            best = min(newest, theirs.last, newest if last is None else last)
-            if best >= max(first, theirs.first):
-                return best
-        name = ApiKey(request.API_KEY).name
-        has = f"versions {theirs}" if theirs else "no version"
-        raise VersionsDiffer(f"{self.address} has {has} of {name}, and {first} to {newest} would be needed")
 
     def _learn_versions(self) -> None:
         request = ApiVersionsRequest(client_software_name="odradek", client_software_version=__version__)

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Mapping
 
+from odradek.client.consumer.offset_requests import list_offsets_request
 from odradek.client.direct.leaders import Leaders
 from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
 from odradek.common.addresses import HostPort
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
-from odradek.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.messages.list_offsets_response import ListOffsetsResponse
 
 #: Said by one that does not lead the partition, or not yet, or does not know of it yet.
@@ -27,8 +27,6 @@ MOVED = (
 
 #: retry.backoff.ms
 _RETRY_S = 0.1
-
-_CONSUMER = -1
 
 
 def list_offsets(
@@ -65,7 +63,8 @@ def _ask(
             reason = error.message
     for leader, partitions in by_leader.items():
         try:
-            response = leaders.connection(leader).ask(_request(partitions, wanted, is_read_committed))
+            asked = {partition: wanted[partition] for partition in partitions}
+            response = leaders.connection(leader).ask(list_offsets_request(asked, {}, int(is_read_committed), 0))
         except (Disconnected, RequestTimedOut) as error:
             reason = error.message
             for partition in partitions:
@@ -73,20 +72,6 @@ def _ask(
         else:
             reason = _take(leaders, response, found) or reason
     return reason
-
-
-def _request(
-    partitions: list[TopicPartition], timestamps_ms: Mapping[TopicPartition, int], is_read_committed: bool
-) -> ListOffsetsRequest:
-    topics: dict[str, list[ListOffsetsPartition]] = {}
-    for partition in partitions:
-        asked = ListOffsetsPartition(partition_index=partition.partition, timestamp=timestamps_ms[partition])
-        topics.setdefault(partition.topic, []).append(asked)
-    return ListOffsetsRequest(
-        replica_id=_CONSUMER,
-        isolation_level=int(is_read_committed),
-        topics=[ListOffsetsTopic(name=name, partitions=asked) for name, asked in topics.items()],
-    )
 
 
 def _take(leaders: Leaders, response: ListOffsetsResponse, found: dict[TopicPartition, int]) -> str:
