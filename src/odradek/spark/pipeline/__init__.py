@@ -1,0 +1,35 @@
+"""Around Spark Declarative Pipelines: a project that works, checked before Spark starts, run with retries, looked after.
+
+A project is Spark's own: a directory with a `spark-pipeline.yml` and the SQL and Python files it names.
+
+    odradek pipeline init shop --topic orders -b localhost:9092     a project in ./shop that runs as it stands
+    odradek pipeline check shop                                     before Spark starts; --dry-run lets Spark analyse it
+    odradek pipeline run shop                                       one update: all that there is, then the end
+    odradek pipeline run shop --continuous --trigger 5s             an update every five seconds, until stopped
+    odradek pipeline status shop                                    flows, lag, dead letters, the last error
+
+PROJECT is a directory or its spec file; without one, that of the current directory. `run` also takes `--retries N` (of
+failures that may pass, in a row; 5 unless said), `--master local[2]|spark://…`, `--remote sc://…`, `--conf
+spark.…=…` (counts more than `configuration` of the spec), `--refresh`, `--full-refresh TABLE[,…]` and
+`--full-refresh-all`.
+
+Two processes run a pipeline. The one a person starts shows progress, hears signals, keeps the state that `status` shows
+(`odradek/state.json` in the project's storage), and restarts the other when that fails. The other one is Spark's
+driver, a Python process with its JVM: what they print goes to `odradek/spark.log` in the storage. Each ends when the
+other one does, however that ended: kill the first with -9 and Spark is gone; kill Spark and it is started again.
+
+`run --format json` prints one object a line. All have `event` and `time_ms` (since 1970):
+
+    started     pipeline, project, storage, log, pid (of `run` itself), continuous
+    session     Spark is up: attempt (from 1), driver_pid (its Python), jvm_pid (null with --remote), spark (its version)
+    update      update (from 1), state: running, completed, failed or stopped; at the end also seconds, and error (or null)
+    flow        flow, update, state: queued, starting, running, completed, failed, skipped or stopped; error (or null)
+    progress    a micro-batch is done: flow, update, batch_id, rows_in, rows_out (null where the sink does not tell),
+                rows_per_s, duration_ms, lag (records behind the end of its topics, null for a source without offsets),
+                rows_in_total and rows_out_total of the flow since `run` began
+    retry       attempt (the next one), retries, wait_s, cause
+    ended       state: completed, stopped or failed; updates, rows_in, rows_out, seconds, error (or null)
+
+Exit status: 0 when it completed, or when a continuous one was stopped by SIGINT or SIGTERM; 1 when it failed, the cause
+in a line or two on stderr; 130 when a single update was stopped before its end.
+"""
