@@ -38,7 +38,7 @@ check: lint types ## Lint, types and the quick tests: under two minutes
 	@$(PYTEST) -m "not slow and not peer" tests/unit $(wildcard tests/spec)
 
 test: lint types ## Everything but the soak: also Apache Kafka, simulation, fuzzing; prints its figures
-	@$(BIN)/python tools/peers.py kafka >/dev/null
+	@$(BIN)/python tools/peers.py kafka spark-kafka >/dev/null
 	@mkdir -p $(dir $(FIGURES)) && rm -f $(FIGURES)
 	@ODRADEK_FIGURES=$(FIGURES) $(PYTEST); status=$$?; \
 	$(BIN)/python tools/report.py $(FIGURES); exit $$status

@@ -1,10 +1,11 @@
 """Fetch the peers that Odradek is measured against, once, into a cache outside the project.
 
-A peer is a program that we did not write: today Apache Kafka and its tools. Maven resolves it by name; what comes is
-checked against `peers.lock` (name and SHA-256 of every jar), and only a complete, checked copy ever gets the final
-name, by one rename. A lock file makes parallel callers wait for one fetch instead of starting several.
+A peer is a program that we did not write: Apache Kafka with its tools, and Spark's own Kafka connector. Maven resolves
+it by name; what comes is checked against the peer's `.lock` file (name and SHA-256 of every jar), and only a complete,
+checked copy ever gets the final name, by one rename. A lock makes parallel callers wait for one fetch instead of
+starting several.
 
-The cache is `~/.cache/odradek/peers`, or `$ODRADEK_PEERS`. As a command: `python tools/peers.py kafka`.
+The cache is `~/.cache/odradek/peers`, or `$ODRADEK_PEERS`. As a command: `python tools/peers.py kafka spark-kafka`.
 """
 
 import fcntl
@@ -18,21 +19,61 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 KAFKA_VERSION = "4.3.1"
+SPARK_VERSION = "4.2.0"
 JAVA_VERSION = 17
 
-LOCK_FILE = Path(__file__).with_name("peers.lock")
 
-#: group, artifact, version: what is asked for by name. Everything else comes as a dependency of these.
-_KAFKA_ARTIFACTS = (
-    ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
-    ("org.apache.kafka", "kafka-tools", KAFKA_VERSION),
-    ("org.apache.kafka", "kafka-shell", KAFKA_VERSION),
-    ("org.apache.logging.log4j", "log4j-core", "2.25.3"),
-    ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.3"),
+class Artifact(NamedTuple):
+    group: str
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    title: str
+    directory: str
+    lock_file: Path
+    #: What is asked for by name.
+    artifacts: tuple[Artifact, ...]
+    #: Whether what these depend on comes with them.
+    is_transitive: bool
+
+
+KAFKA = Peer(
+    title=f"Apache Kafka {KAFKA_VERSION}",
+    directory=f"kafka-{KAFKA_VERSION}",
+    lock_file=Path(__file__).with_name("peers.lock"),
+    artifacts=(
+        Artifact("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
+        Artifact("org.apache.kafka", "kafka-tools", KAFKA_VERSION),
+        Artifact("org.apache.kafka", "kafka-shell", KAFKA_VERSION),
+        Artifact("org.apache.logging.log4j", "log4j-core", "2.25.3"),
+        Artifact("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.3"),
+    ),
+    is_transitive=True,
 )
+
+#: Everything else that it needs is in Spark itself. 4.2.0 of the token provider cannot be had; 4.0.0 does the same.
+SPARK_KAFKA = Peer(
+    title=f"Spark {SPARK_VERSION}'s Kafka connector",
+    directory=f"spark-kafka-{SPARK_VERSION}",
+    lock_file=Path(__file__).with_name("peers-spark-kafka.lock"),
+    artifacts=(
+        Artifact("org.apache.spark", "spark-sql-kafka-0-10_2.13", SPARK_VERSION),
+        Artifact("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
+        Artifact("org.apache.kafka", "kafka-clients", "3.9.2"),
+        Artifact("org.apache.commons", "commons-pool2", "2.12.1"),
+    ),
+    is_transitive=False,
+)
+
+PEERS = {"kafka": KAFKA, "spark-kafka": SPARK_KAFKA}
 
 #: 94 jars took 25 s from an empty repository here; a slow line gets fifty times that before we give up.
 _FETCH_TIMEOUT_S = 1200
@@ -51,12 +92,21 @@ def cache_directory() -> Path:
 
 
 def kafka_directory() -> Path:
-    """The directory with Kafka's jars; fetches them if this is the first time."""
-    directory = cache_directory() / f"kafka-{KAFKA_VERSION}"
-    if not _is_complete(directory):
+    return peer_directory(KAFKA)
+
+
+def spark_kafka_jars() -> list[Path]:
+    directory = peer_directory(SPARK_KAFKA)
+    return [directory / name for name in _locked_jars(SPARK_KAFKA)]
+
+
+def peer_directory(peer: Peer) -> Path:
+    """The directory with its jars; fetches them if this is the first time."""
+    directory = cache_directory() / peer.directory
+    if not _is_complete(peer, directory):
         with _only_one(cache_directory() / "lock"):
-            if not _is_complete(directory):
-                _fetch_kafka(directory)
+            if not _is_complete(peer, directory):
+                _fetch(peer, directory)
     return directory
 
 
@@ -99,15 +149,15 @@ def java_command(
     return [java(), *flags, *settings, "-cp", classpath, main_class, *arguments]
 
 
-def _locked_jars() -> dict[str, str]:
-    lines = LOCK_FILE.read_text().splitlines()
+def _locked_jars(peer: Peer) -> dict[str, str]:
+    lines = peer.lock_file.read_text().splitlines()
     pairs = [line.split() for line in lines if line and not line.startswith("#")]
     return {name: digest for digest, name in pairs}
 
 
-def _is_complete(directory: Path) -> bool:
+def _is_complete(peer: Peer, directory: Path) -> bool:
     """By names only: the content was checked before the directory got its name."""
-    return directory.is_dir() and _locked_jars().keys() <= set(os.listdir(directory))
+    return directory.is_dir() and _locked_jars(peer).keys() <= set(os.listdir(directory))
 
 
 @contextmanager
@@ -118,24 +168,24 @@ def _only_one(lock: Path) -> Iterator[None]:
         yield
 
 
-def _fetch_kafka(directory: Path) -> None:
+def _fetch(peer: Peer, directory: Path) -> None:
     java()
     maven = shutil.which("mvn")
     if maven is None:
-        raise PeerMissing("mvn is missing: install Maven (Debian: maven), it fetches Apache Kafka for the tests")
-    _say(f"fetching Apache Kafka {KAFKA_VERSION} into {directory} ...")
+        raise PeerMissing("mvn is missing: install Maven (Debian: maven), it fetches what the tests compare with")
+    _say(f"fetching {peer.title} into {directory} ...")
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=directory.parent) as scratch:
         jars = Path(scratch) / "jars"
-        _run_maven(maven, Path(scratch), jars)
-        _verify(jars)
+        _run_maven(peer, maven, Path(scratch), jars)
+        _verify(peer, jars)
         if directory.exists():  # an incomplete one, of another lock or damaged by hand
             directory.rename(Path(scratch) / "old")
         jars.rename(directory)
-    _say(f"{len(_locked_jars())} jars, checked")
+    _say(f"{len(_locked_jars(peer))} jars, checked")
 
 
-def _run_maven(maven: str, scratch: Path, jars: Path) -> None:
-    (scratch / "pom.xml").write_text(_pom())
+def _run_maven(peer: Peer, maven: str, scratch: Path, jars: Path) -> None:
+    (scratch / "pom.xml").write_text(_pom(peer))
     command = [maven, "--batch-mode", "--quiet", "--file", str(scratch / "pom.xml")]
     command += ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
     try:
@@ -146,13 +196,18 @@ def _run_maven(maven: str, scratch: Path, jars: Path) -> None:
         raise PeerMissing(f"Maven did not finish within {_FETCH_TIMEOUT_S} s") from None
     if done.returncode != 0:
         errors = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no reason given"]
-        raise PeerMissing(f"Maven could not fetch Apache Kafka {KAFKA_VERSION}: {errors[0]}")
+        raise PeerMissing(f"Maven could not fetch {peer.title}: {errors[0]}")
 
 
-def _pom() -> str:
+_NOTHING_ELSE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+
+
+def _pom(peer: Peer) -> str:
+    exclusions = "" if peer.is_transitive else _NOTHING_ELSE
     dependencies = "".join(
-        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
-        for group, artifact, version in _KAFKA_ARTIFACTS
+        f"<dependency><groupId>{each.group}</groupId><artifactId>{each.name}</artifactId>"
+        f"<version>{each.version}</version>{exclusions}</dependency>"
+        for each in peer.artifacts
     )
     return (
         "<project><modelVersion>4.0.0</modelVersion>"
@@ -161,13 +216,13 @@ def _pom() -> str:
     )
 
 
-def _verify(jars: Path) -> None:
-    for name, digest in _locked_jars().items():
+def _verify(peer: Peer, jars: Path) -> None:
+    for name, digest in _locked_jars(peer).items():
         path = jars / name
         if not path.is_file():
-            raise PeerMissing(f"Maven brought no {name}, which {LOCK_FILE.name} lists")
+            raise PeerMissing(f"Maven brought no {name}, which {peer.lock_file.name} lists")
         if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-            raise PeerMissing(f"{name} is not the file that {LOCK_FILE.name} lists: its SHA-256 differs")
+            raise PeerMissing(f"{name} is not the file that {peer.lock_file.name} lists: its SHA-256 differs")
 
 
 def _say(line: str) -> None:
@@ -175,11 +230,12 @@ def _say(line: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    if list(arguments) != ["kafka"]:
-        _say("usage: python tools/peers.py kafka")
+    if not arguments or not set(arguments) <= PEERS.keys():
+        _say(f"usage: python tools/peers.py [{'|'.join(PEERS)}] ...")
         return 2
     try:
-        print(kafka_directory())
+        for name in arguments:
+            print(peer_directory(PEERS[name]))
     except PeerMissing as error:
         _say(str(error))
         return 1

@@ -22,3 +22,4 @@ java = _peers.java
 java_command = _peers.java_command
 kafka_classpath = _peers.kafka_classpath
 kafka_directory = _peers.kafka_directory
+spark_kafka_jars = _peers.spark_kafka_jars
