@@ -99,7 +99,7 @@ class SourceOptions:
 
 def batch_options(given: Mapping[str, str]) -> SourceOptions:
     """Of a batch read. Raises InputError."""
-    options = _Options(given, _SOURCE_OPTIONS)
+    options = Options(given, _SOURCE_OPTIONS)
     starting, ending = options.limit("starting", EARLIEST), options.limit("ending", LATEST)
     if starting == LATEST or (isinstance(starting, At) and Special.LATEST in starting.offsets.values()):
         raise InputError("startingOffsets of a batch read cannot be latest: there would be nothing to read")
@@ -111,7 +111,7 @@ def batch_options(given: Mapping[str, str]) -> SourceOptions:
 
 def stream_options(given: Mapping[str, str]) -> SourceOptions:
     """Of a streaming read. Raises InputError."""
-    options = _Options(given, _SOURCE_OPTIONS)
+    options = Options(given, _SOURCE_OPTIONS)
     for name in _ENDINGS:
         if options.get(name) is not None:
             raise InputError(f"{name} is for batch reads; a stream has no end (trigger availableNow stops at the end)")
@@ -120,10 +120,10 @@ def stream_options(given: Mapping[str, str]) -> SourceOptions:
 
 def include_headers(given: Mapping[str, str]) -> bool:
     """Of a read, before it is known whether it is a batch or a stream."""
-    return _Options(given, _SOURCE_OPTIONS).flag("includeHeaders", False)
+    return Options(given, _SOURCE_OPTIONS).flag("includeHeaders", False)
 
 
-def _source_options(options: "_Options", starting: Limit, ending: Limit) -> SourceOptions:
+def _source_options(options: "Options", starting: Limit, ending: Limit) -> SourceOptions:
     at_most, at_least = options.optional_number("maxOffsetsPerTrigger"), options.optional_number("minOffsetsPerTrigger")
     if at_most is not None and at_least is not None and at_least > at_most:
         raise InputError(f"minOffsetsPerTrigger is {at_least} and maxOffsetsPerTrigger {at_most}, which is less")
@@ -146,14 +146,18 @@ def _source_options(options: "_Options", starting: Limit, ending: Limit) -> Sour
     )
 
 
-class _Options:
+class Options:
     """Options by any spelling of their names."""
 
-    def __init__(self, given: Mapping[str, str], known: tuple[str, ...]) -> None:
+    def __init__(
+        self, given: Mapping[str, str], known: tuple[str, ...], not_yours: Mapping[str, str] = _NOT_YOURS
+    ) -> None:
+        """Raises InputError for names that are neither known nor Spark's own; `not_yours` has settings that are
+        refused, with what to say."""
         self._given = {name.lower(): value for name, value in given.items()}
         self._spelt = {name.lower(): name for name in given}
         _check_names(given, known)
-        for name, instead in _NOT_YOURS.items():
+        for name, instead in not_yours.items():
             if name in self._given:
                 raise InputError(f"{name} is not for you to set: {instead}")
 
