@@ -233,7 +233,7 @@ def end_transaction_marker(
 
 
 def batch_of_payload(
-    payload: bytes,
+    payload: Buffer,
     count: int,
     *,
     compression: Compression,
@@ -266,7 +266,7 @@ def _assemble(
     max_timestamp: int,
     producer: tuple[int, int, int],
     count: int,
-    payload: bytes,
+    payload: Buffer,
 ) -> bytes:
     batch = bytearray(HEADER_BYTES)
     HEADER.pack_into(
