@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import traceback
 
+from odradek.common.moved_headers import Reason
 from odradek.service.codecs import Undecodable
 from odradek.service.context import Context, Reject, Send
 from odradek.service.handlers import Handler
-from odradek.service.origin import Failure, Reason
+from odradek.service.origin import Failure
 from odradek.service.threads import Threads
 
 

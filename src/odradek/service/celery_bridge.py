@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from odradek.common.failures import InputError
+from odradek.common.moved_headers import Reason
 from odradek.common.ports import Clock
 from odradek.common.system import SystemClock
 from odradek.service.application import Service
@@ -33,7 +34,7 @@ from odradek.service.celery_tracking import PENDING, Step, Tracking
 from odradek.service.codecs import Codec
 from odradek.service.context import Context
 from odradek.service.handlers import Order
-from odradek.service.origin import Failure, Reason
+from odradek.service.origin import Failure
 from odradek.service.retries import NO_RETRIES
 from odradek.service.threads import Threads
 

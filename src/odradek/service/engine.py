@@ -15,12 +15,12 @@ from dataclasses import replace
 from odradek.client.group.listener import RebalanceListener
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError
+from odradek.common.moved_headers import TRACE
 from odradek.common.ports import Clock
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.figures import Figures
 from odradek.service.handling import Handling, Outcome
 from odradek.service.intake import Intake, Job, Phase, Work
-from odradek.service.origin import TRACE
 from odradek.service.ports import Outgoing, Sink, Source, post
 from odradek.service.runner import Runner
 

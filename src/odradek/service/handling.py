@@ -17,6 +17,7 @@ from random import Random
 from typing import Protocol
 
 from odradek.client.consumer.record import ConsumerRecord
+from odradek.common.moved_headers import Reason
 from odradek.common.ports import Clock
 from odradek.service.attempts import attempt, failure_of
 from odradek.service.codecs import encode_any
@@ -24,7 +25,7 @@ from odradek.service.context import Context, Send
 from odradek.service.done import Done
 from odradek.service.figures import Ending, Figures
 from odradek.service.handlers import Handler
-from odradek.service.origin import Failure, Origin, Reason, dead_headers, retry_headers
+from odradek.service.origin import Failure, Origin, dead_headers, retry_headers
 from odradek.service.ports import Outgoing
 from odradek.service.retries import AgainHere, AgainLater, Verdict, verdict
 from odradek.service.threads import Threads

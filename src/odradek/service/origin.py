@@ -4,44 +4,31 @@ A record in a retry topic or among the dead letters has the bytes and the header
 them. All values are text. What was ours in an earlier place is replaced, so that headers do not pile up; a dead letter
 that somebody produces again to its topic starts anew, since ours count only in retry topics.
 
-| header | value |
-| --- | --- |
-| odradek-topic, -partition, -offset, -timestamp-ms | the record as it was first |
-| odradek-group | the group that could not handle it; others pass over it in retry topics |
-| odradek-attempts | how often it was tried |
-| odradek-due-ms | in retry topics: when it may be tried again, milliseconds since 1970 |
-| odradek-reason | among the dead letters: failed, time-limit, undecodable, rejected |
-| odradek-exception | the class of the last exception, with its module |
-| odradek-message | what it said |
-| odradek-trace | the end of its traceback |
+Their names and meanings: `odradek.common.moved_headers`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from odradek.client.consumer.record import ConsumerRecord
+from odradek.common.moved_headers import (
+    ATTEMPTS,
+    DUE_MS,
+    EXCEPTION,
+    GROUP,
+    MESSAGE,
+    OFFSET,
+    PARTITION,
+    PREFIX,
+    REASON,
+    TEXT_BYTES_MAX,
+    TIMESTAMP_MS,
+    TOPIC,
+    TRACE,
+    Reason,
+)
 from odradek.records.record import Header
-
-PREFIX = "odradek-"
-TOPIC, PARTITION, OFFSET = f"{PREFIX}topic", f"{PREFIX}partition", f"{PREFIX}offset"
-TIMESTAMP_MS = f"{PREFIX}timestamp-ms"
-GROUP = f"{PREFIX}group"
-ATTEMPTS = f"{PREFIX}attempts"
-DUE_MS = f"{PREFIX}due-ms"
-REASON, EXCEPTION = f"{PREFIX}reason", f"{PREFIX}exception"
-MESSAGE, TRACE = f"{PREFIX}message", f"{PREFIX}trace"
-
-#: Of each of the two. A record with its headers must stay far below max.message.bytes, and the end says what failed.
-_TEXT_BYTES_MAX = 4_096
-
-
-class Reason(Enum):
-    FAILED = "failed"
-    TIME_LIMIT = "time-limit"
-    UNDECODABLE = "undecodable"
-    REJECTED = "rejected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +121,11 @@ def _common(origin: Origin, group: str, attempts: int) -> list[tuple[str, bytes 
 
 
 def _beginning(text: str) -> bytes:
-    found = text.encode(errors="backslashreplace")[:_TEXT_BYTES_MAX]
+    found = text.encode(errors="backslashreplace")[:TEXT_BYTES_MAX]
     return found.decode(errors="ignore").encode()
 
 
 def _end(text: str) -> bytes:
     """Of a traceback, where it says what failed."""
-    found = text.encode(errors="backslashreplace")[-_TEXT_BYTES_MAX:]
+    found = text.encode(errors="backslashreplace")[-TEXT_BYTES_MAX:]
     return found.decode(errors="ignore").encode()

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from odradek.client.group.listener import RebalanceListener
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError
+from odradek.common.moved_headers import Reason
 from odradek.common.ports import Clock
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.attempts import failure_of
@@ -26,7 +27,6 @@ from odradek.service.engine import POLL_TIMEOUT_MS, TOO_LARGE, smaller
 from odradek.service.figures import Ending, Figures
 from odradek.service.handling import Handling, Outcome
 from odradek.service.intake import Intake, Job, Phase, Work
-from odradek.service.origin import Reason
 from odradek.service.ports import Outgoing, Source, TransactionalSink, post
 from odradek.service.runner import Runner
 
