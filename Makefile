@@ -7,13 +7,13 @@ BIN := .venv/bin
 FIGURES := $(CURDIR)/bench/out/figures.jsonl
 # Slow tests come in rows: a worker that has none left takes over half of another's.
 PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist worksteal
-CODE := src tests tools bench
+CODE := src tests tools bench demo
 
 # The tests start hundreds of nodes, each of which would compile all that it imports, wherever this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test lint types format bench demo soak clean
+.PHONY: help setup check test lint types format bench demo tour soak clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -61,10 +61,12 @@ BENCH ?=
 bench: setup ## Operations beside their floor, nodes beside Apache Kafka's; BENCH="brokers --quick" runs some
 	@$(BIN)/python bench/run.py $(BENCH)
 
-demo: setup ## A short tour of what works
-	@$(BIN)/python tools/demo.py
+tour: setup ## A short tour of the quorum and of the disk, Apache Kafka beside them
+	@$(BIN)/python tools/tour.py
+
+demo: tour
 
 clean: ## Remove everything that was built, and .venv; the peers' cache stays
 	@rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .hypothesis bench/out
-	@find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
+	@find $(CODE) -name __pycache__ -prune -exec rm -rf {} +
 	@find src -name '*.so' -delete

@@ -1,4 +1,4 @@
-"""How the demo speaks: titles, and commands with the first lines of what they say."""
+"""How the tour speaks: titles, and commands with the first lines of what they say."""
 
 import subprocess
 import sys

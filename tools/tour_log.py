@@ -1,4 +1,4 @@
-"""The part of the demo about the disk: read what Apache Kafka wrote, write what Apache Kafka reads."""
+"""The part of the tour about the disk: read what Apache Kafka wrote, write what Apache Kafka reads."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import helpers.vectors as vectors
 import peers
-from demo_words import shell, title
+from tour_words import shell, title
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
 from odradek.log.loader import load_log

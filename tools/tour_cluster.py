@@ -1,4 +1,4 @@
-"""The part of the demo about the quorum: processes that elect, are killed, and have Apache Kafka among them."""
+"""The part of the tour about the quorum: processes that elect, are killed, and have Apache Kafka among them."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from demo_words import say, shell, title
+from tour_words import say, shell, title
 from helpers.nodes import Cluster, Kind, Node, NodeSpec, controllers
 
 RECORDS = 2_000
@@ -76,13 +76,13 @@ def _mixed(cluster: Cluster) -> None:
     kafka = cluster[_KAFKA_BROKER]
     _until(lambda: _is_up(kafka), "the Apache Kafka broker is up")
     _create(_admin(kafka), "mixed", on=kafka.id)
-    producer = Producer({"bootstrap.servers": kafka.broker_address, "transactional.id": "demo"})
+    producer = Producer({"bootstrap.servers": kafka.broker_address, "transactional.id": "tour"})
     producer.init_transactions(_PATIENCE_S)
     producer.begin_transaction()
     for number in range(RECORDS):
         producer.produce("mixed", b"record %d" % number)
     producer.commit_transaction(_PATIENCE_S)
-    options = {"group.id": "demo", "auto.offset.reset": "earliest", "isolation.level": "read_committed"}
+    options = {"group.id": "tour", "auto.offset.reset": "earliest", "isolation.level": "read_committed"}
     consumer = Consumer({"bootstrap.servers": kafka.broker_address, **options})
     consumer.subscribe(["mixed"])
     consumed = 0
@@ -139,5 +139,5 @@ def _until(condition: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:
-            raise SystemExit(f"demo: in {_PATIENCE_S:.0f} s it did not come to: {what}")
+            raise SystemExit(f"tour: in {_PATIENCE_S:.0f} s it did not come to: {what}")
         time.sleep(0.01)
