@@ -57,6 +57,7 @@ _NOT_YOURS = {
 _TRIGGER_DELAY_MAX_MS = 15 * 60 * 1000
 _RETRIES = 3
 _RETRY_INTERVAL_MS = 1_000
+_POLL_TIMEOUT_MS = 120_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,8 @@ class SourceOptions:
     #: Of looking up offsets.
     retries: int = _RETRIES
     retry_interval_ms: int = _RETRY_INTERVAL_MS
+    #: Without progress for so long, a task gives up.
+    poll_timeout_ms: int = _POLL_TIMEOUT_MS
     lag_group: str | None = None
 
 
@@ -142,6 +145,7 @@ def _source_options(options: "Options", starting: Limit, ending: Limit) -> Sourc
         trigger_delay_max_ms=_TRIGGER_DELAY_MAX_MS if delay is None else parse_duration_ms("maxTriggerDelay", delay),
         retries=options.number("fetchOffset.numRetries", _RETRIES),
         retry_interval_ms=options.number("fetchOffset.retryIntervalMs", _RETRY_INTERVAL_MS),
+        poll_timeout_ms=options.number("kafkaConsumer.pollTimeoutMs", _POLL_TIMEOUT_MS),
         lag_group=options.get(_LAG_GROUP),
     )
 

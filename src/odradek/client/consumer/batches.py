@@ -75,8 +75,8 @@ class RecordColumns:
             "offset": arrow.array(columns.offset),
             "timestamp": arrow.array(columns.timestamp).view(arrow.timestamp("ms", tz="UTC")),
             "timestamp_type": arrow.array(columns.timestamp_type),
-            "key": _binary(arrow, columns.joined_keys()),
-            "value": _binary(arrow, columns.joined_values()),
+            "key": binary_array(arrow, columns.joined_keys()),
+            "value": binary_array(arrow, columns.joined_values()),
         }
         return arrow.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 
@@ -85,7 +85,8 @@ def _through(deserializer: Callable[[bytes], Any] | None, parts: list[bytes | No
     return parts if deserializer is None else [None if part is None else deserializer(part) for part in parts]
 
 
-def _binary(arrow: Any, joined: Joined) -> Any:
+def binary_array(arrow: Any, joined: Joined) -> Any:
+    """Keys or values as an array of Arrow's, whose module is given, uncopied."""
     mask = None if joined.valid is None else arrow.py_buffer(np.packbits(joined.valid, bitorder="little"))
     buffers = [mask, arrow.py_buffer(joined.offsets), arrow.py_buffer(joined.data)]
     return arrow.Array.from_buffers(arrow.binary(), len(joined.offsets) - 1, buffers)

@@ -6,7 +6,7 @@ transactions left out are simply not there; offsets that are gone from the front
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 
 from odradek.client.direct.leaders import Leaders, Leadership
@@ -55,16 +55,20 @@ class RangeRequest:
     check_crcs: bool = True
 
 
-def read_range(leaders: Leaders, request: RangeRequest) -> Iterator[Columns]:
-    """Columns of at least one record each. Raises DataLost, and RequestTimedOut with the last reason."""
+def read_range(leaders: Leaders, request: RangeRequest) -> Generator[Columns, None, None]:
+    """Columns of at least one record each. Raises DataLost, and RequestTimedOut with the last reason.
+
+    Who does not read to the end closes it, so that the connections are fit for the next reader."""
     position, reader = request.start, _Reader(leaders, request)
-    while position < request.end:
-        data, after = reader.fetch(position)
-        columns = _columns(request, data, position)
-        position = after
-        if len(columns):
-            yield columns
-    reader.settle()
+    try:
+        while position < request.end:
+            data, after = reader.fetch(position)
+            columns = _columns(request, data, position)
+            position = after
+            if len(columns):
+                yield columns
+    finally:
+        reader.settle()
 
 
 class _Reader:

@@ -1,0 +1,174 @@
+"""Which partitions a read takes, and where it begins and ends in each of them, asked of the cluster.
+
+One `Leaders` for a cluster and process: a worker that reads one range after the other stays connected.
+
+A cluster that does not answer is asked again, `fetchOffset.numRetries` times; one that has answered this process before
+is waited for as long as Kafka's clients do (`default.api.timeout.ms`), since it will be back.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import TypeVar
+
+from odradek.client.direct.leaders import Leaders
+from odradek.client.direct.offsets import list_offsets
+from odradek.client.errors import Disconnected, NoLeader, RequestTimedOut, Unreachable
+from odradek.client.settings import ConsumerSettings, IsolationLevel, consumer_settings
+from odradek.common import special_timestamps
+from odradek.common.addresses import HostPort
+from odradek.common.failures import InputError
+from odradek.common.ids import TopicPartition
+from odradek.spark.limits import AllSince, At, Everywhere, Limit, Offsets, Since, Special
+from odradek.spark.options import Assign, SourceOptions, SubscribePattern
+
+Found = TypeVar("Found")
+
+#: Ends of the log as they stand among offsets, and as they are asked for.
+_END_TIMESTAMPS = {Special.EARLIEST: special_timestamps.EARLIEST, Special.LATEST: special_timestamps.LATEST}
+
+
+class TopicsMissing(Exception):
+    """Topics that a read names are not there, or not yet."""
+
+
+_PASSING = (Unreachable, NoLeader, Disconnected, RequestTimedOut, TopicsMissing)
+
+
+@cache
+def leaders_of(bootstrap: tuple[HostPort, ...], client_id: str, timeout_ms: int) -> Leaders:
+    """Kept for as long as the process lives."""
+    return Leaders(bootstrap, client_id, timeout_ms)
+
+
+def leaders_for(settings: ConsumerSettings) -> Leaders:
+    return leaders_of(settings.bootstrap_servers, settings.client_id or "odradek-spark", settings.request_timeout_ms)
+
+
+def is_read_committed(settings: ConsumerSettings) -> bool:
+    return settings.isolation_level is IsolationLevel.READ_COMMITTED
+
+
+class Places:
+    """Of one read. Every method asks the cluster, and raises InputError or what the cluster says."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._settings = consumer_settings(options.settings)
+        self._has_answered = False
+
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """Those of the choice that are there now; sorted."""
+        return self._patiently(self._partitions)
+
+    def earliest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._patiently(lambda: self._ends(partitions, Special.EARLIEST))
+
+    def latest(self, known: Offsets) -> dict[TopicPartition, int]:
+        """Of all partitions that are there now. A leader that was just elected may not know yet how far the log is
+        committed: what lies before an offset that is `known` is asked for again."""
+        found: dict[TopicPartition, int] = {}
+        for attempt in range(max(self._options.retries, 1)):
+            if attempt:
+                time.sleep(self._options.retry_interval_ms / 1000)
+            found = self._patiently(lambda: self._ends(self._partitions(), Special.LATEST))
+            if all(known.get(partition, 0) <= offset for partition, offset in found.items()):
+                break
+        return found
+
+    def resolve(self, limit: Limit, option: str) -> dict[TopicPartition, int]:
+        """An offset for each partition. `option` is what the limit was said with."""
+        return self._patiently(lambda: self._resolve(limit, option))
+
+    def _partitions(self) -> tuple[TopicPartition, ...]:
+        choice, leaders = self._options.choice, leaders_for(self._settings)
+        if isinstance(choice, SubscribePattern):
+            pattern = _compiled(choice.pattern)
+            topics = {name: found for name, found in leaders.topics().items() if pattern.fullmatch(name)}
+        elif isinstance(choice, Assign):
+            topics = _all_there(leaders, tuple(dict.fromkeys(each.topic for each in choice.partitions)))
+        else:
+            topics = _all_there(leaders, choice.topics)
+        there = (TopicPartition(topic, each) for topic, partitions in topics.items() for each in partitions)
+        wanted = choice.partitions if isinstance(choice, Assign) else None
+        return tuple(sorted(each for each in there if wanted is None or each in wanted))
+
+    def _resolve(self, limit: Limit, option: str) -> dict[TopicPartition, int]:
+        partitions = self._partitions()
+        if isinstance(limit, Everywhere):
+            return self._ends(partitions, limit.which)
+        if isinstance(limit, At):
+            _check_same(option, limit.offsets, partitions)
+            return self._without_specials(limit.offsets)
+        if isinstance(limit, AllSince):
+            limit = Since(dict.fromkeys(partitions, limit.timestamp_ms), limit.falls_back)
+        _check_same(option, limit.timestamps_ms, partitions)
+        return self._since(limit)
+
+    def _since(self, limit: Since) -> dict[TopicPartition, int]:
+        found = self._list_offsets(limit.timestamps_ms)
+        for partition, offset in found.items():
+            if offset < 0 and not limit.falls_back:
+                raise InputError(
+                    f"{partition} has no record as late as {limit.timestamps_ms[partition]}; "
+                    "startingOffsetsByTimestampStrategy=latest begins at its end"
+                )
+        return self._without_specials(found)
+
+    def _without_specials(self, offsets: Offsets) -> dict[TopicPartition, int]:
+        ends = {part: _END_TIMESTAMPS[Special(offset)] for part, offset in offsets.items() if offset < 0}
+        return {**offsets, **self._list_offsets(ends)}
+
+    def _ends(self, partitions: Iterable[TopicPartition], which: Special) -> dict[TopicPartition, int]:
+        return self._list_offsets(dict.fromkeys(partitions, _END_TIMESTAMPS[which]))
+
+    def _list_offsets(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return list_offsets(
+            leaders_for(self._settings),
+            timestamps_ms,
+            is_read_committed=is_read_committed(self._settings),
+            timeout_ms=self._settings.default_api_timeout_ms,
+        )
+
+    def _patiently(self, ask: Callable[[], Found]) -> Found:
+        deadline_s = time.monotonic() + self._settings.default_api_timeout_ms / 1000
+        attempts = 1
+        while True:
+            try:
+                found = ask()
+            except _PASSING as error:
+                waits = self._has_answered and isinstance(error, Unreachable) and time.monotonic() < deadline_s
+                if attempts >= self._options.retries and not waits:
+                    raise
+            else:
+                self._has_answered = True
+                return found
+            attempts += 1
+            time.sleep(self._options.retry_interval_ms / 1000)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise InputError(f"subscribePattern: {pattern!r} is no regular expression: {error}") from None
+
+
+def _all_there(leaders: Leaders, names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    found = leaders.topics(names)
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise TopicsMissing(f"there is no topic {', '.join(missing)}")
+    return found
+
+
+def _check_same(option: str, said: Offsets, there: tuple[TopicPartition, ...]) -> None:
+    missing = [str(each) for each in there if each not in said]
+    strange = [str(each) for each in sorted(said) if each not in there]
+    if missing:
+        raise InputError(
+            f"{option} says nothing of {', '.join(missing)}; -2 stands for the earliest, -1 for the latest"
+        )
+    if strange:
+        raise InputError(f"{option} names {', '.join(strange)}, which is not read")

@@ -1,0 +1,74 @@
+"""The data source: `spark.read.format("odradek")`, `readStream`, `write` and `writeStream`.
+
+Spark pickles a source with its options into Python processes of its own: one plans a batch read, one lives as long as a
+stream and answers the engine's questions (`StreamReader`), workers call `read` for each range. So what is kept here is
+plain data; connections belong to the process (`places.leaders_of`).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamReader,
+    InputPartition,
+)
+from pyspark.sql.types import StructType
+
+from odradek.spark.options import SourceOptions, batch_options, include_headers, stream_options
+from odradek.spark.places import Places
+from odradek.spark.range_reader import plan, read
+from odradek.spark.ranges import OffsetRange
+from odradek.spark.schema import check_schema, spark_schema
+from odradek.spark.stream_reader import StreamReader
+
+
+class OdradekDataSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "odradek"
+
+    def schema(self) -> StructType:
+        return spark_schema(with_headers=include_headers(self.options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        options = batch_options(self.options)
+        check_schema(schema, with_headers=options.include_headers)
+        return BatchReader(options)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        options = stream_options(self.options)
+        check_schema(schema, with_headers=options.include_headers)
+        return StreamReader(options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        from odradek.spark.sink import batch_writer  # a reader's process need not load it
+
+        return batch_writer(self.options, schema, overwrite)
+
+    def streamWriter(  # noqa: N802 - Spark's name
+        self, schema: StructType, overwrite: bool
+    ) -> DataSourceStreamArrowWriter:
+        from odradek.spark.sink import stream_writer
+
+        return stream_writer(self.options, schema, overwrite)
+
+
+class BatchReader(DataSourceReader):
+    """Limits are resolved once, when Spark plans the read."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+
+    def partitions(self) -> list[InputPartition]:
+        places = Places(self._options)
+        starts = places.resolve(self._options.starting, "startingOffsets")
+        ends = places.resolve(self._options.ending, "endingOffsets")
+        ranges = [OffsetRange(each, start, ends[each]) for each, start in sorted(starts.items()) if each in ends]
+        return plan(self._options, ranges)
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return read(self._options, partition)

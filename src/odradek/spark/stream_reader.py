@@ -1,0 +1,142 @@
+"""What the engine of Spark's streams asks: where the stream begins, how far the next micro-batch goes, its ranges.
+
+It lives in one Python process on the driver for as long as the stream. Offsets are the connector's JSON, so that they
+look the same in checkpoints and in progress reports.
+
+Spark writes the end of a batch into the checkpoint before it runs it, but not the beginning of the first batch: it asks
+for that again after a crash, when `latest` is somewhere else. So a stream that begins at the latest offsets begins with
+an empty batch, whose end then stands in the checkpoint, and which is nothing to read however often it is planned.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+
+from odradek.common.ids import TopicPartition
+from odradek.spark.lag import LagGroup
+from odradek.spark.limits import At, Everywhere, Limit, Offsets, Special, offsets_from_json, offsets_to_json
+from odradek.spark.options import SourceOptions
+from odradek.spark.places import Places
+from odradek.spark.range_reader import plan, read, report_data_loss
+from odradek.spark.ranges import OffsetRange, limit_rate, records_waiting
+
+Json = Mapping[str, Mapping[str, int]]
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Names and arguments are Spark's."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._places = Places(options)
+        self._lag_group = None if options.lag_group is None else LagGroup(options.lag_group, options.settings)
+        #: Where the stream begins, if this process has said so, and it was at the latest offsets.
+        self._beginning: Offsets | None = None
+        self._latest: Offsets = {}
+        #: Up to where trigger availableNow goes; None before it has been looked up.
+        self._target: Offsets | None = None
+        self._is_available_now = False
+        #: When the last batch went that minOffsetsPerTrigger could have held back.
+        self._triggered_s: float | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        found = self._places.resolve(self._options.starting, "startingOffsets")
+        if begins_at_latest(self._options.starting):
+            self._beginning = found
+        return _json(found)
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Spark has none that is both: what is said of the least is looked up in the options."""
+        if self._options.offsets_per_trigger_max is not None:
+            return ReadMaxRows(self._options.offsets_per_trigger_max)
+        if self._options.offsets_per_trigger_min is not None:
+            return ReadMinRows(self._options.offsets_per_trigger_min)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        self._is_available_now = True
+
+    def latestOffset(self, start: Json, limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        started = offsets_from_json(start)
+        self._latest = self._look_up(started)
+        if started == self._beginning:
+            return _json(started)
+        if isinstance(limit, ReadAllAvailable):
+            return _json(self._latest)
+        if self._is_held_back(started):
+            return _json(started)
+        if isinstance(limit, ReadMaxRows):
+            return _json(limit_rate(limit.max_rows, self._with_new(started, self._latest), self._latest))
+        return _json(self._latest)
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
+        return _json(self._latest) if self._latest else None
+
+    def partitions(self, start: Json, end: Json) -> list[InputPartition]:
+        started, ends = offsets_from_json(start), offsets_from_json(end)
+        if started == self._beginning:
+            return []
+        return plan(self._options, self._ranges(started, ends))
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return read(self._options, partition)
+
+    def commit(self, end: Json) -> None:
+        if self._lag_group is not None:
+            self._lag_group.commit(offsets_from_json(end))
+
+    def _look_up(self, started: Offsets) -> Offsets:
+        if not self._is_available_now:
+            return self._places.latest(started)
+        if self._target is None:
+            self._target = self._places.latest(started)
+        return self._target
+
+    def _is_held_back(self, started: Offsets) -> bool:
+        """Whether a batch waits for minOffsetsPerTrigger. availableNow would end without what is left, so that it does
+        not wait."""
+        at_least = self._options.offsets_per_trigger_min
+        if at_least is None or self._is_available_now:
+            return False
+        now_s = time.monotonic()
+        has_waited = self._triggered_s is None or now_s - self._triggered_s >= self._options.trigger_delay_max_ms / 1000
+        if not has_waited and records_waiting(started, self._latest) < at_least:
+            return True
+        self._triggered_s = now_s
+        return False
+
+    def _ranges(self, started: Offsets, ends: Offsets) -> list[OffsetRange]:
+        gone = [str(each) for each in sorted(started) if each not in ends]
+        if gone:
+            report_data_loss(self._options, f"{', '.join(gone)} are gone")
+        begins = self._with_new(started, ends)
+        for partition, begin in sorted(begins.items()):
+            if partition not in started and begin:
+                report_data_loss(self._options, f"{partition}, which is new, begins at offset {begin}")
+            if ends.get(partition, begin) < begin:
+                report_data_loss(self._options, f"{partition} went back from offset {begin} to {ends[partition]}")
+        return [OffsetRange(each, begins[each], end) for each, end in sorted(ends.items()) if each in begins]
+
+    def _with_new(self, started: Offsets, ends: Offsets) -> dict[TopicPartition, int]:
+        """Partitions that are new begin at their earliest offsets."""
+        new = [each for each in ends if each not in started]
+        return {**started, **(self._places.earliest(new) if new else {})}
+
+
+def begins_at_latest(limit: Limit) -> bool:
+    if isinstance(limit, At):
+        return Special.LATEST in limit.offsets.values()
+    return limit == Everywhere(Special.LATEST)
+
+
+def _json(offsets: Offsets) -> dict[str, Any]:
+    return offsets_to_json(offsets)
