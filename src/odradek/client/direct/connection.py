@@ -57,6 +57,14 @@ class Connection:
     def in_flight(self) -> int:
         return len(self._due)
 
+    def fileno(self) -> int:
+        """For `select`: there is an answer to be received."""
+        return self._socket.fileno()
+
+    def version(self, request: type[Message], last: int) -> int:
+        """The highest that both have, and at most `last`. Raises VersionsDiffer."""
+        return min(version_for(request, self._versions, self.address), last)
+
     def __enter__(self) -> Self:
         return self
 

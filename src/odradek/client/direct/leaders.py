@@ -6,6 +6,7 @@ known is asked for again when a leader refuses or does not answer.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from odradek.client.direct.connection import Connection
 from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
@@ -13,6 +14,7 @@ from odradek.common.addresses import HostPort
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
+from odradek.protocol.message import Message
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 
@@ -43,6 +45,10 @@ class Leaders:
             raise NoLeader(f"{partition} has no leader now")
         return self._known[partition]
 
+    def knows(self, partition: TopicPartition) -> bool:
+        """Whether its leader is known, so that nobody has to be asked."""
+        return partition in self._known
+
     def connection(self, address: HostPort) -> Connection:
         """Raises Disconnected or RequestTimedOut."""
         if address not in self._connections:
@@ -64,10 +70,12 @@ class Leaders:
         for address in list(self._connections):
             self.drop(address)
 
-    def topics(self, names: Sequence[str] | None = None) -> dict[str, tuple[int, ...]]:
-        """Partitions by topic: of these, those of them that are there; without names all that are not internal."""
+    def topics(self, names: Sequence[str] | None = None, *, creates: bool = False) -> dict[str, tuple[int, ...]]:
+        """Partitions by topic: of these, those of them that are there; without names all that are not internal.
+
+        `creates`: the cluster may make those that are missing, if it does so for anybody."""
         wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
-        response = self._ask_any(MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
+        response: MetadataResponse = self.ask_any(MetadataRequest(topics=wanted, allow_auto_topic_creation=creates))
         brokers = {each.node_id: HostPort(each.host, each.port) for each in response.brokers}
         found: dict[str, tuple[int, ...]] = {}
         for topic in response.topics:
@@ -86,12 +94,19 @@ class Leaders:
                 partition = TopicPartition(name, each.partition_index)
                 self._known[partition] = Leadership(topic.topic_id, leader, each.leader_epoch)
 
-    def _ask_any(self, request: MetadataRequest) -> MetadataResponse:
-        """Those that are connected first: they are alive."""
+    def brokers(self) -> tuple[HostPort, ...]:
+        """All that are alive, as one of them tells. Raises Unreachable."""
+        response: MetadataResponse = self.ask_any(MetadataRequest(topics=[], allow_auto_topic_creation=False))
+        return tuple(HostPort(each.host, each.port) for each in response.brokers)
+
+    def ask_any(self, request: Message, last_version: int | None = None) -> Any:
+        """Some broker; those that are connected first: they are alive. Raises Unreachable."""
         reasons = []
         for address in dict.fromkeys((*self._connections, *self._bootstrap)):
             try:
-                response: MetadataResponse = self.connection(address).ask(request)
+                connection = self.connection(address)
+                version = None if last_version is None else connection.version(type(request), last_version)
+                response = connection.ask(request, version)
             except (Disconnected, RequestTimedOut) as error:
                 self.drop(address)
                 reasons.append(error.message)
