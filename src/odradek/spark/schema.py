@@ -19,7 +19,6 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from odradek.client.consumer.batches import binary_array
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
 from odradek.records.columns import Columns
@@ -69,8 +68,8 @@ def to_arrow(partition: TopicPartition, columns: Columns, *, with_headers: bool)
     """A RecordBatch with the columns of `spark_schema`."""
     count = len(columns)
     arrays = [
-        binary_array(pa, columns.joined_keys()),
-        binary_array(pa, columns.joined_values()),
+        columns.arrow_keys(),
+        columns.arrow_values(),
         pa.repeat(pa.scalar(partition.topic, pa.string()), count),
         pa.array(np.full(count, partition.partition, np.int32)),
         pa.array(columns.offset),

@@ -4,6 +4,7 @@ import itertools
 import random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,19 +59,17 @@ def test_any_chunk(groups: list[tuple[list[Made], Compression]], from_offset: in
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_joined_as_arrow_has_it(codec: Compression) -> None:
+def test_as_arrow_has_it(codec: Compression) -> None:
     columns = read_columns(build(SAMPLE, codec) + build(SAMPLE, codec, len(SAMPLE)))
-    for joined, want in ((columns.joined_keys(), columns.keys()), (columns.joined_values(), columns.values())):
-        assert joined.offsets.dtype == np.int32 and len(joined.offsets) == len(columns) + 1
-        assert joined.valid is not None
-        assert [
-            joined.data[joined.offsets[i] : joined.offsets[i + 1]] if joined.valid[i] else None
-            for i in range(len(columns))
-        ] == want
+    for array, want in ((columns.arrow_keys(), columns.keys()), (columns.arrow_values(), columns.values())):
+        array.validate(full=True)
+        assert (array.type, array.to_pylist()) == (pa.binary(), want)
     assert columns.batch_index.tolist() == [0] * len(SAMPLE) + [1] * len(SAMPLE)
     assert columns.has_headers().tolist() == [bool(made.headers) for made in SAMPLE] * 2
-    full = read_columns(build([Made(0, b"k", b"v")]))
-    assert full.joined_keys().valid is None
+    full = read_columns(build([Made(0, b"k", b"v"), Made(0, b"", b"")])).before(1)
+    assert (full.arrow_keys().to_pylist(), full.arrow_keys().null_count) == ([b"k"], 0)
+    keyless = read_columns(build([Made(0, None, b"")] * 3))
+    assert (keyless.arrow_keys().to_pylist(), keyless.arrow_values().to_pylist()) == ([None] * 3, [b""] * 3)
 
 
 def test_without_compression_nothing_is_copied() -> None:
@@ -140,7 +139,7 @@ def test_aborted_transactions_are_left_out_as_consumers_do() -> None:
 def test_nothing_at_all() -> None:
     columns = read_columns(b"")
     assert (len(columns), columns.keys(), columns.next_offset, columns.consumed_bytes) == (0, [], None, 0)
-    assert columns.joined_values().data == b""
+    assert columns.arrow_values().to_pylist() == []
     only_control = read_columns(marker(1, 0, commit=True))
     assert (len(only_control), only_control.control_positions, only_control.next_offset) == (0, (0,), 1)
 

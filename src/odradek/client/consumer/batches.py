@@ -12,7 +12,7 @@ import numpy as np
 from odradek.client.consumer.completed_fetch import Reading
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import InputError
-from odradek.records.columns import Columns, Int8s, Int64s, Joined
+from odradek.records.columns import Columns, Int8s, Int64s
 from odradek.records.record import Header
 
 if TYPE_CHECKING:
@@ -75,21 +75,14 @@ class RecordColumns:
             "offset": arrow.array(columns.offset),
             "timestamp": arrow.array(columns.timestamp).view(arrow.timestamp("ms", tz="UTC")),
             "timestamp_type": arrow.array(columns.timestamp_type),
-            "key": binary_array(arrow, columns.joined_keys()),
-            "value": binary_array(arrow, columns.joined_values()),
+            "key": columns.arrow_keys(),
+            "value": columns.arrow_values(),
         }
         return arrow.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 
 
 def _through(deserializer: Callable[[bytes], Any] | None, parts: list[bytes | None]) -> list[Any]:
     return parts if deserializer is None else [None if part is None else deserializer(part) for part in parts]
-
-
-def binary_array(arrow: Any, joined: Joined) -> Any:
-    """Keys or values as an array of Arrow's, whose module is given, uncopied."""
-    mask = None if joined.valid is None else arrow.py_buffer(np.packbits(joined.valid, bitorder="little"))
-    buffers = [mask, arrow.py_buffer(joined.offsets), arrow.py_buffer(joined.data)]
-    return arrow.Array.from_buffers(arrow.binary(), len(joined.offsets) - 1, buffers)
 
 
 def _pyarrow() -> Any:
