@@ -1,0 +1,100 @@
+"""What is wrong with JSON, as expressions over its text and over what Spark's parser made of it."""
+
+from collections.abc import Iterator
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType, VariantType
+
+from odradek.spark.formats.checks import Check, any_of, bound, joined, reasons
+
+_FOLLOWS = "something follows the JSON object"
+
+
+def text_as_variant(schema: StructType) -> StructType:
+    """The schema with strings read as variants, which know whether they were strings."""
+    return StructType([StructField(each.name, _as_variant(each.dataType)) for each in schema.fields])
+
+
+def _as_variant(kind: DataType) -> DataType:
+    if isinstance(kind, StringType):
+        return VariantType()
+    if isinstance(kind, StructType):
+        return text_as_variant(kind)
+    if isinstance(kind, ArrayType):
+        return ArrayType(_as_variant(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, _as_variant(kind.valueType))
+    return kind
+
+
+def not_text(raw: Column, kind: DataType, path: str = "") -> Iterator[Check]:
+    """Where a string was asked for and something else is there; `raw` was read with `text_as_variant`."""
+    if isinstance(kind, StringType):
+        yield ~F.schema_of_variant(raw).isin("STRING", "VOID"), f"field {path} is no STRING"
+    elif isinstance(kind, StructType):
+        for field in kind.fields:
+            yield from not_text(raw[field.name], field.dataType, joined(path, field.name))
+    elif isinstance(kind, ArrayType | MapType) and _has_text(_inside(kind)):
+        inside = _inside(kind)
+        values = raw if isinstance(kind, ArrayType) else F.map_values(raw)
+        found = F.exists(values, lambda each: any_of(is_wrong for is_wrong, _ in not_text(each, inside)))
+        yield found, f"in field {path} something is no STRING"
+
+
+def _has_text(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return any(_has_text(field.dataType) for field in kind.fields)
+    return _has_text(_inside(kind)) if isinstance(kind, ArrayType | MapType) else isinstance(kind, StringType)
+
+
+def _inside(kind: ArrayType | MapType) -> DataType:
+    return kind.elementType if isinstance(kind, ArrayType) else kind.valueType
+
+
+def why_broken(text: Column, raw: Column, is_alone: Column, schema: StructType) -> Column:
+    """Of text that the parser refused, the first field that is null although the text has something there."""
+
+    def explained(whole: Column) -> Column:
+        return F.coalesce(
+            F.when(whole.isNull(), F.lit("no JSON")),
+            F.when(~F.schema_of_variant(whole).startswith("OBJECT"), F.lit("no JSON object")),
+            F.when(~is_alone, F.lit(_FOLLOWS)),
+            *reasons(_mistyped(whole, raw, schema)),
+            F.lit("a field is of another type than the schema's"),
+        )
+
+    return bound(F.try_parse_json(text), explained)
+
+
+def _mistyped(whole: Column, raw: Column, schema: StructType, path: str = "", place: str = "$") -> Iterator[Check]:
+    for field in schema.fields:
+        name, inner, there = joined(path, field.name), raw[field.name], f'{place}["{field.name}"]'
+        if isinstance(field.dataType, StructType):
+            yield from _mistyped(whole, inner, field.dataType, name, there)
+        found = F.variant_get(whole, there, "variant")
+        is_there = found.isNotNull() & (F.schema_of_variant(found) != "VOID")
+        yield inner.isNull() & is_there, f"field {name} is no {field.dataType.simpleString().upper()}"
+
+
+def unknown(text: Column, kind: DataType, path: str = "") -> Iterator[Column]:
+    """Reasons, null where there is none: fields that the schema does not name, at any depth. It parses each depth
+    anew."""
+    if isinstance(kind, StructType):
+        fields = F.from_json(text, "map<string,string>")
+        names = [field.name for field in kind.fields]
+        first = F.get(F.filter(F.map_keys(fields), lambda key: ~key.isin(names)), F.lit(0))
+        yield F.concat(F.lit(f"field {joined(path, '')}"), first, F.lit(" is not in the schema"))
+        for field in kind.fields:
+            yield from unknown(fields[field.name], field.dataType, joined(path, field.name))
+    elif isinstance(kind, ArrayType | MapType) and _has_struct(kind):
+        inside = _inside(kind)
+        texts = F.from_json(text, "array<string>")
+        if isinstance(kind, MapType):
+            texts = F.map_values(F.from_json(text, "map<string,string>"))
+        found = F.exists(texts, lambda each: F.coalesce(*unknown(each, inside)).isNotNull())
+        yield F.when(found, F.lit(f"in field {path} there are fields that are not in the schema"))
+
+
+def _has_struct(kind: DataType) -> bool:
+    return _has_struct(_inside(kind)) if isinstance(kind, ArrayType | MapType) else isinstance(kind, StructType)
