@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from odradek.client.direct.leaders import Leaders
 from odradek.client.direct.offsets import list_offsets
-from odradek.client.errors import Disconnected, NoLeader, RequestTimedOut, Unreachable
+from odradek.client.errors import Disconnected, NoLeader, RequestTimedOut, UnknownTopic, Unreachable
 from odradek.client.settings import ConsumerSettings, IsolationLevel, consumer_settings
 from odradek.common import special_timestamps
 from odradek.common.addresses import HostPort
@@ -29,11 +29,7 @@ Found = TypeVar("Found")
 _END_TIMESTAMPS = {Special.EARLIEST: special_timestamps.EARLIEST, Special.LATEST: special_timestamps.LATEST}
 
 
-class TopicsMissing(Exception):
-    """Topics that a read names are not there, or not yet."""
-
-
-_PASSING = (Unreachable, NoLeader, Disconnected, RequestTimedOut, TopicsMissing)
+_PASSING = (Unreachable, NoLeader, Disconnected, RequestTimedOut, UnknownTopic)
 
 
 @cache
@@ -63,7 +59,11 @@ class Places:
         return self._patiently(self._partitions)
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return self._patiently(lambda: self._ends(partitions, Special.EARLIEST))
+        """Of those of them that are still there."""
+        wanted = frozenset(partitions)
+        return self._patiently(
+            lambda: self._ends([each for each in self._partitions() if each in wanted], Special.EARLIEST)
+        )
 
     def latest(self, known: Offsets) -> dict[TopicPartition, int]:
         """Of all partitions that are there now. A leader that was just elected may not know yet how far the log is
@@ -159,7 +159,7 @@ def _all_there(leaders: Leaders, names: tuple[str, ...]) -> dict[str, tuple[int,
     found = leaders.topics(names)
     missing = [name for name in names if name not in found]
     if missing:
-        raise TopicsMissing(f"there is no topic {', '.join(missing)}")
+        raise UnknownTopic(f"there is no topic {', '.join(missing)}")
     return found
 
 

@@ -16,6 +16,7 @@ from odradek.client.direct.ranges import DataLost, RangeRequest, read_range
 from odradek.client.settings import consumer_settings
 from odradek.spark.options import SourceOptions
 from odradek.spark.places import is_read_committed, leaders_for
+from odradek.spark.plain_errors import plain_errors
 from odradek.spark.ranges import OffsetRange, split_ranges
 from odradek.spark.schema import to_arrow
 
@@ -37,19 +38,24 @@ def read(options: SourceOptions, partition: InputPartition) -> Iterator[Any]:
     """RecordBatches. Where nothing was planned Spark asks for one partition of its own making, which is empty."""
     if not isinstance(partition, RangePartition):
         return
-    position, end = partition.range.start, partition.range.end
+    with plain_errors():
+        yield from _read(options, partition.range)
+
+
+def _read(options: SourceOptions, wanted: OffsetRange) -> Iterator[Any]:
+    position = wanted.start
     leaders = leaders_for(consumer_settings(options.settings))
-    while position < end:
+    while position < wanted.end:
         try:
-            with closing(read_range(leaders, _request(options, partition.range, position))) as chunks:
+            with closing(read_range(leaders, _request(options, wanted, position))) as chunks:
                 for columns in chunks:
                     position = int(columns.offset[-1]) + 1
-                    yield to_arrow(partition.range.partition, columns, with_headers=options.include_headers)
+                    yield to_arrow(wanted.partition, columns, with_headers=options.include_headers)
                 return
         except DataLost as lost:
             report_data_loss(options, lost.message)
             # Not behind the front of the log, but beyond its end: nothing is left of the range.
-            position = lost.log_start_offset if lost.log_start_offset > position else end
+            position = lost.log_start_offset if lost.log_start_offset > position else wanted.end
 
 
 def report_data_loss(options: SourceOptions, message: str) -> None:

@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from odradek.spark.options import SourceOptions, batch_options, include_headers, stream_options
 from odradek.spark.places import Places
+from odradek.spark.plain_errors import plain_errors
 from odradek.spark.range_reader import plan, read
 from odradek.spark.ranges import OffsetRange
 from odradek.spark.schema import check_schema, spark_schema
@@ -31,24 +32,29 @@ class OdradekDataSource(DataSource):
     def name(cls) -> str:
         return "odradek"
 
+    @plain_errors()
     def schema(self) -> StructType:
         return spark_schema(with_headers=include_headers(self.options))
 
+    @plain_errors()
     def reader(self, schema: StructType) -> DataSourceReader:
         options = batch_options(self.options)
         check_schema(schema, with_headers=options.include_headers)
         return BatchReader(options)
 
+    @plain_errors()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         options = stream_options(self.options)
         check_schema(schema, with_headers=options.include_headers)
         return StreamReader(options)
 
+    @plain_errors()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         from odradek.spark.sink import batch_writer  # a reader's process need not load it
 
         return batch_writer(self.options, schema, overwrite)
 
+    @plain_errors()
     def streamWriter(  # noqa: N802 - Spark's name
         self, schema: StructType, overwrite: bool
     ) -> DataSourceStreamArrowWriter:
@@ -63,6 +69,7 @@ class BatchReader(DataSourceReader):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
 
+    @plain_errors()
     def partitions(self) -> list[InputPartition]:
         places = Places(self._options)
         starts = places.resolve(self._options.starting, "startingOffsets")

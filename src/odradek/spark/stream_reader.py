@@ -5,7 +5,7 @@ look the same in checkpoints and in progress reports.
 
 Spark writes the end of a batch into the checkpoint before it runs it, but not the beginning of the first batch: it asks
 for that again after a crash, when `latest` is somewhere else. So a stream that begins at the latest offsets begins with
-an empty batch, whose end then stands in the checkpoint, and which is nothing to read however often it is planned.
+an empty batch: its end stands in the checkpoint, and the next one begins there, whatever `latest` is by then.
 """
 
 import time
@@ -21,11 +21,23 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from odradek.client.settings import consumer_settings
 from odradek.common.ids import TopicPartition
 from odradek.spark.lag import LagGroup
-from odradek.spark.limits import At, Everywhere, Limit, Offsets, Special, offsets_from_json, offsets_to_json
+from odradek.spark.limits import (
+    AllSince,
+    At,
+    Everywhere,
+    Limit,
+    Offsets,
+    Since,
+    Special,
+    offsets_from_json,
+    offsets_to_json,
+)
 from odradek.spark.options import SourceOptions
 from odradek.spark.places import Places
+from odradek.spark.plain_errors import plain_errors
 from odradek.spark.range_reader import plan, read, report_data_loss
 from odradek.spark.ranges import OffsetRange, limit_rate, records_waiting
 
@@ -37,10 +49,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
+        settings = consumer_settings(options.settings)
         self._places = Places(options)
-        self._lag_group = None if options.lag_group is None else LagGroup(options.lag_group, options.settings)
+        self._lag_group = None if options.lag_group is None else LagGroup(options.lag_group, settings)
         #: Where the stream begins, if this process has said so, and it was at the latest offsets.
         self._beginning: Offsets | None = None
+        self._has_begun = False
         self._latest: Offsets = {}
         #: Up to where trigger availableNow goes; None before it has been looked up.
         self._target: Offsets | None = None
@@ -48,11 +62,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         #: When the last batch went that minOffsetsPerTrigger could have held back.
         self._triggered_s: float | None = None
 
+    @plain_errors()
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         found = self._places.resolve(self._options.starting, "startingOffsets")
         if begins_at_latest(self._options.starting):
             self._beginning = found
-        return _json(found)
+        return offsets_to_json(found)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Spark has none that is both: what is said of the least is looked up in the options."""
@@ -65,34 +80,43 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._is_available_now = True
 
+    @plain_errors()
     def latestOffset(self, start: Json, limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         started = offsets_from_json(start)
+        self._tell(started)
         self._latest = self._look_up(started)
-        if started == self._beginning:
-            return _json(started)
+        if started == self._beginning and not self._has_begun:
+            self._has_begun = True
+            return offsets_to_json(started)
         if isinstance(limit, ReadAllAvailable):
-            return _json(self._latest)
+            return offsets_to_json(self._latest)
         if self._is_held_back(started):
-            return _json(started)
+            return offsets_to_json(started)
         if isinstance(limit, ReadMaxRows):
-            return _json(limit_rate(limit.max_rows, self._with_new(started, self._latest), self._latest))
-        return _json(self._latest)
+            begins = self._with_new(started, self._latest)
+            ends = {partition: end for partition, end in self._latest.items() if partition in begins}
+            return offsets_to_json(limit_rate(limit.max_rows, begins, ends))
+        return offsets_to_json(self._latest)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
-        return _json(self._latest) if self._latest else None
+        return offsets_to_json(self._latest) if self._latest else None
 
+    @plain_errors()
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         started, ends = offsets_from_json(start), offsets_from_json(end)
-        if started == self._beginning:
-            return []
+        if started == self._beginning and any(ends.get(each, -1) < offset for each, offset in started.items()):
+            return []  # the first batch again, after a crash
         return plan(self._options, self._ranges(started, ends))
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return read(self._options, partition)
 
     def commit(self, end: Json) -> None:
+        self._tell(offsets_from_json(end))
+
+    def _tell(self, done: Offsets) -> None:
         if self._lag_group is not None:
-            self._lag_group.commit(offsets_from_json(end))
+            self._lag_group.tell(done)
 
     def _look_up(self, started: Offsets) -> Offsets:
         if not self._is_available_now:
@@ -115,15 +139,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return False
 
     def _ranges(self, started: Offsets, ends: Offsets) -> list[OffsetRange]:
-        gone = [str(each) for each in sorted(started) if each not in ends]
-        if gone:
-            report_data_loss(self._options, f"{', '.join(gone)} are gone")
         begins = self._with_new(started, ends)
-        for partition, begin in sorted(begins.items()):
-            if partition not in started and begin:
-                report_data_loss(self._options, f"{partition}, which is new, begins at offset {begin}")
-            if ends.get(partition, begin) < begin:
-                report_data_loss(self._options, f"{partition} went back from offset {begin} to {ends[partition]}")
+        for loss in losses(started, begins, ends):
+            report_data_loss(self._options, loss)
         return [OffsetRange(each, begins[each], end) for each, end in sorted(ends.items()) if each in begins]
 
     def _with_new(self, started: Offsets, ends: Offsets) -> dict[TopicPartition, int]:
@@ -135,8 +153,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def begins_at_latest(limit: Limit) -> bool:
     if isinstance(limit, At):
         return Special.LATEST in limit.offsets.values()
+    if isinstance(limit, Since | AllSince):
+        return limit.falls_back
     return limit == Everywhere(Special.LATEST)
 
 
-def _json(offsets: Offsets) -> dict[str, Any]:
-    return offsets_to_json(offsets)
+def losses(started: Offsets, begins: Offsets, ends: Offsets) -> Iterator[str]:
+    """What a batch cannot read any more. `begins` has what was `started`, and the earliest offsets of what is new."""
+    gone = [str(each) for each in sorted({**started, **ends}) if each not in ends or each not in begins]
+    if gone:
+        yield f"{', '.join(gone)}: not there any more"
+    for partition, begin in sorted(begins.items()):
+        if partition not in started and begin:
+            yield f"{partition} is new and begins at offset {begin}"
+        if ends.get(partition, begin) < begin:
+            yield f"{partition} went back from offset {begin} to {ends[partition]}"
