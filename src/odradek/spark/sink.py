@@ -1,32 +1,45 @@
 """The writing half of the data source: rows of Spark become records of a topic.
 
 Spark makes a writer on the driver for every batch, sends it to the tasks, and each task calls `write` with its rows as
-Arrow record batches. What `write` returns goes back to the driver, to `commit` or to `abort`.
+Arrow record batches. What `write` returns goes back to the driver, to `commit` or to `abort`, which Spark calls in
+another process, and for streams on a writer that it has made anew: what they need to know comes with the messages.
+
+With delivery=exactly-once a run begins when the writer is sent to the tasks, and not when it is made (see
+`odradek.spark.transactions` for what a run is).
 """
 
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from odradek.common.failures import InputError
+from odradek.common.failures import Fault, InputError, check
+from odradek.spark.decision_log import DecisionLog
+from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.sink_columns import check_schema
+from odradek.spark.sink_coordinator import SinkCoordinator
 from odradek.spark.sink_options import SinkOptions, sink_options
-from odradek.spark.sink_task import TaskWriter
+from odradek.spark.sink_task import TaskWriter, leaders_for, transactions_for
+from odradek.spark.transactions import ExactlyOnce, transactional_id
+
+#: What Spark tells the tasks of a stream: the id of the query, which it keeps in the checkpoint.
+_QUERY_ID = "sql.streaming.queryId"
 
 
 def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
     """Of `df.write`. Raises InputError."""
     if overwrite:
         raise InputError("mode overwrite: a topic cannot be overwritten; right would be mode append")
-    return _BatchWriter(_checked(options, schema))
+    return BatchWriter(_Sink(_checked(options, schema)))
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
     """Of `df.writeStream`, in any output mode. Raises InputError."""
-    return _StreamWriter(_checked(options, schema))
+    return StreamWriter(_Sink(_checked(options, schema)))
 
 
 def _checked(given: Mapping[str, str], schema: StructType) -> SinkOptions:
@@ -40,25 +53,98 @@ class Written(WriterCommitMessage):
     """What a task has done."""
 
     record_count: int
+    #: Of exactly-once sinks.
+    run: int = 0
+    query_id: str | None = None
+    #: None where the task had no rows.
+    prepared: PreparedTransaction | None = None
 
 
-def _write(options: SinkOptions, batches: Iterator[pa.RecordBatch]) -> Written:
-    writer = TaskWriter(options)
-    writer.write(batches)
-    return Written(writer.record_count)
+class _Sink:
+    """What writers of batches and of streams have in common."""
 
-
-class _BatchWriter(DataSourceArrowWriter):
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
+        self._run: int | None = None
+
+    def __getstate__(self) -> tuple[SinkOptions, int | None]:
+        """Spark sends a writer to the tasks of a batch before they begin, by pickling it: so a run begins."""
+        if self._options.sink_id is not None and self._run is None:
+            self._run = self._exactly_once(self._options.sink_id).begin_run()
+        return self._options, self._run
+
+    def __setstate__(self, state: tuple[SinkOptions, int | None]) -> None:
+        self._options, self._run = state
+
+    def write(self, batches: Iterator[pa.RecordBatch]) -> Written:
+        if self._options.sink_id is None:
+            writer = TaskWriter(self._options)
+            writer.write(batches)
+            return Written(writer.record_count)
+        check(self._run is not None, "a task of an exactly-once sink has no run")
+        return self._prepare(self._options.sink_id, self._run or 0, batches)
+
+    def _prepare(self, sink_id: str, run: int, batches: Iterator[pa.RecordBatch]) -> Written:
+        context = TaskContext.get()
+        if context is None:
+            raise Fault("an exactly-once sink writes in a task of Spark, and nowhere else")
+        own_id = transactional_id(sink_id, run, context.partitionId(), context.taskAttemptId())
+        writer = TaskWriter(self._options, own_id)
+        writer.write(batches)
+        prepared = PreparedTransaction(own_id, *writer.identity) if writer.record_count else None
+        return Written(writer.record_count, run, context.getLocalProperty(_QUERY_ID), prepared)
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], query_id: str | None, batch_id: int) -> None:
+        """`query_id` None: the tasks tell it."""
+        written = [each for each in messages if isinstance(each, Written)]
+        if self._options.sink_id is None or not written:
+            return
+        found = query_id or written[0].query_id
+        if found is None:
+            raise InputError("Spark has not told the id of the query, without which no batch is known again")
+        prepared = [each.prepared for each in written if each.prepared is not None]
+        record_count = sum(each.record_count for each in written)
+        self._exactly_once(self._options.sink_id).commit(written[0].run, found, batch_id, prepared, record_count)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Where no task has come to an end there is nothing to know: those that failed have aborted their own."""
+        written = [each for each in messages if isinstance(each, Written)]
+        if self._options.sink_id is not None and written:
+            prepared = [each.prepared for each in written if each.prepared is not None]
+            self._exactly_once(self._options.sink_id).abort(written[0].run, prepared)
+
+    def _exactly_once(self, sink_id: str) -> ExactlyOnce:
+        transactions = transactions_for(self._options)
+        store = DecisionLog(leaders_for(self._options), transactions, self._options.producer, sink_id)
+        return ExactlyOnce(sink_id, store, SinkCoordinator(transactions))
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """One for each job; what it writes is a batch by itself, and none is ever taken for another."""
+
+    def __init__(self, sink: _Sink) -> None:
+        self._sink = sink
+        self._job_id = str(uuid.uuid4())
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return _write(self._options, iterator)
+        return self._sink.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._sink.commit(messages, self._job_id, 0)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._sink.abort(messages)
 
 
-class _StreamWriter(DataSourceStreamArrowWriter):
-    def __init__(self, options: SinkOptions) -> None:
-        self._options = options
+class StreamWriter(DataSourceStreamArrowWriter):
+    def __init__(self, sink: _Sink) -> None:
+        self._sink = sink
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return _write(self._options, iterator)
+        return self._sink.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        self._sink.commit(messages, None, batchId)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        self._sink.abort(messages)

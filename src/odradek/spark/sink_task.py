@@ -6,6 +6,7 @@ Connections outlive the task: Spark uses its Python workers again, and the next 
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -15,7 +16,7 @@ from odradek.client.direct.leaders import Leaders
 from odradek.client.direct.producing import BulkProducer, partition_count
 from odradek.client.direct.transactions import Transactions
 from odradek.client.producer.sequences import NOBODY, ProducerIdentity
-from odradek.common.failures import check
+from odradek.common.failures import ApiError, check
 from odradek.common.ids import TopicPartition
 from odradek.records.column_batches import ArrowRecords, BatchPlan, build_batches
 from odradek.records.compression import Compression
@@ -24,6 +25,9 @@ from odradek.spark.places import leaders_of
 from odradek.spark.sink_columns import arrow_records, partition_column, rows_by_topic
 from odradek.spark.sink_options import Delivery, SinkOptions
 from odradek.spark.sink_partitions import Spreading
+
+#: A task that fails is to tell Spark so soon; the driver aborts what it cannot.
+_GIVE_UP_MS = 5_000
 
 #: Where a task begins to spread rows without a key; topics have fewer partitions than this.
 _FIRST_PARTITION_BELOW = 1 << 16
@@ -63,9 +67,18 @@ class TaskWriter:
                     self._write_batch(batch)
             if self._producer is not None:
                 self._producer.flush()
-        finally:
-            if self._producer is not None:
-                self._producer.close()
+        except BaseException:
+            self._give_up()
+            raise
+
+    def _give_up(self) -> None:
+        """Nobody waits for what is left open: abort it, if that is possible."""
+        if self._producer is not None:
+            self._producer.close()
+        if self._transactional_id is not None and self.partitions:
+            with suppress(ApiError):
+                quick = Transactions(self._leaders, _GIVE_UP_MS)
+                quick.end(self._transactional_id, self.identity, is_commit=False)
 
     def _write_batch(self, batch: pa.RecordBatch) -> None:
         records = arrow_records(batch, int(time.time() * 1000))

@@ -89,6 +89,8 @@ class BulkProducer:
         self._queues: dict[TopicPartition, _Queue] = {}
         self._sent: dict[HostPort, deque[_Sent]] = {}
         self._queued_bytes = 0
+        #: Where the last batch of a partition was written, -1 where the leader did not say it.
+        self.last_offsets: dict[TopicPartition, int] = {}
 
     def next_sequence(self, partition: TopicPartition) -> int:
         found = self._queues.get(partition)
@@ -239,6 +241,7 @@ class BulkProducer:
         queue, code = self._queues[partition], said.error_code
         if code in _WRITTEN:
             queue.in_flight.remove(batch)
+            self.last_offsets[partition] = said.base_offset
             queue.is_known, queue.failing_since_s = True, None
             self._queued_bytes -= len(batch.data)
         elif code in _RETRIABLE:
