@@ -10,17 +10,18 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition as AioPartition
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
 from helpers import group_members
 from helpers.data_load import bootstrap_of
 from helpers.figures import report
-from helpers.group_members import Member, members, until_no_error, wait_balanced
+from helpers.group_members import Member, accepted, members, until_no_error, wait_balanced
 from helpers.nodes import OURS, Cluster, NodeSpec
 from helpers.waiting import wait_until
 
@@ -240,10 +241,15 @@ def coordinator_of(cluster: Cluster, group: str) -> int:
     return found
 
 
+def alter(admin: AdminClient, group: str, offsets: dict[int, int]) -> None:
+    wanted = [TopicPartition(TOPIC, index, offset) for index, offset in offsets.items()]
+    asked = ConsumerGroupTopicPartitions(group, wanted)
+    accepted(admin.alter_consumer_group_offsets([asked])[group].result(TIMEOUT_S).topic_partitions)
+
+
 def test_an_admin_client_lists_alters_and_deletes(cluster: Cluster, group: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap_of(cluster), "log_level": 0})
-    wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(TOPIC, 0, 3), TopicPartition(TOPIC, 1, 4)])
-    until_no_error(lambda: admin.alter_consumer_group_offsets([wanted])[group].result(TIMEOUT_S), "offsets are altered")
+    until_no_error(lambda: alter(admin, group, {0: 3, 1: 4}), "offsets are altered")
 
     def states() -> dict[str, str]:
         """Of all brokers. By a new client: librdkafka may have dropped one that was away when it last looked."""
@@ -253,8 +259,46 @@ def test_an_admin_client_lists_alters_and_deletes(cluster: Cluster, group: str) 
         assert not listed.errors, listed.errors
         return {one.group_id: one.state.name for one in listed.valid}
 
-    wait_until(lambda: states().get(group) == "EMPTY", "the group is listed", TIMEOUT_S)
+    wait_until(lambda: states().get(group) == "EMPTY", "the group is listed", TIMEOUT_S, lambda: f"{states()}")
     assert committed(cluster, group) == {0: 3, 1: 4}
     admin.delete_consumer_groups([group])[group].result(TIMEOUT_S)
     wait_until(lambda: group not in states(), "the group is not listed any more", TIMEOUT_S)
     assert committed(cluster, group) == {}
+
+
+def test_offsets_that_too_few_replicas_would_hold_are_refused(cluster: Cluster, group: str) -> None:
+    """As after a restart of all nodes, while the first that came back is in sync with itself alone."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_of(cluster), "log_level": 0})
+
+    def is_refused() -> bool:
+        try:
+            alter(admin, group, {0: 3})
+        except KafkaException as error:
+            return bool(error.args[0].code() == KafkaError.COORDINATOR_NOT_AVAILABLE)
+        return False
+
+    until_no_error(lambda: alter(admin, group, {0: 3}), "offsets are altered")
+    coordinator = coordinator_of(cluster, group)
+    away = next(node_id for node_id in cluster.nodes if node_id != coordinator)
+    with all_replicas_needed(admin):
+        cluster[away].stop()
+        wait_until(is_refused, "a replica is missed", TIMEOUT_S)
+        cluster.start(away)
+        until_no_error(lambda: alter(admin, group, {0: 4}), "all replicas are there again")
+        assert committed(cluster, group) == {0: 4}
+
+
+@contextmanager
+def all_replicas_needed(admin: AdminClient) -> Iterator[None]:
+    """Of the groups' topic."""
+
+    def change(operation: AlterConfigOpType) -> None:
+        entry = ConfigEntry("min.insync.replicas", "3", incremental_operation=operation)
+        asked = ConfigResource(ResourceType.TOPIC, "__consumer_offsets", incremental_configs=[entry])
+        admin.incremental_alter_configs([asked])[asked].result(TIMEOUT_S)
+
+    change(AlterConfigOpType.SET)
+    try:
+        yield
+    finally:
+        change(AlterConfigOpType.DELETE)
