@@ -25,10 +25,11 @@ lint: setup ## Formatting and lint
 	@$(BIN)/ruff format --quiet --check $(CODE) || { echo "make format would change the files above"; exit 1; }
 	@$(BIN)/ruff check --quiet $(CODE)
 
-types: setup ## mypy --strict over the package, the tools and the benchmarks
+types: setup ## mypy --strict over the package, the tools, the benchmarks and the demo
 	@$(BIN)/mypy --no-error-summary
 	@MYPYPATH=src:tests:tools $(BIN)/mypy --no-error-summary tools/*.py
 	@MYPYPATH=src:bench:tests $(BIN)/mypy --no-error-summary bench/*.py
+	@$(BIN)/mypy --no-error-summary --explicit-package-bases demo/*.py
 
 format: setup ## Let ruff format and fix what it can
 	@$(BIN)/ruff format $(CODE)

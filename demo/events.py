@@ -44,6 +44,8 @@ _FAULTS = (CUT, NO_JSON, MISSING, WRONG_TYPE, IMPOSSIBLE, TOO_LATE)
 
 LATE = "late"
 
+CLOSING_ORDER, CLOSING_PAYMENT = "o-closing", "p-closing"
+
 #: An event is sent so long after it happened at the most, and counts as any other.
 LATE_MAX_MS = 10_000
 #: From here on it is a dead letter. The pipeline draws the line between the two.
@@ -104,9 +106,12 @@ def closing(due_ms: int, at_ms: int) -> list[Event]:
     """An order and its payment that lie so far ahead that every window before them is over."""
     product = read_products()[0]
     order = Event(
-        Kind.ORDER, "o-closing", "o-closing", Fate.KEPT, "", due_ms, at_ms, "", product.product, 1, product.price_cents
+        *(Kind.ORDER, CLOSING_ORDER, CLOSING_ORDER, Fate.KEPT, "", due_ms, at_ms),
+        product=product.product,
+        quantity=1,
+        cents=product.price_cents,
     )
-    return [order, _payment(order, "p-closing", due_ms, at_ms)]
+    return [order, _payment(order, CLOSING_PAYMENT, due_ms, at_ms)]
 
 
 def value_of(event: Event, opened_ms: int) -> bytes:
@@ -201,7 +206,15 @@ class _Shop:
             visitor = f"v-{self._random.randrange(_CUSTOMERS)}"
             return self._marred(
                 Event(
-                    Kind.CLICK, f"c-{number}", visitor, Fate.KEPT, "", now_ms, now_ms, product=product.product, page=page
+                    Kind.CLICK,
+                    f"c-{number}",
+                    visitor,
+                    Fate.KEPT,
+                    "",
+                    now_ms,
+                    now_ms,
+                    product=product.product,
+                    page=page,
                 )
             )
         quantity, order = self._random.randint(1, 5), f"o-{number}"

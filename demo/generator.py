@@ -57,9 +57,7 @@ class Generator:
     async def _send(self, event: Event) -> None:
         sent_ms = _now_ms()
         value = value_of(event, self._opened_ms)
-        delivery = await self._producer.send(
-            event.kind.value, value, key=event.key.encode(), timestamp_ms=sent_ms
-        )
+        delivery = await self._producer.send(event.kind.value, value, key=event.key.encode(), timestamp_ms=sent_ms)
         self._sent += 1
         delivery.add_done_callback(lambda done: self._note(event, sent_ms, done))
 
@@ -69,9 +67,7 @@ class Generator:
             return
         self._acked += 1
         written = delivery.result()
-        self._book.write(
-            line_of(event, self._opened_ms, sent_ms, _now_ms(), written.partition, written.offset)
-        )
+        self._book.write(line_of(event, self._opened_ms, sent_ms, _now_ms(), written.partition, written.offset))
 
     async def _say_how_far(self) -> None:
         while True:

@@ -1,0 +1,109 @@
+"""What is in the tables and topics at the end, read without the pipeline, and the report that follows from it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from demo import measures
+from demo.accounting import Check, Found, account, balances
+from demo.charts import Line, Picture, Plot, Point
+from demo.events import Kind
+from demo.expected import Expected, Interest, expect
+from demo.ledger import Entry, read_ledger
+from demo.machine import describe_machine
+from demo.measures import Arrivals
+from demo.plan import Plan, Story
+from demo.report import Report
+from demo.tables import Batch, read_stream_table, read_view
+from demo.topics import count_records, read_dead_letters, read_paid, read_sales
+
+_TITLE = "Odradek: a shop's events through three brokers and Spark, with two kills"
+
+
+def make_report(plan: Plan, story: Story, bootstrap: str, tables: Path) -> Report:
+    book = list(read_ledger(plan.work / "ledger.jsonl"))
+    batches = {kind: read_stream_table(tables / kind.value, ["id", "produced_at"]) for kind in Kind}
+    expected, found = expect(book), _found(bootstrap, tables, batches)
+    arrivals = [_arrivals(batch) for each in batches.values() for batch in each]
+    checks = [*account(expected, found), *_faults_happened(story)]
+    return Report(
+        title=_TITLE,
+        summary=_summary(story, expected),
+        balances=balances(expected, found),
+        checks=checks,
+        picture=_picture(story, book, arrivals),
+        figures=_figures(story, book, arrivals, found),
+        machine=describe_machine(),
+    )
+
+
+def _found(bootstrap: str, tables: Path, batches: Mapping[Kind, list[Batch]]) -> Found:
+    conversion = read_view(tables / "conversion").to_pylist()
+    return Found(
+        records={kind: count_records(bootstrap, kind.value) for kind in Kind},
+        tables={
+            kind: [name for batch in each for name in batch.rows["id"].to_pylist()] for kind, each in batches.items()
+        },
+        dead_letters=read_dead_letters(bootstrap),
+        paid=read_paid(bootstrap),
+        sales=read_sales(bootstrap),
+        conversion={row["category"]: Interest(row["clicks"] or 0, row["orders"] or 0) for row in conversion},
+    )
+
+
+def _faults_happened(story: Story) -> list[Check]:
+    return [
+        Check("events that were sent and not acknowledged", 0, story.failed_sends),
+        Check("kills during the run", 2, len(story.faults)),
+        Check("sessions of Spark, the one after the kill among them", 2, story.sessions),
+        Check("records that the pipeline has not read", 0, story.samples[-1].lag),
+    ]
+
+
+def _arrivals(batch: Batch) -> Arrivals:
+    sent_us = pc.cast(batch.rows["produced_at"], "timestamp[us]").cast("int64").to_numpy()
+    return Arrivals(batch.visible_ms, np.asarray(sent_us // 1_000, np.int64))
+
+
+def _summary(story: Story, expected: Expected) -> str:
+    kills = " and ".join(f"{each.name} at {each.start_seconds:.0f} s" for each in story.faults)
+    seconds = (story.closed_ms - story.opened_ms) / 1_000
+    return (
+        f"{sum(expected.produced.values()):,} orders, payments and clicks in {seconds:.0f} s, some twice, some late, "
+        f"some broken, cleaned, joined and counted exactly once by a pipeline on Spark; {kills}."
+    )
+
+
+def _picture(story: Story, book: list[Entry], arrivals: list[Arrivals]) -> Picture:
+    opened_ms = story.opened_ms
+    in_order = sorted(arrivals, key=lambda each: each.visible_ms)
+    lag = Line("records not read yet", [Point((each.time_ms - opened_ms) / 1_000, each.lag) for each in story.samples])
+    return Picture(
+        plots=(
+            Plot(
+                "Throughput, events/s",
+                (measures.rate_in((each.acked_ms for each in book), opened_ms), measures.rate_out(in_order, opened_ms)),
+            ),
+            Plot("Lag of the pipeline, records", (lag,)),
+            Plot("From sent to visible in a table, s", measures.latencies(arrivals, opened_ms)),
+        ),
+        faults=story.faults,
+    )
+
+
+def _figures(story: Story, book: list[Entry], arrivals: list[Arrivals], found: Found) -> dict[str, str]:
+    overall = measures.overall(arrivals)
+    seconds = (story.closed_ms - story.opened_ms) / 1_000
+    down = {each.name: each.end_seconds - each.start_seconds for each in story.faults}
+    return {
+        "produced": f"{len(book):,} events in {seconds:.0f} s, {len(book) / seconds:,.0f} a second, acks=all",
+        "from sent to visible": f"p50 {overall.p50_s:.1f} s, p95 {overall.p95_s:.1f} s, p99 {overall.p99_s:.1f} s",
+        "longest wait for an acknowledgement": f"{max(each.acked_ms - each.sent_ms for each in book) / 1_000:.2f} s",
+        "largest lag": f"{max(each.lag for each in story.samples):,} records",
+        "read to the end": f"{(story.drained_ms - story.closed_ms) / 1_000:.1f} s after the last event",
+        "until it went on": ", ".join(f"{name}: {each:.1f} s" for name, each in down.items()),
+        "paid orders": f"{len(found.paid):,} in their topic, {len(found.sales):,} windows of sales in theirs",
+        "pipeline": f"{story.updates} updates, {story.batches} micro-batches, {story.sessions} sessions of Spark",
+    }

@@ -1,0 +1,78 @@
+"""What the plots show, from the book and from when rows became visible in the tables. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from demo.charts import Line, Point
+
+_BUCKET_S = 2
+_PERCENTILES = (50, 95, 99)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Rows that became visible in a table together."""
+
+    visible_ms: int
+    #: When each of them was sent.
+    sent_ms: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Percentiles:
+    p50_s: float
+    p95_s: float
+    p99_s: float
+
+
+def rate_in(acked_ms: Iterable[int], opened_ms: int) -> Line:
+    """Acknowledged events a second."""
+    counts = Counter((each - opened_ms) // (1_000 * _BUCKET_S) for each in acked_ms)
+    # The last bucket is not full.
+    points = [Point(_BUCKET_S * (number + 0.5), counts[number] / _BUCKET_S) for number in range(max(counts, default=0))]
+    return Line("acknowledged by the brokers", points)
+
+
+def rate_out(arrivals: Sequence[Arrivals], opened_ms: int) -> Line:
+    """Rows that became visible, spread over the time since those before them did."""
+    counts: Counter[int] = Counter()
+    for each in arrivals:
+        counts[(each.visible_ms - opened_ms) // 1_000] += len(each.sent_ms)
+    points, before = [Point(0, 0)], 0
+    for second in sorted(counts):
+        rate = counts[second] / max(second - before, 1)
+        points[-1] = Point(points[-1].seconds, rate)
+        points.append(Point(second, rate))
+        before = second
+    return Line("visible in the tables", points, is_stepped=True)
+
+
+def latencies(arrivals: Sequence[Arrivals], opened_ms: int) -> list[Line]:
+    """From being sent to being visible, by when it was sent."""
+    sent, late = _sent_and_latency(arrivals)
+    buckets = (sent - opened_ms) // (1_000 * _BUCKET_S)
+    points: list[list[Point]] = [[] for _ in _PERCENTILES]
+    for number in np.unique(buckets):
+        values = np.percentile(late[buckets == number], _PERCENTILES)
+        for line, value in zip(points, values, strict=True):
+            line.append(Point(_BUCKET_S * (int(number) + 0.5), float(value) / 1_000))
+    return [Line(f"p{each}", line) for each, line in zip(_PERCENTILES, points, strict=True)]
+
+
+def overall(arrivals: Sequence[Arrivals]) -> Percentiles:
+    _, late = _sent_and_latency(arrivals)
+    if not len(late):
+        return Percentiles(0.0, 0.0, 0.0)
+    return Percentiles(*(float(each) / 1_000 for each in np.percentile(late, _PERCENTILES)))
+
+
+def _sent_and_latency(arrivals: Sequence[Arrivals]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    if not arrivals:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    sent = np.concatenate([each.sent_ms for each in arrivals])
+    late = np.concatenate([each.visible_ms - each.sent_ms for each in arrivals])
+    return sent, late

@@ -1,0 +1,163 @@
+"""The two processes that the demo starts beside the nodes: the generator, and `odradek pipeline run`.
+
+Both say what they do as lines of JSON, which a thread of each reads. Both end when their standard input, or the process
+that started them, does; `close` is for the time before that.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from odradek.common.failures import Fault
+
+_ROOT = Path(__file__).parents[1]
+
+#: A pipeline finishes what it is doing before it stops.
+_STOP_TIMEOUT_S = 120.0
+
+
+class TalkingProcess:
+    """A process in a session of its own, so that Ctrl-C is for the demo alone."""
+
+    def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
+        self._name = name
+        self._log = log
+        with log.open("ab") as errors:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=_ROOT,
+                start_new_session=True,
+            )
+        self._reading = threading.Thread(target=self._read, name=f"{name} says", daemon=True)
+        self._reading.start()
+
+    def check_alive(self) -> None:
+        status = self._process.poll()
+        if status is not None:
+            raise Fault(f"the {self._name} ended by itself with status {status}; see {self._log}")
+
+    def wait(self, timeout_s: float) -> None:
+        """Until it has ended well."""
+        try:
+            status = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise Fault(f"the {self._name} did not end within {timeout_s:.0f} s; see {self._log}") from None
+        self._reading.join()
+        if status != 0:
+            raise Fault(f"the {self._name} ended with status {status}; see {self._log}")
+
+    def close(self) -> None:
+        """However it is: nothing is left of it."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._reading.join()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def hear(self, said: dict[str, Any]) -> None:
+        """Called in a thread of its own for each line."""
+        raise NotImplementedError
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                self.hear(json.loads(line))
+
+
+class GeneratorProcess(TalkingProcess):
+    def __init__(self, bootstrap: str, ledger: Path, seed: int, rate: float, log: Path) -> None:
+        self.acked = self.failed = 0
+        options = {"bootstrap": bootstrap, "ledger": ledger, "seed": seed, "rate": rate}
+        arguments = [f"--{name}={value}" for name, value in options.items()]
+        super().__init__("generator", [sys.executable, "-m", "demo.generator", *arguments], log)
+
+    def hear(self, said: dict[str, Any]) -> None:
+        self.acked, self.failed = said["acked"], said["failed"]
+
+    def end(self, timeout_s: float) -> None:
+        """It sends the closing events and waits for every acknowledgement."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self.wait(timeout_s)
+
+
+class PipelineProcess(TalkingProcess):
+    def __init__(self, project: Path, log: Path, *arguments: str) -> None:
+        self._changed = threading.Condition()
+        self._pids: list[int] = []
+        self.state = "starting"
+        self.sessions = self.updates = self.retries = self.rows_out = self.batches = 0
+        #: When the updates that completed had begun, and when the last batch was done; since 1970.
+        self.begun_ms: list[int] = []
+        self.last_batch_ms = 0
+        self._began_ms = 0
+        command = [sys.executable, "-m", "odradek.cli.main", "pipeline", "run", str(project), "--format", "json"]
+        super().__init__("pipeline", [*command, *arguments], log)
+
+    def hear(self, said: dict[str, Any]) -> None:
+        with self._changed:
+            self._hear(said)
+            self._changed.notify_all()
+
+    def wait_until_running(self, timeout_s: float) -> None:
+        """Spark is up, and an update goes on."""
+        self._wait(lambda: self.state == "running", timeout_s, "runs an update")
+
+    def kill_driver(self) -> None:
+        """The Python process and its JVM, with -9."""
+        with self._changed:
+            pids, self._pids, self.state = self._pids, [], "killed"
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+
+    def wait_for_batch(self, since_ms: int, timeout_s: float) -> int:
+        """A micro-batch that was done after that; when it was."""
+        self._wait(lambda: self.last_batch_ms > since_ms, timeout_s, "goes on")
+        return self.last_batch_ms
+
+    def wait_for_updates(self, since_ms: int, count: int, timeout_s: float) -> None:
+        """So many that began after that, and completed."""
+        self._wait(lambda: sum(each >= since_ms for each in self.begun_ms) >= count, timeout_s, "has read everything")
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        self.wait(_STOP_TIMEOUT_S)
+
+    def _hear(self, said: dict[str, Any]) -> None:
+        match said["event"]:
+            case "session":
+                self._pids = [pid for pid in (said["driver_pid"], said["jvm_pid"]) if pid is not None]
+                self.sessions += 1
+                self.state = "waiting"
+            case "update" if said["state"] == "running":
+                self.state, self._began_ms = "running", said["time_ms"]
+            case "update":
+                self.state = "waiting" if said["state"] == "completed" else said["state"]
+                if said["state"] == "completed":
+                    self.updates += 1
+                    self.begun_ms.append(self._began_ms)
+            case "progress":
+                self.batches += 1
+                self.last_batch_ms = said["time_ms"]
+            case "retry":
+                self.retries += 1
+                self.state = "restarting"
+
+    def _wait(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
+        with self._changed:
+            if not self._changed.wait_for(lambda: condition() or self._process.poll() is not None, timeout_s):
+                raise Fault(f"not within {timeout_s:.0f} s: the pipeline {what}; see {self._log}")
+        if not condition():
+            self.check_alive()

@@ -1,0 +1,64 @@
+"""Looks each second how far the pipeline is behind the topics, by the consumer groups that mirror its offsets."""
+
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from odradek.client import KafkaError, TopicPartition
+from odradek.client.admin_client import OffsetSpec
+from odradek.client.blocking import Admin
+
+_EACH_S = 1.0
+#: With a broker down an answer may take its time; the next look is not held up for long.
+_TIMEOUT_MS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    time_ms: int
+    #: Records in the topics, and those of them that the pipeline has not read.
+    records: int
+    lag: int
+
+
+class LagWatch:
+    """`groups`: which group reads which topic."""
+
+    def __init__(self, bootstrap: str, groups: Mapping[str, str], partitions: int) -> None:
+        self._admin = Admin(bootstrap_servers=bootstrap)
+        self._groups = dict(groups)
+        self._places = [TopicPartition(topic, number) for topic in groups.values() for number in range(partitions)]
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lag", daemon=True)
+        self.samples: list[Sample] = []
+
+    def __enter__(self) -> Self:
+        self._admin.start()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._admin.close()
+
+    def _run(self) -> None:
+        while not self._ended.wait(_EACH_S):
+            with suppress(KafkaError, TimeoutError):  # a broker is down; the next look will tell
+                self.samples.append(self.look())
+
+    def look(self) -> Sample:
+        ends = self._admin.list_offsets(dict.fromkeys(self._places, OffsetSpec.LATEST), timeout_ms=_TIMEOUT_MS)
+        committed = self._admin.list_consumer_group_offsets(self._groups, timeout_ms=_TIMEOUT_MS)
+        done: dict[TopicPartition, int] = {}
+        for group, topic in self._groups.items():
+            done.update({place: each.offset for place, each in committed[group].items() if place.topic == topic})
+        records = sum(ends[place].offset or 0 for place in self._places)
+        lag = records - sum(done.get(place, 0) for place in self._places)
+        return Sample(time.time_ns() // 1_000_000, records, max(lag, 0))
