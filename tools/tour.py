@@ -7,9 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools")]
 
+import peers  # noqa: E402
 import tour_cluster  # noqa: E402
 import tour_log  # noqa: E402
-import peers  # noqa: E402
 
 
 def main() -> int:

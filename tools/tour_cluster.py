@@ -7,8 +7,8 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from tour_words import say, shell, title
 from helpers.nodes import Cluster, Kind, Node, NodeSpec, controllers
+from tour_words import say, shell, title
 
 RECORDS = 2_000
 KILLS = 3

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import helpers.vectors as vectors
 import peers
-from tour_words import shell, title
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
 from odradek.log.loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import read_batches
 from odradek.records.builder import BatchBuilder
+from tour_words import shell, title
 
 RECORDS = 1_000_000
 RECORDS_IN_BATCH = 150  # of 100 bytes: about 16 KiB, the default of Kafka's producer
