@@ -30,6 +30,7 @@ SUBCOMMANDS = (
     Subcommand("log", "odradek.cli.log", "Show and check the files of a data directory."),
     Subcommand("metadata", "odradek.cli.metadata", "Look into a cluster's metadata as a tree."),
     Subcommand("perf", "odradek.cli.perf", "Measure how fast a cluster takes and gives records."),
+    Subcommand("pipeline", "odradek.cli.pipeline", "Make, check, run and watch pipelines on Spark."),
     Subcommand("produce", "odradek.cli.produce", "Send lines or files as records to a topic."),
     Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, all their names, decode, encode."),
     Subcommand("quorum", "odradek.cli.quorum", "Show the quorum of controllers, and change who votes in it."),

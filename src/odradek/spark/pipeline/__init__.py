@@ -1,4 +1,4 @@
-"""Around Spark Declarative Pipelines: a project that works, checked before Spark starts, run with retries, looked after.
+"""Around Spark Declarative Pipelines: a project that works, checks before Spark starts, runs with retries, a status.
 
 A project is Spark's own: a directory with a `spark-pipeline.yml` and the SQL and Python files it names.
 
@@ -21,12 +21,12 @@ other one does, however that ended: kill the first with -9 and Spark is gone; ki
 `run --format json` prints one object a line. All have `event` and `time_ms` (since 1970):
 
     started     pipeline, project, storage, log, pid (of `run` itself), continuous
-    session     Spark is up: attempt (from 1), driver_pid (its Python), jvm_pid (null with --remote), spark (its version)
-    update      update (from 1), state: running, completed, failed or stopped; at the end also seconds, and error (or null)
+    session     Spark is up: attempt (from 1), driver_pid (Python), jvm_pid (null with --remote), spark (the version)
+    update      update (from 1), state: running, completed, failed or stopped; seconds at the end; error, may_pass
     flow        flow, update, state: queued, starting, running, completed, failed, skipped or stopped; error (or null)
     progress    a micro-batch is done: flow, update, batch_id, rows_in, rows_out (null where the sink does not tell),
                 rows_per_s, duration_ms, lag (records behind the end of its topics, null for a source without offsets),
-                rows_in_total and rows_out_total of the flow since `run` began
+                offsets (where it is, by topic and partition), rows_in_total and rows_out_total since `run` began
     retry       attempt (the next one), retries, wait_s, cause
     ended       state: completed, stopped or failed; updates, rows_in, rows_out, seconds, error (or null)
 

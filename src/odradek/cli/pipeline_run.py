@@ -1,0 +1,86 @@
+"""`odradek pipeline run`: a pipeline in the foreground, once or until it is stopped."""
+
+import sys
+
+import click
+
+from odradek.cli.errors import warn, wrong_usage
+from odradek.cli.main import INTERRUPTED
+from odradek.cli.options import Settings, network_options
+from odradek.cli.pairs import parse_pairs
+from odradek.cli.pipeline_show import display
+from odradek.spark.durations import parse_duration_ms
+from odradek.spark.pipeline import events
+from odradek.spark.pipeline.driver import Job
+from odradek.spark.pipeline.project import read_project
+from odradek.spark.pipeline.runner import Plan, Runner
+
+_DEFAULT_TRIGGER = "5s"
+_RETRIES = 5
+
+
+@click.command("run")
+@click.argument("project", required=False)
+@click.option("--continuous", is_flag=True, help="One update after the other, until stopped.")
+@click.option(
+    "--trigger", metavar="TIME", help=f"From update to update, with --continuous [default: {_DEFAULT_TRIGGER}]."
+)
+@click.option(
+    "--retries", type=click.IntRange(min=0), default=_RETRIES, show_default=True, help="Of failures in a row."
+)
+@click.option("--master", metavar="URL", help="local[N] or spark://HOST:PORT [default: local[*]].")
+@click.option("--remote", metavar="URL", help="A Spark Connect server, sc://HOST:PORT, instead.")
+@click.option("--conf", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; may be repeated.")
+@click.option("--refresh", multiple=True, metavar="TABLE", help="Only these tables; may be repeated.")
+@click.option("--full-refresh", multiple=True, metavar="TABLE", help="Empty these first, and read all again.")
+@click.option("--full-refresh-all", is_flag=True, help="Empty all tables first, and read all again.")
+@network_options
+@click.pass_obj
+def run_command(
+    settings_of_command: Settings,
+    project: str | None,
+    continuous: bool,
+    trigger: str | None,
+    retries: int,
+    master: str | None,
+    remote: str | None,
+    settings: tuple[str, ...],
+    refresh: tuple[str, ...],
+    full_refresh: tuple[str, ...],
+    full_refresh_all: bool,
+) -> int:
+    """Run the pipeline of a directory: one update that takes all there is, or updates until SIGTERM or Ctrl-C."""
+    with wrong_usage():
+        trigger_s = _trigger_s(trigger, continuous=continuous)
+        conf = parse_pairs(settings, "--conf", "spark.sql.shuffle.partitions=2")
+    if master and remote:
+        raise click.UsageError("--master and --remote contradict each other")
+    if full_refresh_all and (refresh or full_refresh):
+        raise click.UsageError("--full-refresh-all takes no other choice of tables")
+    found = read_project(project)
+    job = Job(
+        spec=str(found.spec_path),
+        attempt=1,
+        master=master,
+        remote=remote,
+        settings=conf,
+        verbose=settings_of_command.verbose,
+        refresh=refresh,
+        full_refresh=full_refresh,
+        full_refresh_all=full_refresh_all,
+    )
+    with display(settings_of_command) as show:
+        runner = Runner(found, Plan(job, trigger_s, retries), show)
+        ending = runner.run()
+    if ending == events.FAILED:
+        warn(f"{found.name}: {runner.state.last_error}")
+        warn(f"more is in {found.log}")
+        return 1
+    sys.stdout.flush()
+    return INTERRUPTED if ending == events.STOPPED and not continuous else 0
+
+
+def _trigger_s(trigger: str | None, *, continuous: bool) -> float | None:
+    if trigger is not None and not continuous:
+        raise click.UsageError("--trigger goes with --continuous")
+    return parse_duration_ms("--trigger", trigger or _DEFAULT_TRIGGER) / 1000 if continuous else None

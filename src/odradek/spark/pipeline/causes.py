@@ -1,0 +1,82 @@
+"""Why an update failed: the innermost message in a line or two, and whether trying again may help. Pure.
+
+What reaches us is text: an exception of the JVM with its causes, or in it the traceback of a Python process.
+"""
+
+import re
+
+_TRACEBACK = "Traceback (most recent call last):"
+
+#: java.lang.SomeException or odradek.common.failures.InputError, with what follows.
+_CLASS = r"(?:[A-Za-z_$][\w$]*\.)+[A-Z][\w$]*"
+_RAISED = re.compile(rf"^(?:Caused by: )?\(?({_CLASS}|[A-Z]\w*(?:Error|Exception|Timeout|Interrupt))\)?:? ?(.*)$")
+_STATE = re.compile(r"\s*SQLSTATE: \w{5}\s*$")
+#: Where the JVM begins to say how it got there.
+_FRAMES = re.compile(r"^(\s+at |\s*JVM stacktrace:|\s+\.\.\. \d+ more)")
+
+_LENGTH_MAX = 400
+
+#: Not what happened, but that something did.
+_WRAPPERS = (
+    *("SparkException", "StreamingQueryException", "RunTerminationException", "TableMaterializationException"),
+    *("PythonException", "ExecutionException", "QueryExecutionException", "RuntimeException", "UnknownException"),
+)
+
+#: Nothing outside changes these: the project must.
+_LASTING = (
+    *("InputError", "AnalysisException", "ParseException", "NameError", "SyntaxError", "ImportError"),
+    *("ModuleNotFoundError", "AttributeError", "TypeError", "KeyError", "IndexError", "PySparkTypeError"),
+    *("PySparkAttributeError", "ArithmeticException", "SparkArithmeticException", "SparkNumberFormatException"),
+)
+
+
+def cause_of(text: str) -> str:
+    """What a person needs to see of it."""
+    found = _innermost(text)
+    found = _STATE.sub("", found).strip() or text.strip().splitlines()[0] if text.strip() else "no reason was given"
+    return found if len(found) <= _LENGTH_MAX else f"{found[: _LENGTH_MAX - 1]}…"
+
+
+def may_pass(text: str) -> bool:
+    """Whether the same may work later: brokers come back, processes are started again; a wrong option stays wrong."""
+    names = re.findall(rf"({_CLASS}|\b[A-Z]\w*(?:Error|Exception))\b", text)
+    return not any(name.rpartition(".")[2] in _LASTING for name in names)
+
+
+def _innermost(text: str) -> str:
+    if _TRACEBACK in text:
+        return _end_of_traceback(text.rpartition(_TRACEBACK)[2])
+    best = ""
+    for line in text.splitlines():
+        if _FRAMES.match(line) or not line.strip():
+            continue
+        found = _RAISED.match(line.strip())
+        if found is None:
+            best = best or line.strip()
+            continue
+        said = _unwrapped(found[2])
+        name = found[1].rpartition(".")[2]
+        if said and (name not in _WRAPPERS or not best):
+            best = said
+    return best
+
+
+def _unwrapped(said: str) -> str:
+    """A message often begins with the exception that it wraps."""
+    while True:
+        found = _RAISED.match(said)
+        if found is None or not found[2] or "." not in found[1]:
+            return said
+        said = found[2]
+
+
+def _end_of_traceback(text: str) -> str:
+    """The line that names the exception, and at most one more of its message."""
+    lines = text.splitlines()
+    for index, line in enumerate(lines):
+        if line and not line[0].isspace():
+            found = _RAISED.match(line)
+            said = found[2] if found is not None and found[1].endswith("InputError") else line
+            more = next((each.strip() for each in lines[index + 1 : index + 2] if each.strip()), "")
+            return said if said or not more else more
+    return text.strip().splitlines()[-1] if text.strip() else ""

@@ -1,0 +1,218 @@
+"""Spark's driver: a process that does what it is told on standard input, and tells what happens on standard output.
+
+The first line is the `Job`. Then a line `update N` asks for an update, `update N first` for one that begins anew what
+the job says, and `stop` for the end: the update that runs is given a moment to end by itself. When standard input ends,
+whoever started us is gone, and so are we, at once. Whatever else anybody prints here, Spark or a definition, goes to
+standard error, which is the log.
+"""
+
+import json
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from odradek.spark.pipeline import events
+from odradek.spark.pipeline.causes import cause_of, may_pass
+from odradek.spark.pipeline.project import Project, read_project
+from odradek.spark.pipeline.session import Place, SparkPlace, open_session, runtime_settings
+from odradek.spark.pipeline.streams import listener
+
+#: An update that runs when the end is asked for may go on for so long; what it had begun is done again next time.
+_GRACE_S = 10.0
+
+#: How Spark tells what becomes of a flow: "Flow x is RUNNING.", "Flow 'x' has FAILED.\nError: …"
+_FLOW = re.compile(r"Flow '?(?P<flow>[^']+?)'? (?:(?:is|has) )?(?P<state>[A-Z]{3,})\b")
+_STATES = {
+    "QUEUED": events.QUEUED,
+    "PLANNING": events.STARTING,
+    "STARTING": events.STARTING,
+    "RUNNING": events.RUNNING,
+    "COMPLETED": events.COMPLETED,
+    "IDLE": events.COMPLETED,
+    "FAILED": events.FAILED,
+    "SKIPPED": events.SKIPPED,
+    "EXCLUDED": events.SKIPPED,
+    "STOPPED": events.STOPPED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    spec: str
+    attempt: int
+    master: str | None = None
+    remote: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    verbose: bool = False
+    refresh: tuple[str, ...] = ()
+    full_refresh: tuple[str, ...] = ()
+    full_refresh_all: bool = False
+    #: Let Spark analyse the graph, and run nothing.
+    dry: bool = False
+
+    @property
+    def place(self) -> Place:
+        return Place(self.master, self.remote, self.settings, self.verbose)
+
+
+class Told:
+    """Events on their way out, from any thread."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def tell(self, event: events.Event) -> None:
+        with self._lock:
+            self._stream.write(events.to_line(event) + "\n")
+            self._stream.flush()
+
+
+class Driver:
+    def __init__(self, job: Job, told: Told) -> None:
+        self._job = job
+        self._told = told
+        self._project: Project = read_project(job.spec)
+        self._spark: SparkPlace = open_session(self._project, job.place)
+        self._update = 0
+        self.is_stopping = False
+        self._is_idle = threading.Event()
+        self._is_idle.set()
+        session = self._spark.session
+        self._settings = runtime_settings(session, self._project, job.place)
+        session.streams.addListener(listener(self._told.tell, self._short, lambda: self._update))
+        self._told.tell(
+            events.Session(
+                time_ms=_now_ms(),
+                attempt=job.attempt,
+                driver_pid=os.getpid(),
+                jvm_pid=self._spark.jvm_pid,
+                spark=session.version,
+            )
+        )
+
+    def update(self, number: int, is_first: bool) -> None:
+        """One, to its end; what goes wrong is told."""
+        self._update = number
+        self._is_idle.clear()
+        began_s = time.monotonic()
+        self._tell_update(events.RUNNING)
+        try:
+            self._run(is_first)
+        except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
+            _log(f"update {number} failed: {error}")
+            state = events.STOPPED if self.is_stopping else events.FAILED
+            text = f"{type(error).__module__}.{type(error).__name__}: {error}"
+            self._tell_update(state, began_s, None if self.is_stopping else cause_of(text), passes=may_pass(text))
+        else:
+            self._tell_update(events.COMPLETED, began_s)
+        finally:
+            self._is_idle.set()
+
+    def close(self) -> None:
+        self._spark.close()
+
+    def stop_within_grace(self) -> None:
+        """Returns when nothing runs any more."""
+        self.is_stopping = True
+        if not self._is_idle.wait(_GRACE_S):
+            self._spark.session.client.release_session()
+
+    def _run(self, is_first: bool) -> None:
+        from pyspark.pipelines.cli import load_pipeline_spec, register_definitions
+        from pyspark.pipelines.spark_connect_graph_element_registry import SparkConnectGraphElementRegistry
+        from pyspark.pipelines.spark_connect_pipeline import create_dataflow_graph, start_run
+
+        session, project, job = self._spark.session, self._project, self._job
+        graph = create_dataflow_graph(session, project.catalog, project.database, self._settings)
+        registry = SparkConnectGraphElementRegistry(session, graph)
+        spec = load_pipeline_spec(project.spec_path)
+        register_definitions(project.spec_path, registry, spec, session, graph)
+        for answer in start_run(
+            session,
+            graph,
+            full_refresh=job.full_refresh if is_first else (),
+            full_refresh_all=job.full_refresh_all and is_first,
+            refresh=job.refresh,
+            dry=job.dry,
+            storage=project.storage,
+        ):
+            if "pipeline_event_result" in answer:
+                self._hear(answer["pipeline_event_result"].event.message)
+
+    def _hear(self, message: str) -> None:
+        _log(message)
+        found = _FLOW.match(message)
+        if found is None or found["state"] not in _STATES:
+            return
+        error = cause_of(message.partition("Error: ")[2]) if found["state"] == "FAILED" else None
+        self._told.tell(
+            events.Flow(
+                time_ms=_now_ms(),
+                flow=self._short(found["flow"]),
+                update=self._update,
+                state=_STATES[found["state"]],
+                error=error,
+            )
+        )
+
+    def _short(self, flow: str) -> str:
+        """Without the catalog and the database that all have."""
+        prefix = f"{self._project.catalog or 'spark_catalog'}.{self._project.database or 'default'}."
+        return flow.removeprefix(prefix)
+
+    def _tell_update(
+        self, state: str, began_s: float | None = None, error: str | None = None, *, passes: bool = False
+    ) -> None:
+        seconds = None if began_s is None else round(time.monotonic() - began_s, 3)
+        self._told.tell(
+            events.Update(
+                time_ms=_now_ms(), update=self._update, state=state, seconds=seconds, error=error, may_pass=passes
+            )
+        )
+
+
+def _log(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _serve(driver: Driver) -> None:
+    """Updates run in a thread of their own, so that we hear when they are to stop."""
+    running: threading.Thread | None = None
+    for line in sys.stdin:
+        command, *words = line.split()
+        if command == "update":
+            if running is not None:
+                running.join()
+            running = threading.Thread(target=driver.update, args=(int(words[0]), "first" in words))
+            running.start()
+        elif command == "stop":
+            driver.stop_within_grace()
+            return
+    os._exit(1)  # whoever started us is gone; the JVM goes with us
+
+
+def main() -> int:
+    told = Told(os.fdopen(os.dup(sys.stdout.fileno()), "w"))
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    job = Job(**json.loads(sys.stdin.readline()))
+    os.chdir(Path(job.spec).parent)
+    driver = Driver(job, told)
+    _serve(driver)
+    driver.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

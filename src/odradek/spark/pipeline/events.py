@@ -1,0 +1,114 @@
+"""What happens while a pipeline runs, and its form as JSON. Pure.
+
+The driver tells its events to the process that started it, a line each; `run --format json` prints them in the same
+form. What they say is in the docstring of `odradek.spark.pipeline`.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    KIND: ClassVar[str] = ""
+    time_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started(Event):
+    KIND = "started"
+    pipeline: str
+    project: str
+    storage: str
+    log: str
+    pid: int
+    continuous: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session(Event):
+    KIND = "session"
+    attempt: int
+    driver_pid: int
+    jvm_pid: int | None
+    spark: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update(Event):
+    KIND = "update"
+    update: int
+    state: str
+    seconds: float | None = None
+    error: str | None = None
+    #: Whether another attempt may end better.
+    may_pass: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow(Event):
+    KIND = "flow"
+    flow: str
+    update: int
+    state: str
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress(Event):
+    KIND = "progress"
+    flow: str
+    update: int
+    batch_id: int
+    rows_in: int
+    rows_out: int | None
+    rows_per_s: float
+    duration_ms: int
+    lag: int | None
+    #: By topic and partition, as Spark keeps them; empty for sources that are no topics.
+    offsets: dict[str, dict[str, int]]
+    #: Of the flow since the run began; added by whom the driver tells it.
+    rows_in_total: int = 0
+    rows_out_total: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry(Event):
+    KIND = "retry"
+    attempt: int
+    retries: int
+    wait_s: float
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended(Event):
+    KIND = "ended"
+    state: str
+    updates: int
+    rows_in: int
+    rows_out: int
+    seconds: float
+    error: str | None = None
+
+
+_KINDS: dict[str, type[Event]] = {kind.KIND: kind for kind in (Started, Session, Update, Flow, Progress, Retry, Ended)}
+
+#: States of flows and updates.
+QUEUED, STARTING, RUNNING = "queued", "starting", "running"
+COMPLETED, FAILED, SKIPPED, STOPPED = "completed", "failed", "skipped", "stopped"
+
+
+def to_document(event: Event) -> dict[str, Any]:
+    return {"event": event.KIND, **asdict(event)}
+
+
+def to_line(event: Event) -> str:
+    return json.dumps(to_document(event))
+
+
+def from_line(line: str) -> Event:
+    """What `to_line` made."""
+    document = json.loads(line)
+    return _KINDS[document.pop("event")](**document)

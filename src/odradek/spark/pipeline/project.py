@@ -1,0 +1,192 @@
+"""A project: its spec file as it stands, and where its things are.
+
+The spec is that of Spark Declarative Pipelines; what Spark would refuse is refused here, all of it at once, with the
+field and what would be right. One thing is added: a storage that is no URI is a directory of the project.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import yaml  # type: ignore[import-untyped]
+
+from odradek.common.failures import InputError
+
+SPEC_NAMES = ("spark-pipeline.yml", "spark-pipeline.yaml")
+
+_FIELDS = ("name", "storage", "catalog", "database", "schema", "configuration", "libraries")
+_REQUIRED = ("name", "storage")
+_SUFFIXES = (".py", ".sql")
+
+#: What is ours in the storage, or beside the spec where the storage is no local directory.
+_OURS, _OURS_BESIDE = "odradek", ".odradek"
+
+_LIBRARIES_EXAMPLE = "libraries is a list such as [{glob: {include: transformations/**}}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    spec_path: Path
+    name: str
+    #: A URI.
+    storage: str
+    catalog: str | None
+    database: str | None
+    configuration: Mapping[str, str]
+    #: Globs, as Spark takes them.
+    libraries: tuple[str, ...]
+
+    @property
+    def directory(self) -> Path:
+        return self.spec_path.parent
+
+    @property
+    def local_storage(self) -> Path | None:
+        """None where the storage is elsewhere, such as s3a://…"""
+        parts = urlsplit(self.storage)
+        return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+    @property
+    def ours(self) -> Path:
+        """Where the log, the state and the catalog of tables are."""
+        storage = self.local_storage
+        return self.directory / _OURS_BESIDE if storage is None else storage / _OURS
+
+    @property
+    def log(self) -> Path:
+        return self.ours / "spark.log"
+
+    @property
+    def state(self) -> Path:
+        return self.ours / "state.json"
+
+    def files(self) -> list[Path]:
+        """The definitions, each once, in the order in which Spark reads them."""
+        found = (path for glob in self.libraries for path in _matching(self.directory, glob))
+        return list(dict.fromkeys(found))
+
+
+def find_spec(place: str | None) -> Path:
+    """`place` is a project's directory or its spec; without one it is looked for from the current directory upwards."""
+    if place is None:
+        here = Path.cwd()
+        for directory in (here, *here.parents):
+            found = _spec_in(directory)
+            if found is not None:
+                return found
+        raise InputError(f"there is no {SPEC_NAMES[0]} in {here} nor above it; name the project, or make one with init")
+    path = Path(place)
+    if path.is_file():
+        return path.resolve()
+    if not path.is_dir():
+        raise InputError(f"{place}: there is no such directory; odradek pipeline init {place} makes a project")
+    found = _spec_in(path)
+    if found is None:
+        raise InputError(f"{place}: there is no {SPEC_NAMES[0]} in it")
+    return found
+
+
+def read_project(place: str | None) -> Project:
+    """Raises InputError with one line for each thing that is wrong."""
+    path = find_spec(place)
+    spec = _load(path)
+    problems = list(_problems(spec))
+    if problems:
+        raise InputError("\n".join(f"{path.name}: {problem}" for problem in problems))
+    return Project(
+        spec_path=path,
+        name=spec["name"],
+        storage=_storage_uri(path.parent, spec["storage"]),
+        catalog=spec.get("catalog"),
+        database=spec.get("database", spec.get("schema")),
+        configuration=spec.get("configuration") or {},
+        libraries=tuple(entry["glob"]["include"] for entry in spec.get("libraries") or ()),
+    )
+
+
+def _spec_in(directory: Path) -> Path | None:
+    found = [directory / name for name in SPEC_NAMES if (directory / name).is_file()]
+    if len(found) > 1:
+        raise InputError(f"{directory} has both {' and '.join(SPEC_NAMES)}; one of them must go")
+    return found[0].resolve() if found else None
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        spec = yaml.safe_load(path.read_text())
+    except yaml.YAMLError as error:
+        where = getattr(error, "problem_mark", None)
+        line = "" if where is None else f":{where.line + 1}"
+        what = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise InputError(f"{path.name}{line}: this is no YAML: {what}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name}: this is no text in UTF-8") from None
+    if not isinstance(spec, dict):
+        raise InputError(f"{path.name}: this is no object; it has the fields {', '.join(_FIELDS)}")
+    return spec
+
+
+def _problems(spec: Mapping[Any, Any]) -> Iterator[str]:
+    for field in spec:
+        if field not in _FIELDS:
+            near = get_close_matches(str(field), _FIELDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_FIELDS)}"
+            yield f"there is no field {field}; {hint}"
+    for field in _REQUIRED:
+        if field not in spec:
+            yield f"{field} is missing"
+    for field in ("name", "storage", "catalog", "database", "schema"):
+        if field in spec and (not isinstance(spec[field], str) or not spec[field]):
+            yield f"{field}: {spec[field]!r} is no text"
+    if "database" in spec and "schema" in spec:
+        yield "database and schema are two names for one thing; one of them must go"
+    yield from _configuration_problems(spec.get("configuration"))
+    yield from _library_problems(spec.get("libraries"))
+
+
+def _configuration_problems(configuration: Any) -> Iterator[str]:
+    if configuration is None:
+        return
+    if not isinstance(configuration, dict):
+        yield f"configuration: {configuration!r} is no object of settings, such as spark.sql.shuffle.partitions: '2'"
+        return
+    for name, value in configuration.items():
+        if not isinstance(value, str):
+            text = str(value).lower() if isinstance(value, bool) else value
+            yield f"configuration: {name}: {text} must be a text: '{text}' in quotes"
+
+
+def _library_problems(libraries: Any) -> Iterator[str]:
+    if libraries is None:
+        return
+    if not isinstance(libraries, list):
+        yield f"libraries: {libraries!r}. {_LIBRARIES_EXAMPLE}"
+        return
+    for entry in libraries:
+        glob = entry.get("glob") if isinstance(entry, dict) else None
+        include = glob.get("include") if isinstance(glob, dict) else None
+        if not isinstance(include, str) or not include:
+            yield f"libraries: {entry!r}. {_LIBRARIES_EXAMPLE}"
+        elif any(char in include.removesuffix("/**") for char in "*?["):
+            yield f"libraries: {include}: a file, or a directory followed by /**, is what Spark takes"
+
+
+def _matching(directory: Path, glob: str) -> Sequence[Path]:
+    pattern = f"{glob}/*" if glob.endswith("/**") else glob
+    return sorted(path for path in directory.glob(pattern) if path.is_file() and "__pycache__" not in path.parts)
+
+
+def unusable_files(project: Project) -> list[Path]:
+    """Those that Spark refuses to read."""
+    return [path for path in project.files() if path.suffix not in _SUFFIXES]
+
+
+def _storage_uri(directory: Path, storage: str) -> str:
+    parts = urlsplit(storage)
+    if parts.scheme and len(parts.scheme) > 1:
+        return storage
+    return Path(os.path.abspath(directory / storage)).as_uri()

@@ -1,0 +1,317 @@
+"""Runs a pipeline: starts Spark's driver, asks it for updates, tries again what may pass, and stops cleanly.
+
+States: no driver → a driver that starts → idle → an update runs → idle … A driver that is gone, for whatever reason, is
+a failure that may pass: another one is started. Failures in a row are counted; an update that completes ends the row.
+
+Everything arrives in one queue: what the driver tells, that it is gone, that a signal came. Time is looked at in one
+place, where the queue is waited for.
+"""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from types import FrameType
+from typing import IO
+
+from odradek.common.failures import check
+from odradek.spark.pipeline import events
+from odradek.spark.pipeline.causes import cause_of, may_pass
+from odradek.spark.pipeline.driver import Job
+from odradek.spark.pipeline.events import Event
+from odradek.spark.pipeline.project import Project
+from odradek.spark.pipeline.state import RunState, save
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+#: Between two attempts, doubled each time: a broker that is being restarted takes seconds.
+_BACK_OFF_MIN_S, _BACK_OFF_MAX_S = 1.0, 30.0
+
+#: A driver that was told to stop ends an update, a session and a JVM; then it is killed.
+_STOP_TIMEOUT_S = 90.0
+
+#: State is written at most so often, but at every end of an update.
+_SAVE_INTERVAL_S = 0.5
+
+#: The log of a pipeline that runs for long is begun anew at the start of a run; one that came before is kept.
+_LOG_BYTES_MAX = 20 * 1024 * 1024
+
+#: How much of the end of the log is searched for why a driver could not start.
+_LOG_TAIL_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    job: Job
+    #: None: one update.
+    trigger_s: float | None
+    retries: int
+
+
+class _Signal:
+    pass
+
+
+class _Gone:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+
+class _Stopped(Exception):
+    """A signal came."""
+
+
+class Runner:
+    """`show` gets each event, and None when nothing happened for a moment."""
+
+    def __init__(self, project: Project, plan: Plan, show: Callable[[RunState, Event | None], None]) -> None:
+        self._project = project
+        self._plan = plan
+        self._show = show
+        self._heard: queue.SimpleQueue[Event | _Signal | _Gone] = queue.SimpleQueue()
+        self._driver: subprocess.Popen[str] | None = None
+        self._log: IO[bytes] | None = None
+        self._attempt = 0
+        self._failures = 0
+        self._saved_s = 0.0
+        self.state = RunState()
+
+    def run(self) -> str:
+        """completed, stopped or failed. In the main thread: signals are heard here."""
+        self._project.ours.mkdir(parents=True, exist_ok=True)
+        began_s = time.monotonic()
+        self._tell(
+            events.Started(
+                time_ms=_now_ms(),
+                pipeline=self._project.name,
+                project=str(self._project.directory),
+                storage=self._project.storage,
+                log=str(self._project.log),
+                pid=os.getpid(),
+                continuous=self._plan.trigger_s is not None,
+            )
+        )
+        error = None
+        with _opened_log(self._project) as self._log, self._signals():
+            try:
+                error = self._updates()
+                ending = events.COMPLETED if error is None else events.FAILED
+            except _Stopped:
+                ending = events.STOPPED
+            finally:
+                self._stop_driver()
+        self._tell(
+            events.Ended(
+                time_ms=_now_ms(),
+                state=ending,
+                updates=self.state.updates_completed,
+                rows_in=self.state.rows_in,
+                rows_out=self.state.rows_out,
+                seconds=round(time.monotonic() - began_s, 3),
+                error=error,
+            )
+        )
+        return ending
+
+    # Updates
+
+    def _updates(self) -> str | None:
+        """Until all is done, or why it cannot be. Raises _Stopped."""
+        number = 0
+        while True:
+            number += 1
+            began_s = time.monotonic()
+            failure = self._update(number)
+            if failure is None:
+                self._failures = 0
+                if self._plan.trigger_s is None:
+                    return None
+                self._wait(began_s + self._plan.trigger_s - time.monotonic())
+            elif not self._is_worth_another(failure):
+                return failure.error
+            else:
+                self._back_off(failure.error or "")
+
+    def _update(self, number: int) -> events.Update | None:
+        """The failure, or None."""
+        if self._driver is None:
+            failure = self._start_driver(number)
+            if failure is not None:
+                return failure
+        is_first = self.state.updates_completed == 0
+        self._command(f"update {number}{' first' if is_first else ''}")
+        while True:
+            event = self._next()
+            if isinstance(event, _Gone):
+                return self._driver_gone(number)
+            if isinstance(event, events.Update) and event.state != events.RUNNING:
+                return None if event.state == events.COMPLETED else event
+
+    def _is_worth_another(self, failure: events.Update) -> bool:
+        self._failures += 1
+        return failure.may_pass and self._failures <= self._plan.retries
+
+    def _back_off(self, cause: str) -> None:
+        wait_s = min(_BACK_OFF_MIN_S * 2 ** (self._failures - 1), _BACK_OFF_MAX_S)
+        self._tell(
+            events.Retry(
+                time_ms=_now_ms(), attempt=self._failures, retries=self._plan.retries, wait_s=wait_s, cause=cause
+            )
+        )
+        self._wait(wait_s)
+
+    def _wait(self, seconds: float) -> None:
+        deadline_s = time.monotonic() + seconds
+        while (left_s := deadline_s - time.monotonic()) > 0:
+            if isinstance(self._next(left_s), _Gone):
+                self._reap()
+
+    # The driver
+
+    def _start_driver(self, number: int) -> events.Update | None:
+        """Waits until Spark is up. The failure, or None."""
+        self._attempt += 1
+        job = replace(self._plan.job, attempt=self._attempt)
+        self._driver = subprocess.Popen(
+            [sys.executable, "-m", "odradek.spark.pipeline.driver"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            start_new_session=True,  # Ctrl-C in a terminal is for us
+        )
+        threading.Thread(target=self._listen, args=(self._driver,), daemon=True).start()
+        self._command(json.dumps(asdict(job)))
+        while True:
+            event = self._next()
+            if isinstance(event, _Gone):
+                return self._driver_gone(number)
+            if isinstance(event, events.Session):
+                return None
+
+    def _listen(self, driver: subprocess.Popen[str]) -> None:
+        check(driver.stdout is not None, "the driver has a pipe")
+        for line in driver.stdout or ():
+            self._heard.put(events.from_line(line))
+        self._heard.put(_Gone(driver))
+
+    def _command(self, line: str) -> None:
+        """A driver that is gone does not hear it; that it is gone we hear."""
+        if self._driver is not None and self._driver.stdin is not None:
+            with suppress(BrokenPipeError):
+                self._driver.stdin.write(line + "\n")
+                self._driver.stdin.flush()
+
+    def _driver_gone(self, number: int) -> events.Update:
+        status = self._reap()
+        said = _last_error(self._project) if status == 1 else ""
+        cause = cause_of(said) if said else f"Spark's driver ended with status {status}"
+        failure = events.Update(
+            time_ms=_now_ms(), update=number, state=events.FAILED, error=cause, may_pass=not said or may_pass(said)
+        )
+        self._tell(failure)
+        return failure
+
+    def _reap(self) -> int:
+        driver, self._driver = self._driver, None
+        if driver is None:
+            return 0
+        for stream in (driver.stdin, driver.stdout):
+            if stream is not None:
+                _close(stream)
+        return driver.wait()
+
+    def _stop_driver(self) -> None:
+        """Whatever it does: asked first, killed with all that it has started if that takes too long."""
+        driver = self._driver
+        if driver is None:
+            return
+        self._command("stop")
+        try:
+            driver.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            driver.kill()
+        self._drain()
+        self._reap()
+
+    def _drain(self) -> None:
+        """What it told before it ended."""
+        while not isinstance(event := self._heard.get(), _Gone):
+            if isinstance(event, Event):
+                self._tell(event)
+
+    # What happens
+
+    def _next(self, timeout_s: float | None = None) -> Event | _Gone | None:
+        """The next thing, shown and remembered; None when there was none in time. Raises _Stopped."""
+        try:
+            heard = self._heard.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+        if isinstance(heard, _Signal):
+            raise _Stopped
+        if isinstance(heard, _Gone):
+            return heard if heard.process is self._driver else None
+        self._tell(heard)
+        return heard
+
+    def _tell(self, event: Event) -> None:
+        event = self.state.apply(event)
+        now_s = time.monotonic()
+        if now_s - self._saved_s >= _SAVE_INTERVAL_S or not isinstance(event, events.Flow | events.Progress):
+            save(self.state, self._project.state)
+            self._saved_s = now_s
+        self._show(self.state, event)
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """The first asks for the end; the second does not wait for it."""
+
+        def hear(number: int, frame: FrameType | None) -> None:
+            for each in _SIGNALS:
+                signal.signal(each, give_up)
+            self._heard.put(_Signal())
+
+        def give_up(number: int, frame: FrameType | None) -> None:
+            if self._driver is not None:
+                self._driver.kill()
+
+        before = {number: signal.signal(number, hear) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
+def _opened_log(project: Project) -> Iterator[IO[bytes]]:
+    if project.log.exists() and project.log.stat().st_size > _LOG_BYTES_MAX:
+        os.replace(project.log, project.log.with_suffix(".log.1"))
+    with project.log.open("ab") as log:
+        yield log
+
+
+def _last_error(project: Project) -> str:
+    """The traceback that a driver ended with."""
+    with project.log.open("rb") as log:
+        log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG_TAIL_BYTES))
+        text = log.read().decode(errors="replace")
+    start = text.rfind("Traceback (most recent call last):")
+    return text[start:] if start >= 0 else ""
+
+
+def _close(stream: IO[str]) -> None:
+    with suppress(BrokenPipeError):
+        stream.close()
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

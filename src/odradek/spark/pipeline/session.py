@@ -1,0 +1,184 @@
+"""The Spark session that a pipeline runs in: a JVM of our own with a Spark Connect server in it, or somebody else's.
+
+Declarative Pipelines speak Spark Connect. Without `remote` a JVM is started whose server only this process can reach;
+it lives in a session of its own, so that Ctrl-C in a terminal does not reach it, and it ends when our end of its
+standard input closes, however that comes about.
+
+Tables are known to a catalog that outlives the session (Hive's, in a file of the project's own), since Spark refuses to
+make a table where files lie of which its catalog knows nothing.
+"""
+
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from odradek.spark.pipeline.project import Project
+
+#: A session is given this long to end by itself.
+_END_TIMEOUT_S = 60
+
+_CONNECT = "org.apache.spark.sql.connect"
+
+_LOG4J = """\
+rootLogger.level = {level}
+rootLogger.appenderRef.all.ref = all
+appender.all.type = Console
+appender.all.name = all
+appender.all.target = SYSTEM_ERR
+appender.all.layout.type = PatternLayout
+appender.all.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where Spark runs: on a master (local[*] unless said), or behind a Spark Connect server."""
+
+    master: str | None = None
+    remote: str | None = None
+    #: Counts more than what the project says.
+    settings: Mapping[str, str] | None = None
+    verbose: bool = False
+
+
+class SparkPlace:
+    """A session, and the JVM if it is ours. Use it as a context."""
+
+    def __init__(self, session: Any, jvm: "_Jvm | None") -> None:
+        self.session = session
+        self._jvm = jvm
+
+    @property
+    def jvm_pid(self) -> int | None:
+        return None if self._jvm is None else self._jvm.process.pid
+
+    def close(self) -> None:
+        """Whatever still runs in it is stopped."""
+        try:
+            self.session.stop()
+        finally:
+            if self._jvm is not None:
+                self._jvm.close()
+
+
+def open_session(project: Project, place: Place) -> SparkPlace:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if place.remote is not None:
+        return SparkPlace(_connect(place.remote), None)
+    jvm = _Jvm(project, place)
+    try:
+        return SparkPlace(_connect(jvm.url), jvm)
+    except BaseException:
+        jvm.close()
+        raise
+
+
+def runtime_settings(session: Any, project: Project, place: Place) -> dict[str, str]:
+    """Those that may still be set once Spark runs; a flow's session takes no others."""
+    from pyspark.errors import PySparkException
+
+    found = {}
+    for name, value in _settings(project, place).items():
+        try:
+            session.conf.set(name, value)
+        except PySparkException:
+            continue  # it was said when the JVM was started
+        found[name] = value
+    return found
+
+
+def _settings(project: Project, place: Place) -> dict[str, str]:
+    return {**project.configuration, **(place.settings or {})}
+
+
+def _connect(url: str) -> Any:
+    from pyspark.sql.connect.session import SparkSession
+
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # what SparkSession.active() of a definition goes by
+    builder = SparkSession.builder.remote(url)
+    builder.config("spark.sql.connect.serverStacktrace.enabled", "false")
+    return builder.getOrCreate()
+
+
+class _Jvm:
+    def __init__(self, project: Project, place: Place) -> None:
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+
+        token = secrets.token_hex(16)
+        os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = token
+        conf = SparkConf(loadDefaults=False)
+        for name, value in jvm_settings(project, place).items():
+            conf.set(name, value)
+        self._gateway = launch_gateway(conf, {"start_new_session": True})  # type: ignore[no-untyped-call]
+        self.process: subprocess.Popen[bytes] = self._gateway.proc
+        try:
+            self._context = SparkContext(gateway=self._gateway, conf=conf)
+            service = getattr(self._context._jvm, f"{_CONNECT}.service.SparkConnectService$")
+            port = getattr(service, "MODULE$").localPort()
+        except BaseException:
+            self._end()
+            raise
+        self.url = f"sc://localhost:{port}/;token={token}"
+
+    def close(self) -> None:
+        try:
+            self._context.stop()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._gateway.shutdown()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        try:
+            self.process.wait(_END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def jvm_settings(project: Project, place: Place) -> dict[str, str]:
+    """What a JVM of ours is started with: our defaults, what the project says, and what makes it reachable."""
+    said = {name: value for name, value in _settings(project, place).items() if name.startswith("spark.")}
+    master = place.master or said.get("spark.master") or "local[*]"
+    found = {**_defaults(project, is_local=master.startswith("local")), **said}
+    java = f"-Dlog4j2.configurationFile={_log4j_file(project, verbose=place.verbose).as_uri()}"
+    java += f" -Dderby.stream.error.file={project.ours / 'derby.log'}"
+    return {
+        **found,
+        "spark.master": master,
+        "spark.driver.extraJavaOptions": f"{java} {found.get('spark.driver.extraJavaOptions', '')}".strip(),
+        "spark.plugins": ",".join(filter(None, (f"{_CONNECT}.SparkConnectPlugin", said.get("spark.plugins")))),
+        "spark.sql.artifact.isolation.enabled": "true",
+        "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",
+    }
+
+
+def _defaults(project: Project, *, is_local: bool) -> dict[str, str]:
+    here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"} if is_local else {}
+    return {
+        **here,
+        "spark.app.name": project.name,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": f"{project.storage.rstrip('/')}/warehouse",
+        "spark.sql.catalogImplementation": "hive",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={project.ours}/catalog;create=true",
+        # A flow that failed is tried again by whoever started the update, who knows which failures pass.
+        "spark.sql.pipelines.maxFlowRetryAttempts": "0",
+    }
+
+
+def _log4j_file(project: Project, *, verbose: bool) -> Path:
+    path = project.ours / "log4j2.properties"
+    path.write_text(_LOG4J.format(level="info" if verbose else "warn"))
+    return path

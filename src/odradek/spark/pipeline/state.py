@@ -1,0 +1,120 @@
+"""What is known of a run: folded from its events, kept in a file for `status`, shown by the display."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from odradek.spark.pipeline import events
+from odradek.spark.pipeline.events import Event
+
+
+@dataclass(slots=True)
+class FlowState:
+    state: str = events.QUEUED
+    #: None for flows that are no streams.
+    batch_id: int | None = None
+    rows_in: int = 0
+    rows_out: int = 0
+    #: Whether the sink counts what it writes.
+    counts_out: bool = False
+    rows_per_s: float = 0.0
+    lag: int | None = None
+    offsets: dict[str, dict[str, int]] = field(default_factory=dict)
+    error: str | None = None
+    last_batch_ms: int | None = None
+
+
+@dataclass(slots=True)
+class RunState:
+    pipeline: str = ""
+    #: running, waiting (for the next trigger), retrying, completed, stopped or failed
+    state: str = events.RUNNING
+    pid: int = 0
+    driver_pid: int | None = None
+    jvm_pid: int | None = None
+    log: str = ""
+    continuous: bool = False
+    started_ms: int = 0
+    changed_ms: int = 0
+    attempt: int = 0
+    update: int = 0
+    updates_completed: int = 0
+    last_error: str | None = None
+    last_error_ms: int | None = None
+    flows: dict[str, FlowState] = field(default_factory=dict)
+
+    @property
+    def rows_in(self) -> int:
+        return sum(flow.rows_in for flow in self.flows.values())
+
+    @property
+    def rows_out(self) -> int:
+        return sum(flow.rows_out for flow in self.flows.values())
+
+    def apply(self, event: Event) -> Event:
+        """The event with what only the whole run knows."""
+        self.changed_ms = event.time_ms
+        if isinstance(event, events.Progress):
+            return self._progress(event)
+        if isinstance(event, events.Started):
+            self.pipeline, self.pid, self.log = event.pipeline, event.pid, event.log
+            self.continuous, self.started_ms = event.continuous, event.time_ms
+        elif isinstance(event, events.Session):
+            self.attempt, self.driver_pid, self.jvm_pid = event.attempt, event.driver_pid, event.jvm_pid
+        elif isinstance(event, events.Update):
+            self._update(event)
+        elif isinstance(event, events.Flow):
+            flow = self.flows.setdefault(event.flow, FlowState())
+            flow.state, flow.error = event.state, event.error
+        elif isinstance(event, events.Retry):
+            self.state, self.last_error, self.last_error_ms = "retrying", event.cause, event.time_ms
+        elif isinstance(event, events.Ended):
+            self._end(event)
+        return event
+
+    def _update(self, event: events.Update) -> None:
+        self.update = event.update
+        if event.state == events.RUNNING:
+            self.state = events.RUNNING
+        elif event.state == events.COMPLETED:
+            self.updates_completed += 1
+            self.state = "waiting" if self.continuous else events.COMPLETED
+        if event.error is not None:
+            self.last_error, self.last_error_ms = event.error, event.time_ms
+
+    def _progress(self, event: events.Progress) -> Event:
+        flow = self.flows.setdefault(event.flow, FlowState())
+        flow.batch_id, flow.last_batch_ms = event.batch_id, event.time_ms
+        flow.rows_in += event.rows_in
+        flow.rows_out += event.rows_out or 0
+        flow.counts_out = flow.counts_out or event.rows_out is not None
+        flow.rows_per_s, flow.lag, flow.offsets = event.rows_per_s, event.lag, event.offsets
+        return replace(event, rows_in_total=flow.rows_in, rows_out_total=flow.rows_out)
+
+    def _end(self, event: events.Ended) -> None:
+        self.state, self.driver_pid, self.jvm_pid = event.state, None, None
+        if event.error is not None:
+            self.last_error, self.last_error_ms = event.error, event.time_ms
+        for flow in self.flows.values():
+            if flow.state in (events.QUEUED, events.STARTING, events.RUNNING):
+                flow.state = events.STOPPED
+            flow.rows_per_s = 0.0
+
+
+def save(state: RunState, path: Path) -> None:
+    """Whole or not at all: others read it while we run."""
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(asdict(state), indent=1))
+    os.replace(beside, path)
+
+
+def load(path: Path) -> RunState | None:
+    """None where the pipeline has not run yet, or the file is of another version of ours."""
+    try:
+        document: dict[str, Any] = json.loads(path.read_text())
+        flows = {name: FlowState(**flow) for name, flow in document.pop("flows").items()}
+        return RunState(**document, flows=flows)
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return None
