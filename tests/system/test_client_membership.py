@@ -215,13 +215,12 @@ def test_a_group_goes_on_when_its_coordinator_moves() -> None:
 
 def test_a_poll_of_another_task_ends_with_the_consumer(cluster: Cluster) -> None:
     async def scenario(way: str) -> None:
-        reading = consumer(cluster, way, "closed")
-        await reading.start()
-        reading.subscribe(["t"])
-        await polling(lambda: reading.assignment() == all_of("t"), reading)
-        waiting = asyncio.ensure_future(reading.poll(timeout_ms=1000 * TIMEOUT_S))
-        await asyncio.sleep(0)
-        await reading.close()
-        assert await waiting == []
+        async with consumer(cluster, way, "closed") as reading:
+            reading.subscribe(["t"])
+            await polling(lambda: reading.assignment() == all_of("t"), reading)
+            waiting = asyncio.ensure_future(reading.poll(timeout_ms=1000 * TIMEOUT_S))
+            await asyncio.sleep(0)
+            await reading.close()
+            assert await waiting == []
 
     in_all_ways(scenario)

@@ -131,7 +131,12 @@ class Offsets:
         partitions = self._subscriptions.initializing()
         if not partitions:
             return
-        committed = await self._committed(partitions)
+        try:
+            committed = await self._committed(partitions)
+        except ApiError:
+            if any(partition in partitions for partition in self._subscriptions.initializing()):
+                raise
+            return  # nobody wants to know any more: who leaves its group is refused as no member
         without: list[TopicPartition] = []
         for partition in partitions:
             state = self._subscriptions.state(partition)

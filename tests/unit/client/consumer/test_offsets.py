@@ -1,7 +1,7 @@
 """Positions: committed ones, those of the reset policy, and those that a new leader confirms or does not."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -12,10 +12,11 @@ from odradek.client.consumer.errors import LogTruncation, NoOffsetForPartition, 
 from odradek.client.consumer.offsets import Offsets
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.errors import Disconnected, VersionsDiffer
+from odradek.client.errors import Disconnected, Refused, VersionsDiffer
 from odradek.client.metadata_cache import LeaderAndEpoch, MetadataCache
 from odradek.client.settings import OffsetReset, ResetStrategy, consumer_settings
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.list_offsets_request import ListOffsetsRequest
@@ -53,6 +54,8 @@ class Bench:
         self.network.answer = self.answer
         self.subscriptions = Subscriptions(reset)
         self.committed = committed or {}
+        self.refusal: ApiError | None = None
+        self.while_asked: Callable[[], None] = lambda: None
         backoff = {"retry.backoff.ms": retry_backoff_ms, "retry.backoff.max.ms": max(1_000, retry_backoff_ms)}
         settings = consumer_settings({"bootstrap.servers": "none:1", **backoff})
         self.offsets = Offsets(settings, self.network, self.subscriptions, self.ask_group, lambda: NOW_MS)  # type: ignore[arg-type]
@@ -64,6 +67,9 @@ class Bench:
     async def ask_group(
         self, partitions: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        self.while_asked()
+        if self.refusal is not None:
+            raise self.refusal
         return {each: OffsetAndMetadata(self.committed[each], 4) for each in partitions if each in self.committed}
 
     def answer(self, node_id: int, request: Message) -> Message:
@@ -126,6 +132,22 @@ def test_what_is_committed_comes_before_the_reset_policy() -> None:
         assert await bench.settle() == {A0: 42, A1: 10}
         position = bench.subscriptions.position(A0)
         assert position == FetchPosition(42, 4, LEADER)
+
+    run(talk())
+
+
+def test_a_group_that_refuses_is_heard_unless_its_partitions_were_given_up_meanwhile() -> None:
+    async def talk() -> None:
+        bench = Bench()
+        bench.refusal = Refused("we are no member", ErrorCode.UNKNOWN_MEMBER_ID)
+        bench.subscriptions.subscribe(["a"])
+        bench.subscriptions.assign_from_group([A0, A1])
+        bench.while_asked = lambda: bench.subscriptions.assign_from_group([A1])
+        with pytest.raises(Refused, match="no member"):
+            await bench.settle()
+        bench.offsets.error = None
+        bench.while_asked = lambda: bench.subscriptions.assign_from_group([])
+        assert await bench.settle() == {}
 
     run(talk())
 
