@@ -37,11 +37,19 @@ def accepted(rows: DataFrame, error: Column | str) -> DataFrame:
     return rows.where(_column(error).isNull())
 
 
-def rejected(rows: DataFrame, error: Column | str, *, step: str, reason: Reason | None = None) -> DataFrame:
+def rejected(
+    rows: DataFrame,
+    error: Column | str,
+    *,
+    step: str,
+    reason: Reason | None = None,
+    with_headers: bool | None = None,
+) -> DataFrame:
     """The rows with an error as records for the sink: key, value, headers.
 
     `rows` must have the columns of the source, also `headers` where it was read with includeHeaders. `step` names what
-    rejected them; `reason` says in which way, undecodable if nothing else is said.
+    rejected them; `reason` says in which way, undecodable if nothing else is said. `with_headers` says whether the rows
+    have headers, where Spark must not be asked: in the functions of a pipeline.
     """
     ours = {
         TOPIC: F.col("topic"),
@@ -55,7 +63,9 @@ def rejected(rows: DataFrame, error: Column | str, *, step: str, reason: Reason 
     added = F.array(
         *(F.struct(F.lit(key).alias("key"), value.cast("binary").alias("value")) for key, value in ours.items())
     )
-    headers = F.concat(_theirs(rows), added.cast(_HEADERS_TYPE)).alias("headers")
+    headers = F.concat(
+        _theirs("headers" in rows.columns if with_headers is None else with_headers), added.cast(_HEADERS_TYPE)
+    ).alias("headers")
     return rows.where(_column(error).isNotNull()).select("key", "value", headers)
 
 
@@ -77,9 +87,9 @@ def guarded(function: Callable[..., Any], returns: DataType | str) -> Callable[.
     return F.udf(attempt, result, useArrow=True).asNondeterministic()
 
 
-def _theirs(rows: DataFrame) -> Column:
+def _theirs(has_headers: bool) -> Column:
     """The headers that the record had. What was ours in an earlier place is replaced."""
-    if "headers" not in rows.columns:
+    if not has_headers:
         return F.array().cast(_HEADERS_TYPE)
     kept = F.filter("headers", lambda header: ~header["key"].startswith(PREFIX))
     return F.coalesce(kept, F.array()).cast(_HEADERS_TYPE)
