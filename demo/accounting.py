@@ -18,7 +18,7 @@ class Sale:
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """A record of the topic of paid orders."""
+    """A row of the table of paid orders."""
 
     order: str
     cents: int
@@ -91,7 +91,7 @@ def account(expected: Expected, found: Found) -> list[Check]:
                 [place for place in found.dead_letters if place.topic == kind.value],
             ),
         ]
-    checks += _each_once("paid orders in their topic", expected.paid, [each.order for each in found.paid])
+    checks += _each_once("paid orders in their table", expected.paid, [each.order for each in found.paid])
     wrong = [
         each for each in found.paid if each.order in expected.paid and expected.paid[each.order].cents != each.cents
     ]

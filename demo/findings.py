@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from demo import measures
-from demo.accounting import Check, Found, account, balances
+from demo.accounting import Check, Found, Paid, account, balances
 from demo.charts import Line, Picture, Plot, Point
 from demo.events import Kind
 from demo.expected import Expected, Interest, expect
@@ -17,14 +17,14 @@ from demo.measures import Arrivals
 from demo.plan import Plan, Story
 from demo.report import Report
 from demo.tables import Batch, read_stream_table, read_view
-from demo.topics import count_records, read_dead_letters, read_paid, read_sales
+from demo.topics import count_records, read_dead_letters, read_sales
 
 _TITLE = "Odradek: a shop's events through three brokers and Spark, with two kills"
 
 
 def make_report(plan: Plan, story: Story, bootstrap: str, tables: Path) -> Report:
     book = list(read_ledger(plan.work / "ledger.jsonl"))
-    batches = {kind: read_stream_table(tables / kind.value, ["id", "produced_at"]) for kind in Kind}
+    batches = {kind: read_stream_table(tables / kind.value, ["id", "timestamp"]) for kind in Kind}
     expected, found = expect(book), _found(bootstrap, tables, batches)
     arrivals = [_arrivals(batch) for each in batches.values() for batch in each]
     checks = [*account(expected, found), *_faults_happened(story)]
@@ -40,6 +40,7 @@ def make_report(plan: Plan, story: Story, bootstrap: str, tables: Path) -> Repor
 
 
 def _found(bootstrap: str, tables: Path, batches: Mapping[Kind, list[Batch]]) -> Found:
+    paid = read_stream_table(tables / "paid_orders", ["order", "cents"])
     conversion = read_view(tables / "conversion").to_pylist()
     return Found(
         records={kind: count_records(bootstrap, kind.value) for kind in Kind},
@@ -47,7 +48,7 @@ def _found(bootstrap: str, tables: Path, batches: Mapping[Kind, list[Batch]]) ->
             kind: [name for batch in each for name in batch.rows["id"].to_pylist()] for kind, each in batches.items()
         },
         dead_letters=read_dead_letters(bootstrap),
-        paid=read_paid(bootstrap),
+        paid=[Paid(row["order"], row["cents"]) for batch in paid for row in batch.rows.to_pylist()],
         sales=read_sales(bootstrap),
         conversion={row["category"]: Interest(row["clicks"] or 0, row["orders"] or 0) for row in conversion},
     )
@@ -63,7 +64,7 @@ def _faults_happened(story: Story) -> list[Check]:
 
 
 def _arrivals(batch: Batch) -> Arrivals:
-    sent_us = pc.cast(batch.rows["produced_at"], "timestamp[us]").cast("int64").to_numpy()
+    sent_us = pc.cast(batch.rows["timestamp"], "timestamp[us]").cast("int64").to_numpy()
     return Arrivals(batch.visible_ms, np.asarray(sent_us // 1_000, np.int64))
 
 
@@ -104,6 +105,6 @@ def _figures(story: Story, book: list[Entry], arrivals: list[Arrivals], found: F
         "largest lag": f"{max(each.lag for each in story.samples):,} records",
         "read to the end": f"{(story.drained_ms - story.closed_ms) / 1_000:.1f} s after the last event",
         "until it went on": ", ".join(f"{name}: {each:.1f} s" for name, each in down.items()),
-        "paid orders": f"{len(found.paid):,} in their topic, {len(found.sales):,} windows of sales in theirs",
+        "paid orders": f"{len(found.paid):,} in their table, {len(found.sales):,} windows of sales in their topic",
         "pipeline": f"{story.updates} updates, {story.batches} micro-batches, {story.sessions} sessions of Spark",
     }

@@ -21,6 +21,9 @@ _ROOT = Path(__file__).parents[1]
 #: A pipeline finishes what it is doing before it stops.
 _STOP_TIMEOUT_S = 120.0
 
+#: The state of a pipeline whose process says nothing any more.
+_GONE = "gone"
+
 
 class TalkingProcess:
     """A process in a session of its own, so that Ctrl-C is for the demo alone."""
@@ -66,7 +69,7 @@ class TalkingProcess:
         self._process.stdin.close()
 
     def hear(self, said: dict[str, Any]) -> None:
-        """Called in a thread of its own for each line."""
+        """Called in a thread of its own for each line, and when there will be none any more."""
         raise NotImplementedError
 
     def _read(self) -> None:
@@ -74,6 +77,7 @@ class TalkingProcess:
         with self._process.stdout as lines:
             for line in lines:
                 self.hear(json.loads(line))
+        self.hear({"event": "silence"})
 
 
 class GeneratorProcess(TalkingProcess):
@@ -84,7 +88,7 @@ class GeneratorProcess(TalkingProcess):
         super().__init__("generator", [sys.executable, "-m", "demo.generator", *arguments], log)
 
     def hear(self, said: dict[str, Any]) -> None:
-        self.acked, self.failed = said["acked"], said["failed"]
+        self.acked, self.failed = said.get("acked", self.acked), said.get("failed", self.failed)
 
     def end(self, timeout_s: float) -> None:
         """It sends the closing events and waits for every acknowledgement."""
@@ -98,7 +102,7 @@ class PipelineProcess(TalkingProcess):
         self._changed = threading.Condition()
         self._pids: list[int] = []
         self.state = "starting"
-        self.sessions = self.updates = self.retries = self.rows_out = self.batches = 0
+        self.sessions = self.updates = self.batches = 0
         #: When the updates that completed had begun, and when the last batch was done; since 1970.
         self.begun_ms: list[int] = []
         self.last_batch_ms = 0
@@ -152,12 +156,16 @@ class PipelineProcess(TalkingProcess):
                 self.batches += 1
                 self.last_batch_ms = said["time_ms"]
             case "retry":
-                self.retries += 1
                 self.state = "restarting"
+            case "silence":
+                self.state = _GONE
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
         with self._changed:
-            if not self._changed.wait_for(lambda: condition() or self._process.poll() is not None, timeout_s):
+            self._changed.wait_for(lambda: condition() or self.state == _GONE, timeout_s)
+            if condition():
+                return
+            if self.state != _GONE:
                 raise Fault(f"not within {timeout_s:.0f} s: the pipeline {what}; see {self._log}")
-        if not condition():
-            self.check_alive()
+        self._process.wait(_STOP_TIMEOUT_S)
+        self.check_alive()

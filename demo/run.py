@@ -11,7 +11,7 @@ from types import FrameType
 from demo import charts, report
 from demo.findings import make_report
 from demo.plan import Plan
-from demo.shop import open_shop
+from demo.shop import open_shop, tables_of
 from demo.show import Show
 from odradek.client import KafkaError
 from odradek.common.failures import Fault, InputError
@@ -49,7 +49,7 @@ def _run(plan: Plan) -> int:
     show = Show()
     with open_shop(plan, show) as (cluster, story):
         show.phase("Every event is accounted for, by code that is not the pipeline")
-        made = make_report(plan, story, cluster.bootstrap, plan.work / "tables")
+        made = make_report(plan, story, cluster.bootstrap, tables_of(plan))
     for each in made.balances:
         show.say(
             f"{each.kind.value:<8}  {each.produced:>8,} produced = {each.in_table:>8,} in the table "

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
-from demo.accounting import Paid, Sale
-from demo.cluster import DEAD_LETTERS, PAID_ORDERS, SALES
+from demo.accounting import Sale
+from demo.cluster import DEAD_LETTERS, SALES
 from demo.expected import Place, Totals, Window
 from odradek.common.failures import Fault
 
@@ -23,11 +23,6 @@ def read_dead_letters(bootstrap: str) -> list[Place]:
         headers = dict(message.headers() or [])
         found.append(Place(_text(headers[_TOPIC]), int(_text(headers[_PARTITION])), int(_text(headers[_OFFSET]))))
     return found
-
-
-def read_paid(bootstrap: str) -> list[Paid]:
-    values = (json.loads(message.value() or b"") for message in read_topic(bootstrap, PAID_ORDERS))
-    return [Paid(value["order"], value["cents"]) for value in values]
 
 
 def read_sales(bootstrap: str) -> list[Sale]:

@@ -1,8 +1,8 @@
-"""Looks each second how far the pipeline is behind the topics, by the consumer groups that mirror its offsets."""
+"""Looks each second how far the pipeline is behind the topics, by the consumer group that mirrors its offsets."""
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -26,12 +26,12 @@ class Sample:
 
 
 class LagWatch:
-    """`groups`: which group reads which topic."""
+    """Of a group that has read these topics, each of so many partitions, from their beginning."""
 
-    def __init__(self, bootstrap: str, groups: Mapping[str, str], partitions: int) -> None:
+    def __init__(self, bootstrap: str, group: str, topics: Iterable[str], partitions: int) -> None:
         self._admin = Admin(bootstrap_servers=bootstrap)
-        self._groups = dict(groups)
-        self._places = [TopicPartition(topic, number) for topic in groups.values() for number in range(partitions)]
+        self._group = group
+        self._places = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lag", daemon=True)
         self.samples: list[Sample] = []
@@ -55,10 +55,7 @@ class LagWatch:
 
     def look(self) -> Sample:
         ends = self._admin.list_offsets(dict.fromkeys(self._places, OffsetSpec.LATEST), timeout_ms=_TIMEOUT_MS)
-        committed = self._admin.list_consumer_group_offsets(self._groups, timeout_ms=_TIMEOUT_MS)
-        done: dict[TopicPartition, int] = {}
-        for group, topic in self._groups.items():
-            done.update({place: each.offset for place, each in committed[group].items() if place.topic == topic})
+        done = self._admin.list_consumer_group_offsets([self._group], timeout_ms=_TIMEOUT_MS)[self._group]
         records = sum(ends[place].offset or 0 for place in self._places)
-        lag = records - sum(done.get(place, 0) for place in self._places)
+        lag = records - sum(done[place].offset for place in self._places if place in done)
         return Sample(time.time_ns() // 1_000_000, records, max(lag, 0))

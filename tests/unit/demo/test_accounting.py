@@ -36,7 +36,7 @@ def dead(change: Callable[[list[Place]], list[Place]]) -> Found:
 
 SUM = "orders: in the table + duplicates dropped + dead letters"
 TABLE, DEAD = "orders in the table", "orders among the dead letters"
-PAID, SALES = "paid orders in their topic", "windows of sales in their topic"
+PAID, SALES = "paid orders in their table", "windows of sales in their topic"
 SALE = FOUND.sales[0]
 MORE = Sale(SALE.window, Totals(SALE.totals.orders + 1, SALE.totals.units, SALE.totals.cents))
 
@@ -65,7 +65,7 @@ MORE = Sale(SALE.window, Totals(SALE.totals.orders + 1, SALE.totals.units, SALE.
         ),
         pytest.param(replace(FOUND, paid=FOUND.paid[1:]), {f"{PAID}: missing"}, id="a paid order lost"),
         pytest.param(
-            replace(FOUND, paid=[*FOUND.paid, FOUND.paid[0]]), {f"{PAID}: doubled"}, id="doubled in the topic"
+            replace(FOUND, paid=[*FOUND.paid, FOUND.paid[0]]), {f"{PAID}: doubled"}, id="doubled in the table"
         ),
         pytest.param(
             replace(FOUND, paid=[Paid(FOUND.paid[0].order, -5), *FOUND.paid[1:]]),
