@@ -1,0 +1,237 @@
+"""The exactly-once sink without Spark around it, on Odradek and on Apache Kafka: what it asks of them, and is told.
+
+Transactions are of version 2 on both brokers; the sink speaks the first protocol to them. Rows are counted by
+confluent-kafka, which reads what is committed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from itertools import count
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from helpers.kafka_node import kafka_node
+from helpers.waiting import wait_until
+from odradek.client.errors import Refused
+from odradek.common.ids import uuid_to_text
+from odradek.spark.decision_log import DecisionLog
+from odradek.spark.decisions import PreparedTransaction
+from odradek.spark.sink_coordinator import SinkCoordinator
+from odradek.spark.sink_options import SinkOptions, sink_options
+from odradek.spark.sink_task import TaskWriter, leaders_for, transactions_for
+from odradek.spark.transactions import BatchLost, BatchTorn, ExactlyOnce, Fate, Superseded, transactional_id
+from odradek.testing import Cluster
+
+_SETTINGS = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
+_PARTITIONS = 2
+_numbers = count()
+
+
+@contextmanager
+def _ours() -> Iterator[str]:
+    with Cluster(settings=_SETTINGS) as cluster:
+        yield cluster.bootstrap
+
+
+@contextmanager
+def _kafkas(directory: Path) -> Iterator[str]:
+    with kafka_node(
+        directory / "data", directory / "scratch", settings=_SETTINGS, cluster_id=uuid_to_text(bytes(range(16)))
+    ) as node:
+        yield node.bootstrap
+
+
+@pytest.fixture(scope="module", params=["odradek", pytest.param("kafka", marks=[pytest.mark.peer, pytest.mark.slow])])
+def bootstrap(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    nodes: AbstractContextManager[str] = (
+        _ours() if request.param == "odradek" else _kafkas(tmp_path_factory.mktemp("kafka"))
+    )
+    with nodes as address:
+        yield address
+
+
+class Sink:
+    """A topic of its own, and a driver with tasks for it."""
+
+    def __init__(self, bootstrap: str, **settings: str) -> None:
+        number = next(_numbers)
+        self.topic, self.id, self.bootstrap = f"topic-{number}", f"sink-{number}", bootstrap
+        admin = AdminClient({"bootstrap.servers": bootstrap})
+        admin.create_topics([NewTopic(self.topic, _PARTITIONS, 1)])[self.topic].result(60)
+        given = {"kafka.bootstrap.servers": bootstrap, "topic": self.topic, "delivery": "exactly-once"}
+        self.options: SinkOptions = sink_options({**given, "sinkId": self.id, **settings})
+        self.coordinator = SinkCoordinator(transactions_for(self.options))
+        self._attempts = count()
+
+    def driver(self, coordinator: SinkCoordinator | None = None) -> ExactlyOnce:
+        store = DecisionLog(leaders_for(self.options), transactions_for(self.options), self.options.producer, self.id)
+        return ExactlyOnce(self.id, store, coordinator or self.coordinator)
+
+    def write(self, run: int, *rows: str) -> PreparedTransaction:
+        name = transactional_id(self.id, run, 0, next(self._attempts))
+        writer = TaskWriter(self.options, name)
+        writer.write([pa.RecordBatch.from_pydict({"key": rows, "value": rows})])
+        return PreparedTransaction(name, *writer.identity)
+
+    def rows(self) -> Counter[str]:
+        """What is committed, up to the end of each partition: nothing may be open."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": "count",
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "enable.auto.commit": False,
+            }
+        )
+        consumer.assign([TopicPartition(self.topic, number, OFFSET_BEGINNING) for number in range(_PARTITIONS)])
+        found: Counter[str] = Counter()
+        ended: set[int] = set()
+        while len(ended) < _PARTITIONS:
+            message = consumer.poll(60)
+            assert message is not None
+            error = message.error()
+            if error is None:
+                found[(message.value() or b"").decode()] += 1
+            else:
+                assert error.code() == KafkaError._PARTITION_EOF
+                ended.add(message.partition() or 0)
+        consumer.close()
+        return found
+
+    def wait_for(self, *rows: str) -> None:
+        """Markers are written after the answer."""
+        wait_until(lambda: self.rows() == Counter(rows), f"{rows} are committed", explain=lambda: str(self.rows()))
+
+
+class Dying(SinkCoordinator):
+    """Of a driver that dies after so many commits."""
+
+    def __init__(self, sink: Sink, commits: int) -> None:
+        super().__init__(transactions_for(sink.options))
+        self._commits = commits
+
+    def commit(self, transaction: PreparedTransaction) -> None:
+        if self._commits == 0:
+            raise KeyboardInterrupt
+        self._commits -= 1
+        super().commit(transaction)
+
+
+def test_batches_are_committed_and_a_replay_is_known(bootstrap: str) -> None:
+    sink = Sink(bootstrap)
+    for batch_id in range(3):
+        driver = sink.driver()
+        run = driver.begin_run()
+        prepared = [sink.write(run, f"{batch_id}a"), sink.write(run, f"{batch_id}b", f"{batch_id}c")]
+        driver.commit(run, "query", batch_id, prepared, 3)
+    sink.wait_for(*(f"{batch_id}{row}" for batch_id in range(3) for row in "abc"))
+    driver = sink.driver()
+    run = driver.begin_run()
+    driver.commit(run, "query", 2, [sink.write(run, "2a"), sink.write(run, "2b", "2c")], 3)
+    sink.wait_for(*(f"{batch_id}{row}" for batch_id in range(3) for row in "abc"))
+
+
+@pytest.mark.parametrize("commits", [0, 1, 2])
+def test_what_was_decided_is_finished_by_the_next_driver(bootstrap: str, commits: int) -> None:
+    sink = Sink(bootstrap)
+    driver = sink.driver(Dying(sink, commits))
+    run = driver.begin_run()
+    prepared = [sink.write(run, row) for row in "abc"]
+    with pytest.raises(KeyboardInterrupt):
+        driver.commit(run, "query", 0, prepared, 3)
+    following = sink.driver()
+    run = following.begin_run()
+    sink.wait_for("a", "b", "c")
+    following.commit(run, "query", 0, [sink.write(run, "a", "b", "c")], 3)
+    sink.wait_for("a", "b", "c")
+
+
+def test_an_end_that_is_asked_for_twice_is_answered_as_the_first(bootstrap: str) -> None:
+    sink = Sink(bootstrap)
+    run = sink.driver().begin_run()
+    committed, aborted = sink.write(run, "a"), sink.write(run, "b")
+    for _ in range(3):
+        sink.coordinator.commit(committed)
+        sink.coordinator.abort(aborted)
+    sink.coordinator.abort(committed)
+    with pytest.raises(Refused, match="INVALID_TXN_STATE"):
+        sink.coordinator.commit(aborted)
+    wait_until(lambda: sink.coordinator.fate(committed) is Fate.COMMITTED, "it is committed")
+    assert sink.coordinator.fate(aborted) is Fate.ABORTED
+    assert sink.coordinator.fate(PreparedTransaction("nobody's", 1, 0)) is Fate.UNKNOWN
+    sink.wait_for("a")
+
+
+def test_what_dead_attempts_left_open_is_aborted_at_once(bootstrap: str) -> None:
+    sink = Sink(bootstrap)
+    driver = sink.driver()
+    run = driver.begin_run()
+    left = sink.write(run, "left over")
+    assert sink.coordinator.open_ids(f"{sink.id}-") == [left.transactional_id]
+    driver.commit(run, "query", 0, [sink.write(run, "a")], 1)
+    assert sink.coordinator.open_ids(f"{sink.id}-") == []
+    sink.write(run, "of a driver that died")
+    sink.driver().begin_run()
+    assert sink.coordinator.open_ids(f"{sink.id}-") == []
+    with pytest.raises(Refused):
+        sink.coordinator.commit(left)
+    sink.wait_for("a")
+
+
+def test_a_second_driver_takes_over(bootstrap: str) -> None:
+    sink = Sink(bootstrap)
+    old = sink.driver()
+    old_run = old.begin_run()
+    of_old = sink.write(old_run, "old")
+    new = sink.driver()
+    new_run = new.begin_run()
+    of_new = sink.write(new_run, "new")
+    with pytest.raises(Superseded, match="run 1 tried to commit, but run 2 has begun"):
+        old.commit(old_run, "query", 0, [of_old], 1)
+    old.abort(old_run, [of_old])
+    new.commit(new_run, "query", 0, [of_new], 1)
+    sink.wait_for("new")
+
+
+def test_a_transaction_whose_time_is_up_before_the_decision_fails_the_batch(bootstrap: str) -> None:
+    sink = Sink(bootstrap, **{"kafka.transaction.timeout.ms": "100"})
+    driver = sink.driver()
+    run = driver.begin_run()
+    prepared = sink.write(run, "late")
+    wait_until(lambda: sink.coordinator.fate(prepared) is Fate.ABORTED, "its time is up")
+    with pytest.raises(BatchLost, match="took longer than a transaction may"):
+        driver.commit(run, "query", 0, [prepared], 1)
+    sink.wait_for()
+
+
+def test_a_decision_is_revoked_if_the_broker_aborted_all_of_it(bootstrap: str) -> None:
+    sink = Sink(bootstrap, **{"kafka.transaction.timeout.ms": "2000"})
+    driver = sink.driver(Dying(sink, 0))
+    run = driver.begin_run()
+    prepared = [sink.write(run, "a"), sink.write(run, "b")]
+    with pytest.raises(KeyboardInterrupt):
+        driver.commit(run, "query", 0, prepared, 2)
+    wait_until(lambda: all(sink.coordinator.fate(each) is Fate.ABORTED for each in prepared), "their time is up")
+    following = sink.driver()
+    run = following.begin_run()
+    following.commit(run, "query", 0, [sink.write(run, "a", "b")], 2)
+    sink.wait_for("a", "b")
+
+
+def test_half_a_batch_is_an_error_that_stays(bootstrap: str) -> None:
+    sink = Sink(bootstrap, **{"kafka.transaction.timeout.ms": "2000"})
+    driver = sink.driver(Dying(sink, 1))
+    run = driver.begin_run()
+    prepared = [sink.write(run, "a"), sink.write(run, "b")]
+    with pytest.raises(KeyboardInterrupt):
+        driver.commit(run, "query", 0, prepared, 2)
+    wait_until(lambda: sink.coordinator.fate(prepared[1]) is Fate.ABORTED, "its time is up")
+    for _ in range(2):
+        with pytest.raises(BatchTorn, match=r"committed, .* aborted"):
+            sink.driver().begin_run()
