@@ -2,14 +2,18 @@
 
 import click
 
+from odradek.cli.lazy import LazyGroup, Subcommand
 from odradek.cli.options import local_options
-from odradek.cli.pipeline_run import run_command
+
+_VERBS = (
+    Subcommand("init", "odradek.cli.pipeline_init", "Make a project that runs as it stands."),
+    Subcommand("check", "odradek.cli.pipeline_check", "Look for mistakes before Spark starts."),
+    Subcommand("run", "odradek.cli.pipeline_run", "Run a project, once or until stopped."),
+    Subcommand("status", "odradek.cli.pipeline_status", "Show flows, lag, dead letters and the last error."),
+)
 
 
-@click.group()
+@click.group(cls=LazyGroup, subcommands=_VERBS)
 @local_options
 def pipeline() -> None:
-    """Make, check, run and watch pipelines of Spark Declarative Pipelines."""
-
-
-pipeline.add_command(run_command)
+    """Make, check, run and watch projects of Spark Declarative Pipelines."""

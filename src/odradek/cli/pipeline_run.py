@@ -36,7 +36,7 @@ _RETRIES = 5
 @click.option("--full-refresh-all", is_flag=True, help="Empty all tables first, and read all again.")
 @network_options
 @click.pass_obj
-def run_command(
+def run(
     settings_of_command: Settings,
     project: str | None,
     continuous: bool,

@@ -13,15 +13,18 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
+from odradek.spark.limits import Offsets
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
+from odradek.spark.pipeline.definitions import read_definitions, uses_of
 from odradek.spark.pipeline.project import Project, read_project
 from odradek.spark.pipeline.session import Place, SparkPlace, open_session, runtime_settings
 from odradek.spark.pipeline.streams import listener
+from odradek.spark.pipeline.topics import Lags
 
 #: An update that runs when the end is asked for may go on for so long; what it had begun is done again next time.
 _GRACE_S = 10.0
@@ -82,11 +85,14 @@ class Driver:
         self._spark: SparkPlace = open_session(self._project, job.place)
         self._update = 0
         self.is_stopping = False
+        self._is_released = False
         self._is_idle = threading.Event()
         self._is_idle.set()
         session = self._spark.session
         self._settings = runtime_settings(session, self._project, job.place)
-        session.streams.addListener(listener(self._told.tell, self._short, lambda: self._update))
+        self._lags = Lags(uses_of(read_definitions(self._project)))
+        self._listener = listener(self)
+        session.streams.addListener(self._listener)
         self._told.tell(
             events.Session(
                 time_ms=_now_ms(),
@@ -115,14 +121,34 @@ class Driver:
         finally:
             self._is_idle.set()
 
-    def close(self) -> None:
-        self._spark.close()
+    # What the streams tell
+
+    def short(self, flow: str) -> str:
+        """Without the catalog and the database that all have."""
+        prefix = f"{self._project.catalog or 'spark_catalog'}.{self._project.database or 'default'}."
+        return flow.removeprefix(prefix)
+
+    def lag_of(self, done: Offsets) -> int | None:
+        return self._lags.of(done)
+
+    def batch_done(self, event: events.Progress) -> None:
+        self._told.tell(replace(event, update=self._update))
+
+    # The end
 
     def stop_within_grace(self) -> None:
         """Returns when nothing runs any more."""
         self.is_stopping = True
         if not self._is_idle.wait(_GRACE_S):
+            self._is_released = True
             self._spark.session.client.release_session()
+
+    def close(self) -> None:
+        if not self._is_released:
+            self._spark.session.streams.removeListener(self._listener)
+        self._spark.close()
+
+    # An update
 
     def _run(self, is_first: bool) -> None:
         from pyspark.pipelines.cli import load_pipeline_spec, register_definitions
@@ -155,17 +181,12 @@ class Driver:
         self._told.tell(
             events.Flow(
                 time_ms=_now_ms(),
-                flow=self._short(found["flow"]),
+                flow=self.short(found["flow"]),
                 update=self._update,
                 state=_STATES[found["state"]],
                 error=error,
             )
         )
-
-    def _short(self, flow: str) -> str:
-        """Without the catalog and the database that all have."""
-        prefix = f"{self._project.catalog or 'spark_catalog'}.{self._project.database or 'default'}."
-        return flow.removeprefix(prefix)
 
     def _tell_update(
         self, state: str, began_s: float | None = None, error: str | None = None, *, passes: bool = False

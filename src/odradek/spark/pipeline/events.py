@@ -59,7 +59,8 @@ class Flow(Event):
 class Progress(Event):
     KIND = "progress"
     flow: str
-    update: int
+    #: Added by the driver, who knows which one runs.
+    update: int = 0
     batch_id: int
     rows_in: int
     rows_out: int | None

@@ -7,6 +7,7 @@ Everything arrives in one queue: what the driver tells, that it is gone, that a 
 place, where the queue is waited for.
 """
 
+import fcntl
 import json
 import os
 import queue
@@ -21,7 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from types import FrameType
 from typing import IO
 
-from odradek.common.failures import check
+from odradek.common.failures import InputError, check
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
 from odradek.spark.pipeline.driver import Job
@@ -86,6 +87,10 @@ class Runner:
     def run(self) -> str:
         """completed, stopped or failed. In the main thread: signals are heard here."""
         self._project.ours.mkdir(parents=True, exist_ok=True)
+        with _alone(self._project):
+            return self._run()
+
+    def _run(self) -> str:
         began_s = time.monotonic()
         self._tell(
             events.Started(
@@ -265,7 +270,8 @@ class Runner:
     def _tell(self, event: Event) -> None:
         event = self.state.apply(event)
         now_s = time.monotonic()
-        if now_s - self._saved_s >= _SAVE_INTERVAL_S or not isinstance(event, events.Flow | events.Progress):
+        is_frequent = isinstance(event, events.Flow | events.Progress) and now_s - self._saved_s < _SAVE_INTERVAL_S
+        if not is_frequent and not self._plan.job.dry:
             save(self.state, self._project.state)
             self._saved_s = now_s
         self._show(self.state, event)
@@ -289,6 +295,28 @@ class Runner:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def dry_run(project: Project, job: Job) -> str | None:
+    """Lets Spark analyse the graph, once. What is wrong with it; None if nothing is."""
+    runner = Runner(project, Plan(job, None, 0), lambda state, event: None)
+    ending = runner.run()
+    return None if ending == events.COMPLETED else runner.state.last_error or ending
+
+
+@contextmanager
+def _alone(project: Project) -> Iterator[None]:
+    """Two that write to the same checkpoints and tables would spoil them. Raises InputError."""
+    with (project.ours / "lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise InputError(f"{project.name} is being run already, by process {lock.read().strip()}") from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield
 
 
 @contextmanager

@@ -32,6 +32,10 @@ appender.all.name = all
 appender.all.target = SYSTEM_ERR
 appender.all.layout.type = PatternLayout
 appender.all.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
+logger.hive.name = org.apache.hadoop
+logger.hive.level = error
+logger.listeners.name = org.apache.spark.sql.connect.utils.ErrorUtils
+logger.listeners.level = off
 """
 
 
@@ -81,15 +85,13 @@ def open_session(project: Project, place: Place) -> SparkPlace:
 
 def runtime_settings(session: Any, project: Project, place: Place) -> dict[str, str]:
     """Those that may still be set once Spark runs; a flow's session takes no others."""
-    from pyspark.errors import PySparkException
-
-    found = {}
-    for name, value in _settings(project, place).items():
-        try:
-            session.conf.set(name, value)
-        except PySparkException:
-            continue  # it was said when the JVM was started
-        found[name] = value
+    found = {
+        name: value
+        for name, value in _settings(project, place).items()
+        if not name.startswith("spark.") or session.conf.isModifiable(name)
+    }
+    for name, value in found.items():
+        session.conf.set(name, value)
     return found
 
 

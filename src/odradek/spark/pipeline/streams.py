@@ -2,18 +2,32 @@
 
 import json
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
 
+from odradek.common.ids import TopicPartition
 from odradek.spark.limits import Offsets, offsets_from_json, offsets_to_json
-from odradek.spark.pipeline.events import Event, Progress
+from odradek.spark.pipeline.events import Progress
 
 #: What Spark reports where a sink does not count.
 _UNKNOWN_ROWS = -1
 
 
-def listener(tell: Callable[[Event], None], short: Callable[[str], str], update: Callable[[], int]) -> Any:
-    """For a session: tells a Progress for each micro-batch. `short` gives the name of a flow."""
+class Heard(Protocol):
+    """Who listens to the streams of a session."""
+
+    def short(self, flow: str) -> str:
+        """A flow's name as people know it."""
+
+    def lag_of(self, done: Offsets) -> int | None:
+        """By the cluster; None where it does not tell."""
+
+    def batch_done(self, event: Progress) -> None: ...
+
+
+def listener(heard: Heard) -> Any:
+    """For a session: tells of each micro-batch."""
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
     class Listener(StreamingQueryListener):
@@ -22,7 +36,9 @@ def listener(tell: Callable[[Event], None], short: Callable[[str], str], update:
 
         def onQueryProgress(self, event: Any) -> None:  # noqa: N802
             said = json.loads(event.progress.json)
-            tell(progress_event(said, short(said["name"]), update()))
+            event, done = progress_event(said, heard.short(said["name"]))
+            lag = heard.lag_of(done)
+            heard.batch_done(event if lag is None else replace(event, lag=lag))
 
         def onQueryIdle(self, event: Any) -> None:  # noqa: N802
             pass
@@ -33,29 +49,26 @@ def listener(tell: Callable[[Event], None], short: Callable[[str], str], update:
     return Listener()
 
 
-def progress_event(said: dict[str, Any], flow: str, update: int) -> Progress:
-    """Of Spark's own JSON of a micro-batch."""
+def progress_event(said: Mapping[str, Any], flow: str) -> tuple[Progress, Offsets]:
+    """Of Spark's own JSON of a micro-batch; with where its sources are."""
     rows_out = said.get("sink", {}).get("numOutputRows", _UNKNOWN_ROWS)
-    done: dict[str, dict[str, int]] = {}
-    lags = []
+    done: dict[TopicPartition, int] = {}
+    latest: dict[TopicPartition, int] = {}
     for source in said.get("sources", ()):
-        offsets, latest = topic_offsets(source.get("endOffset")), topic_offsets(source.get("latestOffset"))
-        if offsets is not None:
-            done.update(offsets_to_json(offsets))
-        if offsets is not None and latest is not None:
-            lags.append(behind(offsets, latest))
-    return Progress(
+        done.update(topic_offsets(source.get("endOffset")) or {})
+        latest.update(topic_offsets(source.get("latestOffset")) or {})
+    event = Progress(
         time_ms=time.time_ns() // 1_000_000,
         flow=flow,
-        update=update,
         batch_id=said["batchId"],
         rows_in=said.get("numInputRows", 0),
         rows_out=None if rows_out == _UNKNOWN_ROWS else rows_out,
         rows_per_s=round(said.get("processedRowsPerSecond") or 0.0, 1),
         duration_ms=said.get("batchDuration", 0),
-        lag=sum(lags) if lags else None,
-        offsets=done,
+        lag=behind(done, latest) if done and latest else None,
+        offsets=offsets_to_json(done),
     )
+    return event, done
 
 
 def topic_offsets(said: Any) -> Offsets | None:

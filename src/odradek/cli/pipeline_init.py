@@ -1,0 +1,53 @@
+"""`odradek pipeline init`: a project that runs as it stands."""
+
+import re
+from pathlib import Path
+
+import click
+
+from odradek.cli.complete import complete_topics
+from odradek.cli.options import Settings, network_options
+from odradek.cli.output import print_json
+from odradek.common.failures import InputError
+from odradek.spark.pipeline.template import Template
+
+_DEFAULT_TOPIC = "events"
+_RIGHT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@click.command("init")
+@click.argument("name")
+@click.option(
+    "--topic",
+    default=_DEFAULT_TOPIC,
+    show_default=True,
+    help="Whose JSON events it reads.",
+    shell_complete=complete_topics,
+)
+@network_options
+@click.pass_obj
+def init(settings: Settings, name: str, topic: str) -> None:
+    """Make a project in directory NAME: JSON events of a topic into a table, a topic of counts, and dead letters.
+
+    \b
+    odradek pipeline init shop --topic orders -b localhost:9092
+    """
+    directory = Path(name)
+    if not _RIGHT_NAME.fullmatch(directory.name):
+        raise InputError(f"{directory.name!r} is no name of a pipeline; right are letters, digits, dots, dashes")
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise InputError(f"{name} is there already, and not empty; nothing was written")
+    template = Template(directory.name, topic, settings.bootstrap_servers)
+    files = template.files()
+    for path, text in files.items():
+        target = directory / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    if settings.as_json:
+        print_json({"project": str(directory.resolve()), "files": list(files), "topics": list(template.topics)})
+        return
+    click.echo(f"made {directory}: {', '.join(path for path in files if not path.startswith('.'))}")
+    click.echo("next:")
+    for each in template.topics:
+        click.echo(f"  odradek topics create {each}")
+    click.echo(f"  odradek pipeline check {directory}\n  odradek pipeline run {directory}")

@@ -1,0 +1,283 @@
+"""What can be found wrong with a project before Spark starts.
+
+The spec and the syntax of the definitions; options of sources and sinks as far as they are seen in the text (`uses`);
+topics and brokers, by asking the cluster; files with schemas; Java; packages for formats of tables. What needs Spark,
+columns and types above all, is found by a dry run.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from odradek.common.failures import ApiError, InputError
+from odradek.spark.options import Assign, Subscribe, SubscribePattern, batch_options, stream_options
+from odradek.spark.pipeline.definitions import Definitions, read_definitions
+from odradek.spark.pipeline.project import Project, read_project, unusable_files
+from odradek.spark.pipeline.schemas import schema_problem
+from odradek.spark.pipeline.topics import Cluster, client_settings
+from odradek.spark.pipeline.uses import Kind, Use
+from odradek.spark.sink_options import sink_options
+
+ERROR, WARNING = "error", "warning"
+
+_BOOTSTRAP = "kafka.bootstrap.servers"
+
+#: Of Spark 4.2.
+_JAVA_MIN = 17
+_JAVA_TIMEOUT_S = 30
+
+#: By format: what its jar is called, and what to write into the spec.
+_PACKAGES = {
+    "delta": ("delta-spark", "io.delta:delta-spark_2.13:VERSION"),
+    "iceberg": ("iceberg-spark-runtime", "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:VERSION"),
+}
+_JAR_SETTINGS = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
+
+#: Beside the options that a job gives, Spark gives these to every sink of a pipeline.
+_GIVEN_TO_SINKS = {"checkpointLocation": "given by Spark"}
+
+
+#: Values that are right, for options whose values are not numbers.
+_PLAUSIBLE = {
+    "kafka.bootstrap.servers": "localhost:9092",
+    "subscribe": "unseen",
+    "subscribepattern": ".*",
+    "assign": '{"unseen": [0]}',
+    "topic": "unseen",
+    "startingoffsets": "earliest",
+    "startingoffsetsbytimestamp": '{"unseen": {"0": 1}}',
+    "startingoffsetsbytimestampstrategy": "error",
+    "endingoffsets": "latest",
+    "endingoffsetsbytimestamp": '{"unseen": {"0": 1}}',
+    "includeheaders": "true",
+    "failondataloss": "true",
+    "delivery": "idempotent",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    what: str
+    #: Relative to the project; None for what is in no file.
+    file: str | None = None
+    line: int | None = None
+    severity: str = ERROR
+
+    def __str__(self) -> str:
+        place = "" if self.file is None else f"{self.file}{'' if self.line is None else f':{self.line}'}: "
+        return f"{place}{self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    project: Project | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def is_good(self) -> bool:
+        return not any(each.severity == ERROR for each in self.problems)
+
+
+def check_project(place: str | None, *, asks_cluster: bool = True, needs_java: bool = True) -> Checked:
+    """Raises InputError where there is no project at all."""
+    try:
+        project = read_project(place)
+    except InputError as error:
+        lines = str(error).splitlines()
+        if not all(line.startswith("spark-pipeline.y") for line in lines):
+            raise
+        return Checked(None, tuple(_spec_problem(line) for line in lines))
+    definitions = read_definitions(project)
+    problems = [*_file_problems(project, definitions), *_use_problems(project, definitions)]
+    problems += _table_problems(project, definitions)
+    if needs_java:
+        problems += _java_problems()
+    if asks_cluster:
+        problems += _topic_problems(project, definitions)
+    return Checked(project, tuple(problems))
+
+
+def _spec_problem(line: str) -> Problem:
+    file, _, what = line.partition(": ")
+    name, _, number = file.partition(":")
+    return Problem(what, name, int(number) if number.isdecimal() else None)
+
+
+# Files
+
+
+def _file_problems(project: Project, definitions: list[Definitions]) -> Iterator[Problem]:
+    for glob in project.libraries:
+        if not any(True for _ in _files_of(project, glob)):
+            yield Problem(f"libraries: nothing matches {glob}", project.spec_path.name)
+    if not project.libraries:
+        yield Problem(
+            "libraries: there are no definitions; name some, such as transformations/**", "spark-pipeline.yml"
+        )
+    for path in unusable_files(project):
+        yield Problem("Spark reads only .py and .sql files as definitions", _relative(project, path))
+    for each in definitions:
+        if each.problem is not None:
+            yield Problem(each.problem, _relative(project, each.path), each.line)
+        for file in each.found.schema_files:
+            what = schema_problem(file, project.directory)
+            if what is not None:
+                yield Problem(what, _relative(project, each.path), file.line)
+
+
+def _files_of(project: Project, glob: str) -> Iterator[Path]:
+    prefix = project.directory / glob.removesuffix("/**")
+    return (path for path in project.files() if path == prefix or prefix in path.parents)
+
+
+def _relative(project: Project, path: Path) -> str:
+    return str(path.relative_to(project.directory))
+
+
+# Options
+
+
+def _use_problems(project: Project, definitions: list[Definitions]) -> Iterator[Problem]:
+    for file, use in _uses(project, definitions):
+        try:
+            parse_use(use)
+        except InputError as error:
+            if use.is_seen or not _is_missing(str(error)):
+                yield Problem(str(error), file, use.line)
+    yield from _twice(project, definitions, "sinkId", "two sinks with one sinkId fence each other")
+    yield from _twice(project, definitions, "lagGroup", "two flows with one lagGroup overwrite each other's offsets")
+
+
+def parse_use(use: Use) -> object:
+    """The options of a source or a sink. Raises InputError. Those whose values are not seen are given plausible ones:
+    their names at least can be checked."""
+    plausible = {name: _PLAUSIBLE.get(name.lower(), "1") for name in use.unseen}
+    if use.kind is Kind.SINK:
+        return sink_options({**_GIVEN_TO_SINKS, **plausible, **use.options})
+    parse = stream_options if use.kind is Kind.STREAM else batch_options
+    return parse({**plausible, **use.options})
+
+
+def _is_missing(what: str) -> bool:
+    """Said of what may stand where it is not seen."""
+    return "is missing" in what or "no topics are named" in what or "needs a sinkId" in what
+
+
+def _twice(project: Project, definitions: list[Definitions], option: str, why: str) -> Iterator[Problem]:
+    said = Counter(_option(use, option) for _, use in _uses(project, definitions))
+    for file, use in _uses(project, definitions):
+        value = _option(use, option)
+        if value is not None and said[value] > 1:
+            yield Problem(f"{option} {value} is used {said[value]} times: {why}", file, use.line, WARNING)
+
+
+def _option(use: Use, name: str) -> str | None:
+    return next((value for key, value in use.options.items() if key.lower() == name.lower()), None)
+
+
+def _uses(project: Project, definitions: list[Definitions]) -> Iterator[tuple[str, Use]]:
+    for each in definitions:
+        for use in each.found.uses:
+            yield _relative(project, each.path), use
+
+
+# Formats of tables, Java
+
+
+def _table_problems(project: Project, definitions: list[Definitions]) -> Iterator[Problem]:
+    jars = " ".join(project.configuration.get(name, "") for name in _JAR_SETTINGS)
+    default = project.configuration.get("spark.sql.sources.default", "parquet").lower()
+    named: list[tuple[str, str, int | None]] = [(default, project.spec_path.name, None)]
+    named += [
+        (name, _relative(project, each.path), line)
+        for each in definitions
+        for name, line in each.found.table_formats.items()
+    ]
+    for name, file, line in named:
+        if name in _PACKAGES and _PACKAGES[name][0] not in jars:
+            yield Problem(
+                f"tables in format {name} need its package: configuration: spark.jars.packages: {_PACKAGES[name][1]}",
+                file,
+                line,
+            )
+
+
+def _java_problems() -> Iterator[Problem]:
+    java = _java()
+    if java is None:
+        yield Problem(f"there is no Java, neither in JAVA_HOME nor in PATH; Spark needs Java {_JAVA_MIN} or newer")
+        return
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S, check=False)
+    found = re.search(r'version "(?:1\.)?(\d+)', said.stderr)
+    if found is None:
+        yield Problem(f"{java} does not say which Java it is; Spark needs Java {_JAVA_MIN} or newer")
+    elif int(found[1]) < _JAVA_MIN:
+        yield Problem(f"{java} is Java {found[1]}; Spark needs Java {_JAVA_MIN} or newer (JAVA_HOME says where it is)")
+
+
+def _java() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+
+
+# Topics
+
+
+def _topic_problems(project: Project, definitions: list[Definitions]) -> Iterator[Problem]:
+    by_cluster: dict[str, list[tuple[str, Use]]] = {}
+    for file, use in _uses(project, definitions):
+        if _option(use, _BOOTSTRAP) is not None:
+            settings = repr(sorted(client_settings(use.options).items()))
+            by_cluster.setdefault(settings, []).append((file, use))
+    for uses in by_cluster.values():
+        yield from _cluster_problems(uses)
+
+
+def _cluster_problems(uses: list[tuple[str, Use]]) -> Iterator[Problem]:
+    file, first = uses[0]
+    try:
+        cluster = Cluster(client_settings(first.options))
+    except InputError:
+        return  # said of the options already
+    try:
+        there = cluster.topics()
+        for file, use in uses:
+            for severity, what in missing_topics(use, there):
+                yield Problem(what, file, use.line, severity)
+    except ApiError as error:
+        yield Problem(f"{cluster.bootstrap}: {error.message}", file, first.line)
+    finally:
+        cluster.close()
+
+
+def missing_topics(use: Use, there: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, str]]:
+    """With how severe it is: a topic that is written to may be made by the cluster."""
+    if use.kind is Kind.SINK:
+        topic = _option(use, "topic")
+        if topic is not None and topic not in there:
+            yield WARNING, f"there is no topic {topic} yet; odradek topics create {topic} makes it"
+        return
+    try:
+        choice = (stream_options if use.kind is Kind.STREAM else batch_options)(use.options).choice
+    except InputError:
+        return
+    if isinstance(choice, SubscribePattern):
+        if not any(re.fullmatch(choice.pattern, topic) for topic in there):
+            yield WARNING, f"no topic matches subscribePattern {choice.pattern}"
+        return
+    topics = choice.topics if isinstance(choice, Subscribe) else tuple({each.topic for each in choice.partitions})
+    for topic in topics:
+        if topic not in there:
+            near = get_close_matches(topic, there, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"odradek topics create {topic} makes it"
+            yield ERROR, f"there is no topic {topic}; {hint}"
+    if isinstance(choice, Assign):
+        for each in choice.partitions:
+            if each.topic in there and each.partition not in there[each.topic]:
+                yield ERROR, f"{each.topic} has no partition {each.partition}; it has {len(there[each.topic])}"

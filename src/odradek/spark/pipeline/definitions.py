@@ -1,0 +1,46 @@
+"""The definitions of a project, read without running them: what they read and write, and what is wrong with them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from odradek.spark.pipeline.project import Project
+from odradek.spark.pipeline.uses import Found, Kind, Use, python_uses, sql_uses
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Of one file. `problem` says why it could not be read, `line` where."""
+
+    path: Path
+    found: Found
+    problem: str | None = None
+    line: int | None = None
+
+
+def read_definitions(project: Project) -> list[Definitions]:
+    return [_read(path, project) for path in project.files() if path.suffix in (".py", ".sql")]
+
+
+def _read(path: Path, project: Project) -> Definitions:
+    try:
+        text = path.read_text()
+        found = python_uses(text, project.configuration) if path.suffix == ".py" else sql_uses(text)
+        return Definitions(path, found)
+    except SyntaxError as error:
+        return Definitions(path, Found(), f"this is no Python: {error.msg}", error.lineno)
+    except (UnicodeDecodeError, ValueError):
+        return Definitions(path, Found(), "this is no text in UTF-8")
+
+
+def uses_of(definitions: list[Definitions]) -> list[Use]:
+    return [use for each in definitions for use in each.found.uses]
+
+
+def dead_letter_uses(definitions: list[Definitions]) -> Iterator[Use]:
+    """Sinks that rejected rows go to, or whose topic is called so."""
+    rejecting = {name for each in definitions for name in each.found.dead_letter_sinks}
+    for use in uses_of(definitions):
+        topic = use.options.get("topic", "")
+        if use.kind is Kind.SINK and topic and (use.name in rejecting or topic.endswith((".dead", "-dead", "_dead"))):
+            yield use
