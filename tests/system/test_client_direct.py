@@ -94,6 +94,13 @@ def test_a_range_is_read_whatever_codec_it_was_written_in(
     assert read(leaders, request) == expected(bootstrap_of(cluster), PART, start, end)
 
 
+def test_a_range_that_is_not_read_to_its_end_is_not_in_the_way_of_the_next(cluster: Cluster, leaders: Leaders) -> None:
+    chunks = read_range(leaders, RangeRequest(PART, 0, 2_000, chunk_bytes=4_000))
+    next(chunks)
+    chunks.close()
+    assert read(leaders, RangeRequest(PART, 1_500, 1_600)) == expected(bootstrap_of(cluster), PART, 1_500, 1_600)
+
+
 def test_only_what_was_committed_is_read(cluster: Cluster, leaders: Leaders) -> None:
     end = 10 * 21  # with a marker for each transaction
     found = read(leaders, RangeRequest(COMMITTED, 0, end, is_read_committed=True))

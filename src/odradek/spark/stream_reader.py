@@ -9,7 +9,7 @@ an empty batch: its end stands in the checkpoint, and the next one begins there,
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -47,10 +47,13 @@ Json = Mapping[str, Mapping[str, int]]
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Names and arguments are Spark's."""
 
-    def __init__(self, options: SourceOptions) -> None:
+    def __init__(
+        self, options: SourceOptions, places: Places | None = None, clock_s: Callable[[], float] = time.monotonic
+    ) -> None:
         self._options = options
+        self._clock_s = clock_s
+        self._places = places or Places(options)
         settings = consumer_settings(options.settings)
-        self._places = Places(options)
         self._lag_group = None if options.lag_group is None else LagGroup(options.lag_group, settings)
         #: Where the stream begins, if this process has said so, and it was at the latest offsets.
         self._beginning: Offsets | None = None
@@ -131,7 +134,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         at_least = self._options.offsets_per_trigger_min
         if at_least is None or self._is_available_now:
             return False
-        now_s = time.monotonic()
+        now_s = self._clock_s()
         has_waited = self._triggered_s is None or now_s - self._triggered_s >= self._options.trigger_delay_max_ms / 1000
         if not has_waited and records_waiting(started, self._latest) < at_least:
             return True

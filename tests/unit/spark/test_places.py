@@ -1,0 +1,128 @@
+"""Which partitions a read takes and where limits lie, asked of a cluster that a test makes up."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from odradek.client.errors import UnknownTopic, Unreachable
+from odradek.common import special_timestamps
+from odradek.common.failures import InputError
+from odradek.common.ids import TopicPartition
+from odradek.spark import places
+from odradek.spark.options import batch_options
+from odradek.spark.places import Places
+
+EARLIEST, LATEST = 3, 100
+
+
+class FakeLeaders:
+    """Every log has offsets 3 to 100, and a record at each millisecond of the same number."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, tuple[int, ...]] = {"a": (0, 1), "ab": (0,), "b": (0,)}
+        self.failures: list[Exception] = []
+        self.latest: list[int] = []
+
+    def topics(self, names: tuple[str, ...] | None = None) -> dict[str, tuple[int, ...]]:
+        if self.failures:
+            raise self.failures.pop(0)
+        return {name: found for name, found in self.known.items() if names is None or name in names}
+
+    def offset(self, timestamp_ms: int) -> int:
+        if timestamp_ms == special_timestamps.EARLIEST:
+            return EARLIEST
+        if timestamp_ms == special_timestamps.LATEST:
+            return self.latest.pop(0) if self.latest else LATEST
+        return timestamp_ms if timestamp_ms < LATEST else -1
+
+
+@pytest.fixture
+def leaders(monkeypatch: pytest.MonkeyPatch) -> FakeLeaders:
+    fake = FakeLeaders()
+
+    def list_offsets(leaders: FakeLeaders, wanted: Mapping[TopicPartition, int], **_: Any) -> dict[TopicPartition, int]:
+        return {partition: leaders.offset(timestamp_ms) for partition, timestamp_ms in wanted.items()}
+
+    monkeypatch.setattr(places, "leaders_for", lambda settings: fake)
+    monkeypatch.setattr(places, "list_offsets", list_offsets)
+    return fake
+
+
+def resolved(end: str = "starting", **given: str) -> dict[str, int]:
+    options = batch_options(OPTIONS | given)
+    limit = options.starting if end == "starting" else options.ending
+    found = Places(options).resolve(limit, f"{end}Offsets")
+    return {str(partition): offset for partition, offset in found.items()}
+
+
+OPTIONS = {"kafka.bootstrap.servers": "localhost:9", "fetchOffset.retryIntervalMs": "0"}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "found"),
+    [
+        ("subscribe", "b,a", ["a-0", "a-1", "b-0"]),
+        ("subscribePattern", "a.?", ["a-0", "a-1", "ab-0"]),
+        ("subscribePattern", "nothing", []),
+        ("assign", '{"a": [1], "b": [0, 5]}', ["a-1", "b-0"]),
+    ],
+)
+def test_partitions(leaders: FakeLeaders, option: str, value: str, found: list[str]) -> None:
+    assert [str(each) for each in Places(batch_options(OPTIONS | {option: value})).partitions()] == found
+
+
+def test_limits(leaders: FakeLeaders) -> None:
+    assert resolved(subscribe="a") == {"a-0": EARLIEST, "a-1": EARLIEST}
+    assert resolved("ending", subscribe="b") == {"b-0": LATEST}
+    assert resolved(subscribe="a", startingOffsets='{"a": {"0": 7, "1": -2}}') == {"a-0": 7, "a-1": EARLIEST}
+    assert resolved(subscribe="b", startingTimestamp="50") == {"b-0": 50}
+    assert resolved("ending", subscribe="b", endingTimestamp="500") == {"b-0": LATEST}
+    late = {"startingOffsetsByTimestampStrategy": "latest", "startingOffsetsByTimestamp": '{"b": {"0": 500}}'}
+    assert resolved(subscribe="b", **late) == {"b-0": LATEST}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"subscribePattern": "("}, "subscribePattern: '\\(' is no regular expression"),
+        ({"subscribe": "b", "startingTimestamp": "500"}, "b-0 has no record as late as 500"),
+        ({"subscribe": "a", "startingOffsets": '{"a": {"0": 7}}'}, "startingOffsets says nothing of a-1"),
+        ({"subscribe": "b", "startingOffsets": '{"b": {"0": 7, "4": 1}}'}, "startingOffsets names b-4, which is not"),
+    ],
+)
+def test_limits_that_cannot_be(leaders: FakeLeaders, given: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        resolved(**given)
+
+
+def test_what_passes_is_tried_again_and_what_does_not_is_said(leaders: FakeLeaders) -> None:
+    leaders.failures = [Unreachable("nobody"), Unreachable("nobody")]
+    assert resolved(subscribe="b") == {"b-0": EARLIEST}
+    leaders.failures = [Unreachable("nobody")] * 3
+    with pytest.raises(Unreachable, match="nobody"):
+        resolved(subscribe="b")
+    with pytest.raises(UnknownTopic, match="there is no topic c, d"):
+        resolved(subscribe="c,d,a")
+
+
+def test_a_cluster_that_has_answered_is_waited_for(leaders: FakeLeaders) -> None:
+    found = Places(batch_options(OPTIONS | {"subscribe": "b"}))
+    found.partitions()
+    leaders.failures = [Unreachable("nobody")] * 50
+    assert found.latest({}) == {TopicPartition("b", 0): LATEST}
+
+
+def test_a_leader_that_is_behind_is_asked_again(leaders: FakeLeaders) -> None:
+    found = Places(batch_options(OPTIONS | {"subscribe": "b"}))
+    part = TopicPartition("b", 0)
+    leaders.latest = [40, 60]
+    assert found.latest({part: 50}) == {part: 60}
+    leaders.latest = [40, 41, 42, 43]
+    assert found.latest({part: 50}) == {part: 42}, "it was cut off"
+
+
+def test_beginnings_of_what_is_still_there(leaders: FakeLeaders) -> None:
+    found = Places(batch_options(OPTIONS | {"subscribe": "a"}))
+    asked = [TopicPartition("a", 1), TopicPartition("a", 9)]
+    assert found.earliest(asked) == {TopicPartition("a", 1): EARLIEST}
