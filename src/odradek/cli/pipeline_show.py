@@ -1,36 +1,67 @@
 """How a run of a pipeline looks: a table that changes on a terminal, plain lines elsewhere, JSON for programs."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from odradek.cli.options import Settings
-from odradek.cli.output import format_timestamp, print_json
+from odradek.cli.output import format_timestamp, plural, print_json, print_table
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.events import Event
-from odradek.spark.pipeline.state import RunState
+from odradek.spark.pipeline.state import FlowState, RunState
 
-Show = Callable[[RunState, Event | None], None]
+if TYPE_CHECKING:
+    from rich.console import Group
+
+Show = Callable[[RunState, Event], None]
+
+COLUMNS = ("flow", "state", "batch", "rows in", "rows out", "rows/s", "lag")
+_NOTHING = "-"
+
+_REFRESHES_PER_S = 4
+
+_COLOURS = {
+    events.RUNNING: "green",
+    events.STARTING: "green",
+    events.COMPLETED: "cyan",
+    events.FAILED: "red",
+    events.SKIPPED: "yellow",
+    events.STOPPED: "yellow",
+}
 
 
 @contextmanager
 def display(settings: Settings) -> Iterator[Show]:
+    """What is to be called with each event."""
     if settings.as_json:
         yield _as_json
+    elif sys.stderr.isatty():
+        with _Table(settings) as table:
+            yield table.show
+        table.finish()
     else:
-        yield lambda state, event: _as_line(state, event, utc=settings.utc)
+        yield lambda state, event: _as_line(event, utc=settings.utc)
 
 
-def _as_json(state: RunState, event: Event | None) -> None:
-    if event is not None:
-        print_json(events.to_document(event))
-        sys.stdout.flush()
+def _as_json(state: RunState, event: Event) -> None:
+    print_json(events.to_document(event))
+    sys.stdout.flush()
 
 
-def _as_line(state: RunState, event: Event | None, *, utc: bool) -> None:
-    said = line_of(event) if event is not None else None
-    if event is not None and said is not None:
-        print(f"{format_timestamp(event.time_ms, utc=utc)[:23]} {said}", flush=True)
+def _as_line(event: Event, *, utc: bool) -> None:
+    said = line_of(event)
+    if said is not None:
+        print(f"{_moment(event.time_ms, utc=utc)} {said}", flush=True)
+
+
+def _moment(time_ms: int, *, utc: bool) -> str:
+    """To the millisecond, without the zone."""
+    return format_timestamp(time_ms, utc=utc)[:23]
+
+
+# Lines
 
 
 def line_of(event: Event) -> str | None:
@@ -49,7 +80,8 @@ def line_of(event: Event) -> str | None:
     if isinstance(event, events.Retry):
         return f"again in {event.wait_s:g} s ({event.attempt} of {event.retries} retries): {event.cause}"
     if isinstance(event, events.Ended):
-        return f"{event.state}: {event.updates} updates, {event.rows_in:,} rows in, {event.rows_out:,} rows out"
+        rows = f"{event.rows_in:,} rows in, {event.rows_out:,} rows out"
+        return f"{event.state}: {plural(event.updates, 'update')}, {rows}, {event.seconds:.1f} s"
     return None
 
 
@@ -64,6 +96,83 @@ def _update_line(event: events.Update) -> str | None:
 def _progress_line(event: events.Progress) -> str:
     out = "" if event.rows_out is None else f", {event.rows_out:,} rows out"
     lag = "" if event.lag is None else f", lag {event.lag:,}"
+    rate = f"{event.rows_per_s:,.0f} rows/s"
+    return f"flow {event.flow} batch {event.batch_id}: {event.rows_in:,} rows in{out}, {rate}{lag}"
+
+
+# The table
+
+
+def flow_cells(name: str, flow: FlowState) -> tuple[str, ...]:
     return (
-        f"flow {event.flow} batch {event.batch_id}: {event.rows_in:,} rows in{out}, {event.rows_per_s:,.0f} rows/s{lag}"
+        name,
+        flow.state,
+        _NOTHING if flow.batch_id is None else str(flow.batch_id),
+        f"{flow.rows_in:,}",
+        f"{flow.rows_out:,}" if flow.counts_out else _NOTHING,
+        f"{flow.rows_per_s:,.0f}" if flow.state == events.RUNNING else _NOTHING,
+        _NOTHING if flow.lag is None else f"{flow.lag:,}",
     )
+
+
+class _Table:
+    """On stderr; what is worth keeping stays above it. Use it as a context."""
+
+    def __init__(self, settings: Settings) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._settings = settings
+        self._state = RunState()
+        self._began_s = time.monotonic()
+        console = Console(stderr=True)
+        self._live = Live(
+            console=console, get_renderable=self._render, refresh_per_second=_REFRESHES_PER_S, transient=True
+        )
+
+    def __enter__(self) -> "_Table":
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def show(self, state: RunState, event: Event) -> None:
+        self._state = state
+        is_worth_keeping = isinstance(event, events.Retry | events.Session) or (
+            isinstance(event, events.Flow | events.Update) and event.error is not None
+        )
+        said = line_of(event) if is_worth_keeping else None
+        if said is not None:
+            moment = _moment(event.time_ms, utc=self._settings.utc)
+            self._live.console.print(f"{moment} {said}", markup=False, highlight=False)
+
+    def finish(self) -> None:
+        """What stays when it is over."""
+        state = self._state
+        if state.flows:
+            print_table(COLUMNS, [flow_cells(name, flow) for name, flow in state.flows.items()])
+        rows = f"{state.rows_in:,} rows in, {state.rows_out:,} rows out"
+        print(f"{state.pipeline} {state.state}: {plural(state.updates_completed, 'update')}, {rows}")
+        sys.stdout.flush()
+
+    def _render(self) -> "Group":
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        state, seconds = self._state, int(time.monotonic() - self._began_s)
+        what = "starting Spark" if state.attempt == 0 else state.state
+        clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        head = Text.assemble((state.pipeline, "bold"), f"  {what}  update {state.update}  {clock}  log {state.log}")
+        table = Table(box=None, pad_edge=False)
+        for index, column in enumerate(COLUMNS):
+            table.add_column(column, justify="left" if index < 2 else "right")
+        flows = dict(state.flows)  # the other thread may add some
+        for name, flow in flows.items():
+            cells = flow_cells(name, flow)
+            table.add_row(cells[0], Text(cells[1], _COLOURS.get(flow.state, "")), *cells[2:])
+        lags = [flow.lag for flow in flows.values() if flow.lag is not None]
+        totals = ("", "", "", f"{state.rows_in:,}", f"{state.rows_out:,}", "", f"{sum(lags):,}" if lags else "")
+        table.add_row(*totals, style="bold")
+        return Group(head, table)

@@ -10,7 +10,7 @@ _TRACEBACK = "Traceback (most recent call last):"
 #: java.lang.SomeException or odradek.common.failures.InputError, with what follows.
 _CLASS = r"(?:[A-Za-z_$][\w$]*\.)+[A-Z][\w$]*"
 _RAISED = re.compile(rf"^(?:Caused by: )?\(?({_CLASS}|[A-Z]\w*(?:Error|Exception|Timeout|Interrupt))\)?:? ?(.*)$")
-_STATE = re.compile(r"\s*SQLSTATE: \w{5}\s*$")
+_STATE = re.compile(r"\s*SQLSTATE: \w{5};?\s*$")
 #: Where the JVM begins to say how it got there.
 _FRAMES = re.compile(r"^(\s+at |\s*JVM stacktrace:|\s+\.\.\. \d+ more)")
 
@@ -54,7 +54,7 @@ def _innermost(text: str) -> str:
         if found is None:
             best = best or line.strip()
             continue
-        said = _unwrapped(found[2])
+        said = _unwrapped(found[2]) if "." in found[1] else line.strip()
         name = found[1].rpartition(".")[2]
         if said and (name not in _WRAPPERS or not best):
             best = said

@@ -8,6 +8,7 @@ standard error, which is the log.
 
 import json
 import os
+import queue
 import re
 import sys
 import threading
@@ -51,6 +52,7 @@ class Job:
     attempt: int
     master: str | None = None
     remote: str | None = None
+    #: Of Spark; they count more than what the project says.
     settings: Mapping[str, str] = field(default_factory=dict)
     verbose: bool = False
     refresh: tuple[str, ...] = ()
@@ -61,7 +63,7 @@ class Job:
 
     @property
     def place(self) -> Place:
-        return Place(self.master, self.remote, self.settings, self.verbose)
+        return Place(self.master, self.remote, self.verbose)
 
 
 class Told:
@@ -81,7 +83,7 @@ class Driver:
     def __init__(self, job: Job, told: Told) -> None:
         self._job = job
         self._told = told
-        self._project: Project = read_project(job.spec)
+        self._project: Project = read_project(job.spec).with_settings(job.settings)
         self._spark: SparkPlace = open_session(self._project, job.place)
         self._update = 0
         self.is_stopping = False
@@ -89,7 +91,7 @@ class Driver:
         self._is_idle = threading.Event()
         self._is_idle.set()
         session = self._spark.session
-        self._settings = runtime_settings(session, self._project, job.place)
+        self._settings = runtime_settings(session, self._project)
         self._lags = Lags(uses_of(read_definitions(self._project)))
         self._listener = listener(self)
         session.streams.addListener(self._listener)
@@ -209,18 +211,19 @@ def _now_ms() -> int:
 
 
 def _serve(driver: Driver) -> None:
-    """Updates run in a thread of their own, so that we hear when they are to stop."""
-    running: threading.Thread | None = None
+    """Updates run in this thread, for which the session is the active one; another hears that they are to stop."""
+    commands: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(driver, commands), daemon=True).start()
+    while (command := commands.get())[0] == "update":
+        driver.update(int(command[1]), "first" in command)
+
+
+def _listen(driver: Driver, commands: "queue.SimpleQueue[list[str]]") -> None:
     for line in sys.stdin:
-        command, *words = line.split()
-        if command == "update":
-            if running is not None:
-                running.join()
-            running = threading.Thread(target=driver.update, args=(int(words[0]), "first" in words))
-            running.start()
-        elif command == "stop":
+        command = line.split()
+        commands.put(command)
+        if command[0] == "stop":
             driver.stop_within_grace()
-            return
     os._exit(1)  # whoever started us is gone; the JVM goes with us
 
 

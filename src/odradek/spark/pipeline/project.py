@@ -6,7 +6,7 @@ field and what would be right. One thing is added: a storage that is no URI is a
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,10 @@ class Project:
     configuration: Mapping[str, str]
     #: Globs, as Spark takes them.
     libraries: tuple[str, ...]
+
+    def with_settings(self, settings: Mapping[str, str]) -> "Project":
+        """These count more than what the spec says."""
+        return replace(self, configuration={**self.configuration, **settings})
 
     @property
     def directory(self) -> Path:

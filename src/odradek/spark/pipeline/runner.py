@@ -32,8 +32,10 @@ from odradek.spark.pipeline.state import RunState, save
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-#: Between two attempts, doubled each time: a broker that is being restarted takes seconds.
-_BACK_OFF_MIN_S, _BACK_OFF_MAX_S = 1.0, 30.0
+#: Between two attempts at most: a broker that is being restarted takes seconds.
+_BACK_OFF_MAX_S = 30.0
+
+_DRIVER = (sys.executable, "-m", "odradek.spark.pipeline.driver")
 
 #: A driver that was told to stop ends an update, a session and a JVM; then it is killed.
 _STOP_TIMEOUT_S = 90.0
@@ -54,6 +56,9 @@ class Plan:
     #: None: one update.
     trigger_s: float | None
     retries: int
+    #: Before the first retry; doubled for each that follows.
+    back_off_s: float = 1.0
+    driver: tuple[str, ...] = _DRIVER
 
 
 class _Signal:
@@ -70,9 +75,9 @@ class _Stopped(Exception):
 
 
 class Runner:
-    """`show` gets each event, and None when nothing happened for a moment."""
+    """`show` is called with each event and what is known then."""
 
-    def __init__(self, project: Project, plan: Plan, show: Callable[[RunState, Event | None], None]) -> None:
+    def __init__(self, project: Project, plan: Plan, show: Callable[[RunState, Event], None]) -> None:
         self._project = project
         self._plan = plan
         self._show = show
@@ -164,7 +169,7 @@ class Runner:
         return failure.may_pass and self._failures <= self._plan.retries
 
     def _back_off(self, cause: str) -> None:
-        wait_s = min(_BACK_OFF_MIN_S * 2 ** (self._failures - 1), _BACK_OFF_MAX_S)
+        wait_s = min(self._plan.back_off_s * 2 ** (self._failures - 1), _BACK_OFF_MAX_S)
         self._tell(
             events.Retry(
                 time_ms=_now_ms(), attempt=self._failures, retries=self._plan.retries, wait_s=wait_s, cause=cause
@@ -185,7 +190,7 @@ class Runner:
         self._attempt += 1
         job = replace(self._plan.job, attempt=self._attempt)
         self._driver = subprocess.Popen(
-            [sys.executable, "-m", "odradek.spark.pipeline.driver"],
+            self._plan.driver,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -234,13 +239,14 @@ class Runner:
         return driver.wait()
 
     def _stop_driver(self) -> None:
-        """Whatever it does: asked first, killed with all that it has started if that takes too long."""
+        """Whatever it does: asked, and killed if it does not end in time, or is only just starting. What it has started
+        ends when it does."""
         driver = self._driver
         if driver is None:
             return
-        self._command("stop")
         try:
-            driver.wait(_STOP_TIMEOUT_S)
+            self._command("stop")
+            driver.wait(_STOP_TIMEOUT_S if self.state.driver_pid == driver.pid else 0)
         except subprocess.TimeoutExpired:
             driver.kill()
         self._drain()

@@ -12,7 +12,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,17 @@ from odradek.spark.pipeline.project import Project
 _END_TIMEOUT_S = 60
 
 _CONNECT = "org.apache.spark.sql.connect"
+
+#: Settings of processes, not of sessions.
+_CORE = (
+    "spark.driver.",
+    "spark.executor.",
+    "spark.jars",
+    "spark.master",
+    "spark.plugins",
+    "spark.ui.",
+    "spark.hadoop.",
+)
 
 _LOG4J = """\
 rootLogger.level = {level}
@@ -45,8 +56,6 @@ class Place:
 
     master: str | None = None
     remote: str | None = None
-    #: Counts more than what the project says.
-    settings: Mapping[str, str] | None = None
     verbose: bool = False
 
 
@@ -83,20 +92,18 @@ def open_session(project: Project, place: Place) -> SparkPlace:
         raise
 
 
-def runtime_settings(session: Any, project: Project, place: Place) -> dict[str, str]:
-    """Those that may still be set once Spark runs; a flow's session takes no others."""
-    found = {
-        name: value
-        for name, value in _settings(project, place).items()
-        if not name.startswith("spark.") or session.conf.isModifiable(name)
-    }
-    for name, value in found.items():
-        session.conf.set(name, value)
+def runtime_settings(session: Any, project: Project) -> dict[str, str]:
+    """Those of the project that may still be set once Spark runs; a flow's session takes no others."""
+    from pyspark.errors import PySparkException
+
+    found = {}
+    for name, value in project.configuration.items():
+        if name.startswith(_CORE):
+            continue  # the JVM was started with it
+        with suppress(PySparkException):  # so are some of these
+            session.conf.set(name, value)
+            found[name] = value
     return found
-
-
-def _settings(project: Project, place: Place) -> dict[str, str]:
-    return {**project.configuration, **(place.settings or {})}
 
 
 def _connect(url: str) -> Any:
@@ -148,7 +155,7 @@ class _Jvm:
 
 def jvm_settings(project: Project, place: Place) -> dict[str, str]:
     """What a JVM of ours is started with: our defaults, what the project says, and what makes it reachable."""
-    said = {name: value for name, value in _settings(project, place).items() if name.startswith("spark.")}
+    said = {name: value for name, value in project.configuration.items() if name.startswith("spark.")}
     master = place.master or said.get("spark.master") or "local[*]"
     found = {**_defaults(project, is_local=master.startswith("local")), **said}
     java = f"-Dlog4j2.configurationFile={_log4j_file(project, verbose=place.verbose).as_uri()}"

@@ -85,7 +85,7 @@ def _walk(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
 
 def _look_at(call: ast.Call, function: str, values: "_Values", found: Found) -> None:
     name = _called(call)
-    if name in ("load", "table") and isinstance(call.func, ast.Attribute):
+    if name == "load" and isinstance(call.func, ast.Attribute):
         use = _reading(call, function, values)
         if use is not None:
             found.uses.append(use)
@@ -246,12 +246,25 @@ class _Values:
             found |= inner
         return found
 
+    def _joined(self, separator: ast.expr, parts: ast.expr, depth: int) -> str | None:
+        """Of a list, or of the names of a dictionary."""
+        if isinstance(parts, ast.Name):
+            parts = self._names.get(parts.id, parts)
+        nodes = parts.elts if isinstance(parts, ast.List | ast.Tuple) else getattr(parts, "keys", None)
+        between = self.of(separator, depth)
+        if not isinstance(nodes, list) or between is None:
+            return None
+        seen = [None if node is None else self.of(node, depth) for node in nodes]
+        return None if None in seen else between.join(part or "" for part in seen)
+
     def _part(self, node: ast.expr, depth: int) -> str | None:
         if isinstance(node, ast.FormattedValue):
             return self.of(node.value, depth) if node.format_spec is None else None
         return self.of(node, depth)
 
     def _call(self, call: ast.Call, depth: int) -> str | None:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "join" and len(call.args) == 1:
+            return self._joined(call.func.value, call.args[0], depth)
         arguments = [self.of(each, depth) for each in call.args]
         if not arguments or arguments[0] is None or not isinstance(call.func, ast.Attribute):
             return arguments[0] if arguments and _called(call) == "str" else None

@@ -1,0 +1,62 @@
+"""One or two lines of why, out of what the JVM and its Python processes say."""
+
+import pytest
+
+from odradek.spark.pipeline.causes import cause_of, may_pass
+
+LOCATION = """\
+pyspark.errors.exceptions.connect.UnknownException: (org.apache.spark.sql.pipelines.graph.DatasetManager$TableMaterializationException) org.apache.spark.SparkRuntimeException: [LOCATION_ALREADY_EXISTS] Cannot name the managed table as `a`. SQLSTATE: 42710
+
+JVM stacktrace:
+org.apache.spark.sql.pipelines.graph.DatasetManager$TableMaterializationException
+Caused by: org.apache.spark.SparkRuntimeException: [LOCATION_ALREADY_EXISTS] Cannot name the managed table as `a`. SQLSTATE: 42710
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.locationAlreadyExists(QueryExecutionErrors.scala:2680)
+"""  # noqa: E501 - as Spark says it
+
+TASK = """\
+org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/x. SQLSTATE: 58030
+\tat org.apache.spark.sql.errors.X.y(X.scala:1)
+Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "worker.py", line 5, in main
+    process()
+odradek.client.errors.Unreachable: no broker answers: localhost:9092: Connection refused
+
+\tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
+"""
+
+INPUT = """\
+[STREAM_FAILED] Query failed: Traceback (most recent call last):
+  File "source.py", line 5, in streamReader
+odradek.common.failures.InputError: there is no option subscrib; did you mean subscribe?
+"""
+
+ANALYSIS = (
+    "pyspark.errors.exceptions.connect.AnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column `amunt` cannot "
+    "be resolved. Did you mean one of the following? [`amount`]. SQLSTATE: 42703;\n'Project ['amunt]\n+- Relation\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "passes"),
+    [
+        (LOCATION, "[LOCATION_ALREADY_EXISTS] Cannot name the managed table as `a`.", True),
+        (TASK, "odradek.client.errors.Unreachable: no broker answers: localhost:9092: Connection refused", True),
+        (INPUT, "there is no option subscrib; did you mean subscribe?", False),
+        (
+            ANALYSIS,
+            "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column `amunt` cannot be resolved. Did you mean one of the "
+            "following? [`amount`].",
+            False,
+        ),
+        ("java.lang.RuntimeException: java.net.ConnectException: refused", "refused", True),
+        ("", "no reason was given", True),
+        ("NameError: name 'x' is not defined", "NameError: name 'x' is not defined", False),
+    ],
+)
+def test_causes(text: str, cause: str, passes: bool) -> None:
+    assert cause_of(text) == cause
+    assert may_pass(text) is passes
+
+
+def test_it_is_not_long() -> None:
+    assert len(cause_of("java.lang.RuntimeException: " + "x" * 5_000)) <= 400

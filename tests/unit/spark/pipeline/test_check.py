@@ -1,0 +1,187 @@
+"""Mistakes that are found before Spark starts."""
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from odradek.common.failures import InputError
+from odradek.spark.pipeline.check import ERROR, WARNING, Checked, check_project, missing_topics
+from odradek.spark.pipeline.template import Template
+from odradek.spark.pipeline.uses import Kind, Use
+
+SPEC = "name: shop\nstorage: storage\nlibraries: [{glob: {include: transformations/**}}]\n"
+THERE = {"orders": (0, 1), "clicks": (0,)}
+
+Check = Callable[..., list[str]]
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Check:
+    """The problems of a project with these definitions, as a person sees them."""
+
+    def run(python: str = "", *, sql: str = "", spec: str = SPEC, needs_java: bool = False) -> list[str]:
+        (tmp_path / "spark-pipeline.yml").write_text(spec)
+        (tmp_path / "transformations").mkdir(exist_ok=True)
+        (tmp_path / "transformations" / "a.py").write_text(python)
+        (tmp_path / "transformations" / "b.sql").write_text(sql)
+        checked = check_project(str(tmp_path), asks_cluster=False, needs_java=needs_java)
+        return [f"{each.severity}: {each}" for each in checked.problems]
+
+    return run
+
+
+def reading(*options: str) -> str:
+    said = "".join(f".option({option})" for option in options)
+    return f'spark.readStream.format("odradek"){said}.load()\n'
+
+
+BOOTSTRAP = '"kafka.bootstrap.servers", "localhost:1"'
+
+
+def test_nothing(check: Check) -> None:
+    assert check(reading(BOOTSTRAP, '"subscribe", "a"')) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (reading(BOOTSTRAP, '"subscrib", "a"'), "there is no option subscrib; did you mean subscribe?"),
+        (reading('"subscribe", "a"'), "kafka.bootstrap.servers is missing"),
+        (reading(BOOTSTRAP), "no topics are named"),
+        (reading(BOOTSTRAP, '"subscribe", "a"', '"subscribePattern", "b"'), "contradict each other"),
+        (reading(BOOTSTRAP, '"subscribe", "a"', '"endingOffsets", "latest"'), "endingOffsets is for batch reads"),
+        (reading(BOOTSTRAP, '"subscribe", "a"', '"includeHeaders", "yes"'), "'yes' is neither true nor false"),
+        (
+            reading(BOOTSTRAP, '"subscribe", "a"', '"kafka.auto.offset.reset", "latest"'),
+            "kafka.auto.offset.reset is not for you to set",
+        ),
+        ("\ndef broken(:\n", "this is no Python"),
+        ('dp.create_sink("a", "odradek", {"topic": "b"})', "kafka.bootstrap.servers is missing"),
+        (
+            'dp.create_sink("a", "odradek", {"kafka.bootstrap.servers": "a:1", "delivery": "once"})',
+            "delivery: 'once' is none of",
+        ),
+        (
+            'dp.create_sink("a", "odradek", {"kafka.bootstrap.servers": "a:1", "tpic": "b"})',
+            "there is no option tpic; did you mean topic?",
+        ),
+        ('avro(schema_file="no.avsc")', "there is no file no.avsc"),
+        ('@dp.table(format="delta")\ndef a(): ...', "tables in format delta need its package"),
+    ],
+)
+def test_what_is_wrong_in_python(check: Check, text: str, said: str) -> None:
+    (problem,) = check(text)
+    assert problem.startswith("error: transformations/a.py:") and said in problem
+
+
+def test_what_is_not_seen_is_not_wrong(check: Check) -> None:
+    """But the names are checked, and the values that are seen."""
+    assert check(reading('"kafka.bootstrap.servers", where()', '"subscribe", topic()')) == []
+    assert check('spark.readStream.format("odradek").options(**settings()).load()') == []
+    assert check('dp.create_sink("a", "odradek", settings())') == []
+    (problem,) = check(reading(BOOTSTRAP, '"subscrib", topic()'))
+    assert "there is no option subscrib" in problem
+    (problem,) = check(reading(BOOTSTRAP, '"subscribe", topic()', '"minPartitions", "few"'))
+    assert "'few' is no whole number" in problem
+
+
+def test_what_is_wrong_in_sql(check: Check) -> None:
+    (problem,) = check(sql="CREATE STREAMING TABLE a\nUSING iceberg AS SELECT 1;")
+    assert problem.startswith("error: transformations/b.sql:2: tables in format iceberg need its package")
+    (problem,) = check(sql="CREATE TABLE a USING odradek OPTIONS (subscrib 'a', kafka.bootstrap.servers 'b:1');")
+    assert "there is no option subscrib" in problem
+
+
+def test_names_that_are_used_twice(check: Check) -> None:
+    sink = 'dp.create_sink("a", "odradek", {"kafka.bootstrap.servers": "a:1", "topic": "b", "sinkId": "s"})\n'
+    problems = check(sink + sink.replace('"a",', '"c",', 1))
+    assert len(problems) == 2 and all(each.startswith("warning: ") and "sinkId s" in each for each in problems)
+
+
+def test_the_spec(check: Check) -> None:
+    problems = check(spec="nam: shop\nstorage: s\nconfiguration: {a: 1}\n")
+    assert [each.split(";")[0] for each in problems] == [
+        "error: spark-pipeline.yml: there is no field nam",
+        "error: spark-pipeline.yml: name is missing",
+        "error: spark-pipeline.yml: configuration: a: 1 must be a text: '1' in quotes",
+    ]
+    (problem,) = check(spec="name: a\nstorage: s\nlibraries: [{glob: {include: nothing/**}}]\n")
+    assert "nothing matches nothing/**" in problem
+    (problem,) = check(spec="name: a\nstorage: s\n")
+    assert "there are no definitions" in problem
+    with_delta = SPEC + 'configuration: {spark.sql.sources.default: "delta"}\n'
+    (problem,) = check(spec=with_delta)
+    assert problem.startswith("error: spark-pipeline.yml: tables in format delta")
+    assert (
+        check(spec=with_delta.replace("{spark", "{spark.jars.packages: io.delta:delta-spark_2.13:4.0.0, spark")) == []
+    )
+
+
+def test_schema_files(check: Check, tmp_path: Path) -> None:
+    (tmp_path / "good.avsc").write_text(json.dumps({"type": "record", "name": "A", "fields": []}))
+    (tmp_path / "bad.avsc").write_text('{"type": "recrd"}')
+    assert check('avro(schema_file="good.avsc")') == []
+    (problem,) = check('avro(schema_file="bad.avsc")')
+    assert "bad.avsc: " in problem
+
+
+def test_java(check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    (problem,) = check(needs_java=True)
+    assert problem.startswith("error: there is no Java")
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_4\"' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    (problem,) = check(needs_java=True)
+    assert "is Java 8; Spark needs Java 17" in problem
+    java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.1\"' >&2\n")
+    assert check(needs_java=True) == []
+
+
+def test_no_project() -> None:
+    with pytest.raises(InputError, match="there is no such directory"):
+        check_project("/nowhere")
+
+
+def test_brokers_that_do_not_answer(tmp_path: Path) -> None:
+    (tmp_path / "spark-pipeline.yml").write_text(SPEC)
+    (tmp_path / "transformations").mkdir()
+    (tmp_path / "transformations" / "a.py").write_text(reading(BOOTSTRAP, '"subscribe", "a"'))
+    checked: Checked = check_project(str(tmp_path), needs_java=False)
+    (problem,) = checked.problems
+    assert not checked.is_good and "localhost:1: no broker answers" in problem.what and problem.line == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"subscribe": "orders,clicks"}, []),
+        ({"subscribe": "order"}, [(ERROR, "there is no topic order; did you mean orders?")]),
+        ({"subscribe": "zzz"}, [(ERROR, "there is no topic zzz; odradek topics create zzz makes it")]),
+        ({"subscribePattern": "ord.*"}, []),
+        ({"subscribePattern": "x.*"}, [(WARNING, "no topic matches subscribePattern x.*")]),
+        ({"assign": '{"orders": [0, 5]}'}, [(ERROR, "orders has no partition 5; it has 2")]),
+    ],
+)
+def test_topics_to_read(options: dict[str, str], said: list[tuple[str, str]]) -> None:
+    use = Use(1, Kind.STREAM, {"kafka.bootstrap.servers": "a:1", **options})
+    assert list(missing_topics(use, THERE)) == said
+
+
+def test_topics_to_write() -> None:
+    """The cluster may make them."""
+    assert list(missing_topics(Use(1, Kind.SINK, {"topic": "orders"}), THERE)) == []
+    ((severity, said),) = missing_topics(Use(1, Kind.SINK, {"topic": "new"}), THERE)
+    assert severity == WARNING and said.startswith("there is no topic new yet")
+
+
+def test_the_template_is_good(tmp_path: Path) -> None:
+    for path, text in Template("shop", "orders", "localhost:1").files().items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+        assert "@" not in text.replace("@dp.", "")
+    assert check_project(str(tmp_path), asks_cluster=False, needs_java=False).problems == ()
