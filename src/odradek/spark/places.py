@@ -85,7 +85,8 @@ class Places:
         choice, leaders = self._options.choice, leaders_for(self._settings)
         if isinstance(choice, SubscribePattern):
             pattern = _compiled(choice.pattern)
-            topics = {name: found for name, found in leaders.topics().items() if pattern.fullmatch(name)}
+            # Anywhere in the name, as the connector has it.
+            topics = {name: found for name, found in leaders.topics().items() if pattern.search(name)}
         elif isinstance(choice, Assign):
             topics = _all_there(leaders, tuple(dict.fromkeys(each.topic for each in choice.partitions)))
         else:

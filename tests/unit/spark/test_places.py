@@ -64,6 +64,7 @@ OPTIONS = {"kafka.bootstrap.servers": "localhost:9", "fetchOffset.retryIntervalM
     [
         ("subscribe", "b,a", ["a-0", "a-1", "b-0"]),
         ("subscribePattern", "a.?", ["a-0", "a-1", "ab-0"]),
+        ("subscribePattern", "b", ["ab-0", "b-0"]),
         ("subscribePattern", "nothing", []),
         ("assign", '{"a": [1], "b": [0, 5]}', ["a-1", "b-0"]),
     ],
