@@ -98,6 +98,56 @@ def _is_torn(world: World) -> bool:
     return {world.transactions[each.transactional_id].state for each in undone} == {State.COMMITTED, State.ABORTED}
 
 
+def _decided(world: World) -> list[PreparedTransaction]:
+    """Two transactions, of a driver that died when it had decided to commit them."""
+    protocol, job = driver(world), Job(world, batches=1)
+    run = protocol.begin_run()
+    prepared = [job.write(run, 0, partition) for partition in range(2)]
+
+    def crash(_: int) -> None:
+        if from_json(world.stored).unfinished:
+            raise Crash
+
+    world.on_step = crash
+    with pytest.raises(Crash):
+        protocol.commit(run, "query", 0, prepared, 4)
+    world.on_step = lambda _: None
+    return prepared
+
+
+def test_what_was_decided_is_visible_before_the_next_tasks_begin() -> None:
+    world = World()
+    _decided(world)
+    assert not world.visible()
+    driver(world).begin_run()
+    assert world.visible() == Job(world, batches=1).expected()
+
+
+def test_a_decision_is_revoked_when_the_time_of_one_transaction_was_up_and_none_is_committed() -> None:
+    world = World()
+    first = world.transactions[_decided(world)[0].transactional_id]
+    first.state, first.epoch = State.ABORTED, 1
+    job = Job(world, batches=1, attempts=10)
+    job.run()
+    assert world.visible() == job.expected()
+
+
+def test_but_not_when_the_driver_that_decided_lives_and_is_quicker() -> None:
+    """It commits the other one after it was seen to be open."""
+    world = World()
+    first, second = (world.transactions[each.transactional_id] for each in _decided(world))
+    first.state, first.epoch = State.ABORTED, 1
+    begun = world.steps
+
+    def commit_second(step: int) -> None:
+        if step == begun + 5:  # the store is opened, both fates are asked, the first is aborted
+            second.state = State.COMMITTED
+
+    world.on_step = commit_second
+    with pytest.raises(BatchTorn):
+        driver(world).begin_run()
+
+
 def test_a_failed_commit_is_not_aborted_once_it_is_decided() -> None:
     """Spark calls abort after a commit that raised."""
     for step in range(1, STEPS + 1):
