@@ -1,6 +1,6 @@
 """All records of the shop's topics, decoded strictly, each event once, with the reason why it is rejected if it is.
 
-Events are told from their duplicates by their id for half a minute after the first of them was produced. That is by the
+Events are told from their duplicates by their id for a minute after the first of them was produced. That is by the
 time at which a record was produced, not by the time that the event itself gives: events come late, records do not.
 """
 
@@ -37,7 +37,7 @@ RULES = {
 #: What happened longer ago when it is produced is rejected: the windows it belongs to are over.
 TOO_LATE_MS = 120_000
 #: A duplicate may be produced so long after the first, a broker's outage included.
-AGAIN_WITHIN = "30 seconds"
+AGAIN_WITHIN = "60 seconds"
 
 OPTIONS = {
     "kafka.bootstrap.servers": spark.conf.get("spark.shop.bootstrap"),

@@ -9,7 +9,7 @@ SELECT payments.*, timestamp FROM STREAM events WHERE topic = 'payments' AND err
 CREATE STREAMING TABLE clicks USING PARQUET AS
 SELECT clicks.*, timestamp FROM STREAM events WHERE topic = 'clicks' AND error IS NULL;
 
--- Orders with their payments. Both sides are remembered for a minute after they were produced; a payment comes within
+-- Orders with their payments. Both sides are remembered for two minutes after they were produced; a payment comes within
 -- seconds of its order, and before it only where a broker was down.
 CREATE STREAMING TABLE paid_orders USING PARQUET AS
 SELECT
@@ -20,13 +20,13 @@ SELECT
   p.cents,
   timestamp_millis(p.at_ms) AS paid_at,
   p.timestamp
-FROM STREAM orders WATERMARK timestamp DELAY OF INTERVAL 60 SECONDS AS o
-JOIN STREAM payments WATERMARK timestamp DELAY OF INTERVAL 60 SECONDS AS p
+FROM STREAM orders WATERMARK timestamp DELAY OF INTERVAL 120 SECONDS AS o
+JOIN STREAM payments WATERMARK timestamp DELAY OF INTERVAL 120 SECONDS AS p
   ON o.id = p.`order`
-  AND p.timestamp BETWEEN o.timestamp - INTERVAL 60 SECONDS AND o.timestamp + INTERVAL 60 SECONDS
+  AND p.timestamp BETWEEN o.timestamp - INTERVAL 120 SECONDS AND o.timestamp + INTERVAL 120 SECONDS
 JOIN products ON o.product = products.product;
 
--- What is sold in each ten seconds. A window is there once, when nothing more can come for it: 40 seconds after its end
+-- What is sold in each ten seconds. A window is there once, when nothing more can come for it: a minute after its end
 -- by the time of the payments, which come 10 seconds late at the most; the rest is for a broker that is down. What would
 -- come later still would be missing here, and in none of the tables.
 CREATE TEMPORARY VIEW sales_by_window AS
@@ -36,7 +36,7 @@ SELECT
   count(*) AS orders,
   sum(quantity) AS units,
   sum(cents) AS cents
-FROM STREAM paid_orders WATERMARK paid_at DELAY OF INTERVAL 40 SECONDS
+FROM STREAM paid_orders WATERMARK paid_at DELAY OF INTERVAL 60 SECONDS
 GROUP BY window(paid_at, '10 seconds'), category;
 
 -- How often people look at a category, and how often they order from it: computed anew in each update.
