@@ -42,14 +42,13 @@ def rejected(
     error: Column | str,
     *,
     step: str,
-    reason: Reason | None = None,
-    with_headers: bool | None = None,
+    reason: Reason = Reason.UNDECODABLE,
+    with_headers: bool = False,
 ) -> DataFrame:
     """The rows with an error as records for the sink: key, value, headers.
 
-    `rows` must have the columns of the source, also `headers` where it was read with includeHeaders. `step` names what
-    rejected them; `reason` says in which way, undecodable if nothing else is said. `with_headers` says whether the rows
-    have headers, where Spark must not be asked: in the functions of a pipeline.
+    `rows` must have the columns of the source: key, value, topic, partition, offset, timestamp, and with
+    `with_headers` also headers (of a source with includeHeaders). `step` names what rejected them, `reason` how.
     """
     ours = {
         TOPIC: F.col("topic"),
@@ -57,16 +56,14 @@ def rejected(
         OFFSET: F.col("offset").cast("string"),
         TIMESTAMP_MS: F.unix_millis("timestamp").cast("string"),
         STEP: F.lit(step),
-        REASON: F.lit((reason or Reason.UNDECODABLE).value),
+        REASON: F.lit(reason.value),
         MESSAGE: F.substring(_column(error), 1, _TEXT_CHARACTERS_MAX),
     }
-    added = F.array(
-        *(F.struct(F.lit(key).alias("key"), value.cast("binary").alias("value")) for key, value in ours.items())
-    )
-    headers = F.concat(
-        _theirs("headers" in rows.columns if with_headers is None else with_headers), added.cast(_HEADERS_TYPE)
-    ).alias("headers")
-    return rows.where(_column(error).isNotNull()).select("key", "value", headers)
+    added = F.array(*(F.struct(F.lit(key), value.cast("binary")) for key, value in ours.items()))
+    headers = added.cast(_HEADERS_TYPE)
+    if with_headers:
+        headers = F.concat(_theirs(), headers)
+    return rows.where(_column(error).isNotNull()).select("key", "value", headers.alias("headers"))
 
 
 def guarded(function: Callable[..., Any], returns: DataType | str) -> Callable[..., Column]:
@@ -87,10 +84,8 @@ def guarded(function: Callable[..., Any], returns: DataType | str) -> Callable[.
     return F.udf(attempt, result, useArrow=True).asNondeterministic()
 
 
-def _theirs(has_headers: bool) -> Column:
+def _theirs() -> Column:
     """The headers that the record had. What was ours in an earlier place is replaced."""
-    if not has_headers:
-        return F.array().cast(_HEADERS_TYPE)
     kept = F.filter("headers", lambda header: ~header["key"].startswith(PREFIX))
     return F.coalesce(kept, F.array()).cast(_HEADERS_TYPE)
 

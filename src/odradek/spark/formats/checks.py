@@ -16,6 +16,12 @@ def bound(value: Column, make: Callable[[Column], Column]) -> Column:
     return F.get(F.transform(F.array(value), make), F.lit(0))
 
 
+def once(value: Column) -> Column:
+    """The value, not computed again for each filter over it: Spark moves filters below what is deterministic, and
+    computes it there too."""
+    return F.when(F.spark_partition_id() >= 0, value)
+
+
 def outcome(data: Column, error: Column) -> Column:
     """`struct<data, error>`, one of them null."""
     return bound(error, lambda error: F.struct(F.when(error.isNull(), data).alias("data"), error.alias("error")))

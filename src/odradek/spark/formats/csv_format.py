@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 from odradek.common.failures import InputError
-from odradek.spark.formats.checks import as_nullable, bound, missing, outcome, reasons
+from odradek.spark.formats.checks import as_nullable, bound, missing, once, outcome, reasons
 from odradek.spark.formats.schemas import Schema, chosen_schema, struct_type
 
 _CORRUPT = "_odradek_corrupt"
@@ -24,9 +24,16 @@ _STRICT = {
     "mode": "PERMISSIVE",
     "columnNameOfCorruptRecord": _CORRUPT,
     "escape": '"',
+    # An empty field is null, unless it is quoted.
+    "nullValue": "\0",
 }
-#: Spark's own would cut microseconds off.
-_WRITING = {"escape": '"', "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+#: Spark's own would cut microseconds off, and spaces.
+_WRITING = {
+    "escape": '"',
+    "ignoreLeadingWhiteSpace": "false",
+    "ignoreTrailingWhiteSpace": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+}
 
 
 def csv(
@@ -54,7 +61,8 @@ class CsvFormat:
 
     def decoded(self, column: Column) -> Column:
         text = F.regexp_replace(column.cast("string"), r"\r?\n\z", "")
-        return bound(text, lambda text: bound(self._misshapen(column, text), lambda wrong: self._parsed(text, wrong)))
+        judged = bound(text, lambda text: bound(self._misshapen(column, text), lambda wrong: self._parsed(text, wrong)))
+        return once(judged)
 
     def encoded(self, column: Column) -> Column:
         return F.to_csv(column, {**_WRITING, "sep": self.separator, **dict(self.options)}).cast("binary")

@@ -19,7 +19,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
-from odradek.spark.formats.checks import as_nullable, bound, missing, outcome, reasons
+from odradek.spark.formats.checks import as_nullable, bound, missing, once, outcome, reasons
 from odradek.spark.formats.json_checks import not_text, text_as_variant, unknown, why_broken
 from odradek.spark.formats.schemas import Schema, chosen_schema, struct_type
 
@@ -63,7 +63,7 @@ class JsonFormat:
         text = column.cast("string")
         wrapped = F.concat(F.lit('{"d":['), text, F.lit(f',{{"{_END}":'), F.xxhash64(text), F.lit("}]}"))
         parsed = F.from_json(wrapped, _parsing_schema(schema), {**_STRICT, **dict(self.options)})
-        return bound(parsed, lambda parsed: self._judged(column, text, parsed, schema))
+        return once(bound(parsed, lambda parsed: self._judged(column, text, parsed, schema)))
 
     def encoded(self, column: Column) -> Column:
         return F.to_json(column, {**_WRITING, **dict(self.options)}).cast("binary")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from odradek.common.failures import InputError
@@ -16,14 +17,19 @@ def chosen_schema(schema: Schema | None, schema_file: str | Path | None) -> Sche
     if (schema is None) == (schema_file is None):
         raise InputError("one of schema and schema_file is needed, such as schema='id BIGINT NOT NULL, name STRING'")
     if schema is not None:
-        return schema
+        return _parsed_early(schema)
     text = read_text(Path(str(schema_file)), "DDL, such as id BIGINT NOT NULL, name STRING")
     if not text.lstrip().startswith("{"):
-        return text.strip()
+        return _parsed_early(text.strip())
     try:
         return StructType.fromJson(json.loads(text))
     except (ValueError, KeyError, TypeError, PySparkException) as error:
         raise InputError(f"{schema_file} is no schema in Spark's JSON: {error}") from None
+
+
+def _parsed_early(schema: Schema) -> Schema:
+    """Where a session is active: the functions of a pipeline, in which a format is used, must ask Spark nothing."""
+    return struct_type(schema) if SparkSession.getActiveSession() is not None else schema
 
 
 def struct_type(schema: Schema) -> StructType:

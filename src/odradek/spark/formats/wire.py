@@ -8,6 +8,7 @@ their number first; the commonest, the first message of a file, is a single 0.
 import struct
 from dataclasses import dataclass
 
+from odradek.common.failures import ProtocolError
 from odradek.protocol.primitives import read_varint, write_varint
 
 MAGIC = 0
@@ -40,6 +41,13 @@ def prefix(schema_id: int) -> bytes:
 
 def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
     """The indexes, and where the value begins. Raises ValueError."""
+    try:
+        return _read_indexes(data, start)
+    except ProtocolError as error:
+        raise ValueError(f"no message indexes: {error}") from None
+
+
+def _read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
     count, at = read_varint(data, start)
     if count == 0:
         return (0,), at
