@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 from odradek.client.direct.leaders import Leaders
 from odradek.client.direct.offsets import list_offsets
-from odradek.client.direct.producing import BulkProducer, partition_count
+from odradek.client.direct.producing import BulkProducer
 from odradek.client.direct.ranges import RangeRequest, read_range
 from odradek.client.direct.transactions import Transactions
-from odradek.client.errors import check_error
+from odradek.client.errors import check_error, is_retriable
 from odradek.client.producer.murmur2 import partition_for_key
 from odradek.client.producer.sequences import ProducerIdentity
 from odradek.client.settings import ProducerSettings
 from odradek.common import special_timestamps
-from odradek.common.failures import ApiError
+from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -39,7 +39,9 @@ _PARTITIONS = 16
 
 #: A decision must outlive a broker: as many copies as Kafka's own logs of transactions have, where there are brokers.
 _REPLICATION_MAX = 3
-_IN_SYNC_MIN = 2
+
+#: Between two looks for the topic, which takes a moment to be made.
+_RETRY_S = 0.1
 
 #: Compaction leaves the newest segment alone, and that one is read when a sink starts.
 _SEGMENT_BYTES = 1024 * 1024
@@ -84,6 +86,7 @@ class DecisionLog:
         self._transactional_id = f"{sink_id}-decisions"
         self._memory = _memory(leaders, sink_id)
         self._session: _Session | None = None
+        self._place: TopicPartition | None = None
 
     def open(self) -> SinkState:
         partition = self._partition()
@@ -145,17 +148,34 @@ class DecisionLog:
         memory.offset = end
 
     def _partition(self) -> TopicPartition:
-        if TOPIC not in self._leaders.topics([TOPIC]):
-            self._create()
-        count = partition_count(self._leaders, TOPIC, self._settings.max_block_ms)
-        return TopicPartition(TOPIC, partition_for_key(self._sink_id.encode(), count))
+        """The same for ever, also if somebody adds partitions."""
+        if self._place is None:
+            count = self._partition_count()
+            if count < _PARTITIONS:
+                raise InputError(f"topic {TOPIC} has {count} partitions; right would be {_PARTITIONS}")
+            self._place = TopicPartition(TOPIC, partition_for_key(self._sink_id.encode(), _PARTITIONS))
+        return self._place
+
+    def _partition_count(self) -> int:
+        """Of the topic, which is made if it is not there."""
+        deadline_s = time.monotonic() + self._settings.max_block_ms / 1000
+        while True:
+            try:
+                found = self._leaders.topics([TOPIC]).get(TOPIC)
+                if found:
+                    return len(found)
+                self._create()
+            except ApiError as error:
+                if not is_retriable(error) or time.monotonic() > deadline_s:
+                    raise
+            time.sleep(_RETRY_S)
 
     def _create(self) -> None:
         copies = min(_REPLICATION_MAX, len(self._leaders.brokers()))
         configs = {
             "cleanup.policy": "compact",
             "segment.bytes": str(_SEGMENT_BYTES),
-            "min.insync.replicas": str(min(_IN_SYNC_MIN, copies)),
+            "min.insync.replicas": str(max(1, copies - 1)),
         }
         topic = CreatableTopic(
             name=TOPIC,

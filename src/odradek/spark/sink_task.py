@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from odradek.client.direct.leaders import Leaders
 from odradek.client.direct.producing import BulkProducer, partition_count
 from odradek.client.direct.transactions import Transactions
+from odradek.client.errors import Refused
 from odradek.client.producer.sequences import NOBODY, ProducerIdentity
-from odradek.common.failures import ApiError, check
+from odradek.common.failures import ApiError, InputError, check
 from odradek.common.ids import TopicPartition
+from odradek.protocol.error_codes import ErrorCode
 from odradek.records.column_batches import ArrowRecords, BatchPlan, build_batches
 from odradek.records.compression import Compression
 from odradek.records.record import NO_SEQUENCE
@@ -122,7 +124,14 @@ class TaskWriter:
             return NOBODY
         if self._transactional_id is None:
             return self._transactions.producer_id()
-        return self._transactions.begin(self._transactional_id, self._options.producer.transaction_timeout_ms)
+        timeout_ms = self._options.producer.transaction_timeout_ms
+        try:
+            return self._transactions.begin(self._transactional_id, timeout_ms)
+        except Refused as error:
+            if error.code == ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+                more = f"kafka.transaction.timeout.ms is {timeout_ms}, and the brokers allow less"
+                raise InputError(f"{more}: right would be at most their transaction.max.timeout.ms") from None
+            raise
 
     def _add(self, partitions: Sequence[TopicPartition]) -> None:
         new = [each for each in partitions if each not in self.partitions]
