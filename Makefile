@@ -55,17 +55,20 @@ soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million f
 	@ODRADEK_FIGURES=$(FIGURES) ODRADEK_SOAK_FACTOR=$(SOAK_FACTOR) ODRADEK_FUZZ_FRAMES=$$((1000000 * $(SOAK_FACTOR))) \
 	ODRADEK_ORACLE_EXAMPLES=$$((4 * $(SOAK_FACTOR))) ODRADEK_STEADY_SECONDS=$(SOAK_STEADY_SECONDS) \
 	$(PYTEST) --timeout 0 -o faulthandler_timeout=0 tests/sim tests/fuzz tests/unit/protocol/test_oracles.py tests/system/test_disk_full.py \
-	tests/system/test_controllers_kill.py tests/system/test_data_kill.py tests/system/test_steady_load.py tests/system/test_service.py; \
+	tests/system/test_controllers_kill.py tests/system/test_data_kill.py tests/system/test_steady_load.py tests/system/test_service.py \
+	tests/system/test_spark_exactly_once.py; \
 	status=$$?; $(BIN)/python tools/report.py $(FIGURES); exit $$status
 
 BENCH ?=
 bench: setup ## Operations beside their floor, nodes beside Apache Kafka's; BENCH="brokers --quick" runs some
 	@$(BIN)/python bench/run.py $(BENCH)
 
+DEMO ?=
+demo: setup ## A shop's events through three nodes and a pipeline on Spark, with two kills, accounted for; DEMO="--seconds 60"
+	@$(BIN)/python -m demo.run $(DEMO)
+
 tour: setup ## A short tour of the quorum and of the disk, Apache Kafka beside them
 	@$(BIN)/python tools/tour.py
-
-demo: tour
 
 clean: ## Remove everything that was built, and .venv; the peers' cache stays
 	@rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .hypothesis bench/out
