@@ -125,13 +125,13 @@ def _path(line: Line, top: float, most: float, seconds: float) -> str:
 
 def _bands(picture: Picture, bottom: float) -> list[str]:
     made = []
-    for fault in picture.faults:
+    for number, fault in enumerate(picture.faults):
         left, right = _x(fault.start_seconds, picture.seconds), _x(fault.end_seconds, picture.seconds)
         width = max(right - left, 1.0)
         made += [
             f'<rect class="band" x="{left:.1f}" y="{_TOP}" width="{width:.1f}" height="{bottom - _TOP}"/>',
             f'<path class="mark" d="M{left:.1f} {_TOP} V{bottom}"/>',
-            f'<text class="name" x="{left + 5:.1f}" y="{_TOP + 14}">{escape(fault.name)}</text>',
+            f'<text class="name" x="{left + 5:.1f}" y="{_TOP + 14 + 15 * number}">{escape(fault.name)}</text>',
         ]
     return made
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,9 @@ from demo.charts import Line, Point
 
 _BUCKET_S = 2
 _PERCENTILES = (50, 95, 99)
+
+#: Tables that an update fills become visible one soon after the other.
+_TOGETHER_MS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +42,17 @@ def rate_in(acked_ms: Iterable[int], opened_ms: int) -> Line:
 
 
 def rate_out(arrivals: Sequence[Arrivals], opened_ms: int) -> Line:
-    """Rows that became visible, spread over the time since those before them did."""
-    counts: Counter[int] = Counter()
-    for each in arrivals:
-        counts[(each.visible_ms - opened_ms) // 1_000] += len(each.sent_ms)
-    points, before = [Point(0, 0)], 0
-    for second in sorted(counts):
-        rate = counts[second] / max(second - before, 1)
-        points[-1] = Point(points[-1].seconds, rate)
-        points.append(Point(second, rate))
-        before = second
+    """Rows that became visible, spread over the time since those before them did. In order of that time."""
+    points, count, before_s = [Point(0.0, 0.0)], 0, 0.0
+    for each, following in zip_longest(arrivals, arrivals[1:]):
+        count += len(each.sent_ms)
+        if following is not None and following.visible_ms - each.visible_ms < _TOGETHER_MS:
+            continue
+        visible_s = (each.visible_ms - opened_ms) / 1_000
+        rate = count / max(visible_s - before_s, 1.0)
+        points[-1] = Point(before_s, rate)
+        points.append(Point(visible_s, rate))
+        count, before_s = 0, visible_s
     return Line("visible in the tables", points, is_stepped=True)
 
 

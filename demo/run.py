@@ -1,6 +1,7 @@
 """`make demo`. Exit status 0 when every figure is met, 1 when one is not or something failed, 130 after Ctrl-C."""
 
 import argparse
+import os
 import shutil
 import signal
 import sys
@@ -46,6 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(plan: Plan) -> int:
+    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
+        raise InputError("Spark needs Java 17 or later, and there is none: install it, or set JAVA_HOME")
     show = Show()
     with open_shop(plan, show) as (cluster, story):
         show.phase("Every event is accounted for, by code that is not the pipeline")
