@@ -12,6 +12,8 @@ from types import FrameType
 from demo import charts, report
 from demo.findings import make_report
 from demo.plan import Plan
+from demo.publish import published
+from demo.report import Report
 from demo.shop import open_shop, tables_of
 from demo.show import Show
 from odradek.client import KafkaError
@@ -30,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     work = Path(tempfile.mkdtemp(prefix="odradek-demo-"))
     plan = Plan(options.seconds, options.rate, options.seed, work, options.report)
     try:
-        status = _run(plan)
+        status = _run(plan, options)
     except KeyboardInterrupt:
         print("\nstopped; nothing is left running", file=sys.stderr)
         status = _STOPPED
@@ -46,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     return status
 
 
-def _run(plan: Plan) -> int:
+def _run(plan: Plan, options: argparse.Namespace) -> int:
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         raise InputError("Spark needs Java 17 or later, and there is none: install it, or set JAVA_HOME")
     show = Show()
@@ -63,6 +65,8 @@ def _run(plan: Plan) -> int:
     plan.report.parent.mkdir(parents=True, exist_ok=True)
     plan.report.write_text(report.render(made))
     plan.report.with_suffix(".svg").write_text(charts.draw(made.picture))
+    if options.publish:
+        _publish(made)
     for check in made.unmet:
         show.fault(f"not met: {check.what}: {check.found:,} instead of {check.expected:,}")
     if not made.unmet:
@@ -71,12 +75,19 @@ def _run(plan: Plan) -> int:
     return 1 if made.unmet else 0
 
 
+def _publish(made: Report) -> None:
+    (_ROOT / "docs" / "demo.svg").write_text(charts.draw(made.picture))
+    readme = _ROOT / "README.md"
+    readme.write_text(published(readme.read_text(), made))
+
+
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
     parser.add_argument("--seconds", type=int, default=_SECONDS, help="for which the shop is open (%(default)s)")
     parser.add_argument("--rate", type=float, default=_RATE, help="events a second (%(default)s)")
     parser.add_argument("--seed", type=int, default=_SEED, help="of the events (%(default)s)")
     parser.add_argument("--report", type=Path, default=_REPORT, help="where it is written (%(default)s)")
+    parser.add_argument("--publish", action="store_true", help="put picture and figures into the README")
     return parser.parse_args(arguments)
 
 

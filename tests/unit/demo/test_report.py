@@ -11,6 +11,7 @@ from demo.accounting import Check, account, balances
 from demo.charts import Fault, Line, Picture, Plot, Point, draw
 from demo.expected import expect
 from demo.measures import Arrivals
+from demo.publish import published
 from demo.report import Report, render
 from helpers.demo_books import OPENED_MS, book_of, found_of
 
@@ -74,3 +75,11 @@ def test_rates_and_latencies_of_a_steady_stream() -> None:
 
 def test_nothing_arrived_is_no_line() -> None:
     assert measures.overall([]).p99_s == 0 and measures.latencies([], OPENED_MS)[0].points == []
+
+
+def test_the_readme_takes_the_last_run_in_place_of_the_one_before() -> None:
+    readme = "before\n<!-- the last run, by make demo DEMO=--publish -->\nold\n<!-- end of the last run -->\nafter\n"
+    first = published(readme, REPORT)
+    assert first.startswith("before\n<!--") and first.endswith("-->\nafter\n") and "old" not in first
+    assert f"| orders | {REPORT.balances[0].produced:,} |" in first and "- rate: 5/s" in first
+    assert published(first, REPORT) == first
