@@ -14,6 +14,12 @@ _STATE = re.compile(r"\s*SQLSTATE: \w{5};?\s*$")
 #: Where the JVM begins to say how it got there.
 _FRAMES = re.compile(r"^(\s+at |\s*JVM stacktrace:|\s+\.\.\. \d+ more)")
 
+#: What Spark says before it comes to the point.
+_PREAMBLES = (
+    re.compile(r"^\[STREAM_FAILED\] Query \[id = [^]]*\] terminated with exception: "),
+    re.compile(r"^Job aborted due to stage failure: .*?\(TID \d+\) \([^)]*\): "),
+)
+
 _LENGTH_MAX = 400
 
 #: Not what happened, but that something did.
@@ -52,7 +58,7 @@ def _innermost(text: str) -> str:
             continue
         found = _RAISED.match(line.strip())
         if found is None:
-            best = best or line.strip()
+            best = best or _unwrapped(line.strip())
             continue
         said = _unwrapped(found[2]) if "." in found[1] else line.strip()
         name = found[1].rpartition(".")[2]
@@ -64,6 +70,8 @@ def _innermost(text: str) -> str:
 def _unwrapped(said: str) -> str:
     """A message often begins with the exception that it wraps."""
     while True:
+        for preamble in _PREAMBLES:
+            said = preamble.sub("", said)
         found = _RAISED.match(said)
         if found is None or not found[2] or "." not in found[1]:
             return said

@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +33,8 @@ _GRACE_S = 10.0
 
 #: How Spark tells what becomes of a flow: "Flow x is RUNNING.", "Flow 'x' has FAILED.\nError: …"
 _FLOW = re.compile(r"Flow '?(?P<flow>[^']+?)'? (?:(?:is|has) )?(?P<state>[A-Z]{3,})\b")
+#: Before any runs: "Failed to resolve flow: 'x'.\nError: …"
+_UNRESOLVED = re.compile(r"Failed to resolve flow: '(?P<flow>[^']+)'")
 _STATES = {
     "QUEUED": events.QUEUED,
     "PLANNING": events.STARTING,
@@ -86,6 +89,8 @@ class Driver:
         self._project: Project = read_project(job.spec).with_settings(job.settings)
         self._spark: SparkPlace = open_session(self._project, job.place)
         self._update = 0
+        #: Flows of the update that failed, with what Spark says of them.
+        self._failed: dict[str, str] = {}
         self.is_stopping = False
         self._is_released = False
         self._is_idle = threading.Event()
@@ -108,16 +113,15 @@ class Driver:
     def update(self, number: int, is_first: bool) -> None:
         """One, to its end; what goes wrong is told."""
         self._update = number
+        self._failed.clear()
         self._is_idle.clear()
         began_s = time.monotonic()
         self._tell_update(events.RUNNING)
         try:
             self._run(is_first)
         except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
-            _log(f"update {number} failed: {error}")
-            state = events.STOPPED if self.is_stopping else events.FAILED
-            text = f"{type(error).__module__}.{type(error).__name__}: {error}"
-            self._tell_update(state, began_s, None if self.is_stopping else cause_of(text), passes=may_pass(text))
+            _log(f"update {number} failed: {''.join(traceback.format_exception(error))}")
+            self._tell_failure(began_s, error)
         else:
             self._tell_update(events.COMPLETED, began_s)
         finally:
@@ -176,19 +180,32 @@ class Driver:
 
     def _hear(self, message: str) -> None:
         _log(message)
-        found = _FLOW.match(message)
-        if found is None or found["state"] not in _STATES:
-            return
-        error = cause_of(message.partition("Error: ")[2]) if found["state"] == "FAILED" else None
+        found, unresolved = _FLOW.match(message), _UNRESOLVED.match(message)
+        if unresolved is not None:
+            self._tell_flow(unresolved["flow"], events.FAILED, message)
+        elif found is not None and found["state"] in _STATES:
+            self._tell_flow(found["flow"], _STATES[found["state"]], message)
+
+    def _tell_flow(self, flow: str, state: str, message: str) -> None:
+        error = None
+        if state == events.FAILED:
+            said = message.partition("Error: ")[2]
+            error = cause_of(said)
+            self._failed.setdefault(self.short(flow), said)
         self._told.tell(
-            events.Flow(
-                time_ms=_now_ms(),
-                flow=self.short(found["flow"]),
-                update=self._update,
-                state=_STATES[found["state"]],
-                error=error,
-            )
+            events.Flow(time_ms=_now_ms(), flow=self.short(flow), update=self._update, state=state, error=error)
         )
+
+    def _tell_failure(self, began_s: float, error: Exception) -> None:
+        if self.is_stopping:
+            self._tell_update(events.STOPPED, began_s)
+            return
+        text = f"{type(error).__module__}.{type(error).__name__}: {error}"
+        where = _where(error, self._project.directory)
+        if self._failed:  # what Spark says in the end is only that some flow failed
+            flow, text = next(iter(self._failed.items()))
+            where = f"flow {flow}: "
+        self._tell_update(events.FAILED, began_s, f"{where}{cause_of(text)}", passes=may_pass(text))
 
     def _tell_update(
         self, state: str, began_s: float | None = None, error: str | None = None, *, passes: bool = False
@@ -199,6 +216,14 @@ class Driver:
                 time_ms=_now_ms(), update=self._update, state=state, seconds=seconds, error=error, may_pass=passes
             )
         )
+
+
+def _where(error: Exception, directory: Path) -> str:
+    """The line of a definition that raised it, if one did."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if directory in Path(frame.filename).parents:
+            return f"{Path(frame.filename).relative_to(directory)}:{frame.lineno}: "
+    return ""
 
 
 def _log(line: str) -> None:

@@ -1,4 +1,4 @@
-"""The project that `init` makes: a topic of JSON events, cleaned into a table, counted into a topic and a view.
+"""The project that `init` makes: a topic of JSON events, cleaned into a table, counted into another and into a topic.
 
 It runs as it stands, and its comments teach what to change. Pure.
 """
@@ -72,7 +72,7 @@ configuration:
 """
 
 _EVENTS = '''\
-"""Topic @TOPIC@ → table events; what is no event → topic @DEAD@; events counted by minute → topic @COUNTS@."""
+"""Topic @TOPIC@ → table events; what is no event → topic @DEAD@; table counts (counts.sql) → topic @COUNTS@."""
 
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
@@ -126,7 +126,7 @@ def dead_letters() -> DataFrame:
 # exactly-once: a crash neither loses nor repeats a row for consumers that read committed. sinkId is the name under
 # which the sink is known after a restart; each sink has its own.
 dp.create_sink(
-    "counts",
+    "counts_topic",
     "odradek",
     {
         "kafka.bootstrap.servers": BOOTSTRAP,
@@ -137,26 +137,18 @@ dp.create_sink(
 )
 
 
-@dp.append_flow(target="counts")
-def counts_by_minute() -> DataFrame:
-    # A minute is counted, and written once, when events one minute later than its end have come (the watermark). Events
-    # that come later still are not counted.
-    minutes = (
-        spark.readStream.table("events")
-        .withWatermark("time", "1 minute")
-        .groupBy(F.window("time", "1 minute").alias("minute"), "type")
-        .agg(F.count("*").alias("events"), F.sum("amount").alias("amount"))
-    )
-    row = F.struct(F.col("minute.start").alias("minute"), "type", "events", "amount")
-    return minutes.select(F.col("type").alias("key"), F.to_json(row).alias("value"))
+@dp.append_flow(target="counts_topic")
+def send_counts() -> DataFrame:
+    return spark.readStream.table("counts").select(F.col("type").alias("key"), F.to_json(F.struct("*")).alias("value"))
 '''
 
-_TYPES = """\
--- A materialized view is a table, too (storage/warehouse/types): each update computes it anew from all of events.
-CREATE MATERIALIZED VIEW types AS
-SELECT type, count(*) AS events, sum(amount) AS amount, max(time) AS latest
-FROM events
-GROUP BY type;
+_COUNTS = """\
+-- Events of each type in each minute, in storage/warehouse/counts. A minute is written once, when events of one minute
+-- after its end have come: so long late ones are waited for (the watermark). What is later still is not counted.
+CREATE STREAMING TABLE counts AS
+SELECT type, window.start AS minute, count(*) AS events, sum(amount) AS amount
+FROM STREAM events WATERMARK time DELAY OF INTERVAL 1 MINUTE
+GROUP BY window(time, '1 minute'), type;
 """
 
 _IGNORED = "storage/\n__pycache__/\n"
@@ -164,6 +156,6 @@ _IGNORED = "storage/\n__pycache__/\n"
 _FILES = {
     "spark-pipeline.yml": _SPEC,
     "transformations/events.py": _EVENTS,
-    "transformations/types.sql": _TYPES,
+    "transformations/counts.sql": _COUNTS,
     ".gitignore": _IGNORED,
 }

@@ -49,6 +49,14 @@ ANALYSIS = (
             False,
         ),
         ("java.lang.RuntimeException: java.net.ConnectException: refused", "refused", True),
+        (
+            "org.apache.spark.sql.streaming.StreamingQueryException: [STREAM_FAILED] Query [id = 1-2, runId = 3-4] "
+            "terminated with exception: Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most "
+            "recent failure: Lost task 0.0 in stage 1.0 (TID 1) (127.0.0.1 executor driver): "
+            "org.apache.spark.SparkException: Python worker exited unexpectedly SQLSTATE: XXKST",
+            "Python worker exited unexpectedly",
+            True,
+        ),
         ("", "no reason was given", True),
         ("NameError: name 'x' is not defined", "NameError: name 'x' is not defined", False),
     ],
