@@ -10,7 +10,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import Column
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from odradek.spark.formats.registry import RegistryUnreachable
 
@@ -35,7 +35,7 @@ def encoding(make: Callable[[], Callable[[Any], bytes]], column: Column) -> Colu
         encoded = make()
         return pa.array([None if each is None else encoded(each) for each in structs.to_pylist()], pa.binary())
 
-    found: Column = arrow_udf(encode, "binary").asNondeterministic()(column)
+    found: Column = arrow_udf(encode, BinaryType()).asNondeterministic()(column)
     return found
 
 

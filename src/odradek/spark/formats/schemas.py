@@ -28,8 +28,12 @@ def chosen_schema(schema: Schema | None, schema_file: str | Path | None) -> Sche
 
 
 def _parsed_early(schema: Schema) -> Schema:
-    """Where a session is active: the functions of a pipeline, in which a format is used, must ask Spark nothing."""
-    return struct_type(schema) if SparkSession.getActiveSession() is not None else schema
+    """Where there is a session: the functions of a pipeline, in which a format is used, must ask Spark nothing."""
+    try:
+        SparkSession.active()
+    except PySparkException:
+        return schema
+    return struct_type(schema)
 
 
 def struct_type(schema: Schema) -> StructType:
