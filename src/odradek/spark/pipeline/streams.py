@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from odradek.common.ids import TopicPartition
 from odradek.spark.limits import Offsets, offsets_from_json, offsets_to_json
 from odradek.spark.pipeline.events import Progress
+from odradek.spark.pipeline.table_rows import rows_written
 
 #: What Spark reports where a sink does not count.
 _UNKNOWN_ROWS = -1
@@ -51,7 +52,7 @@ def listener(heard: Heard) -> Any:
 
 def progress_event(said: Mapping[str, Any], flow: str) -> tuple[Progress, Offsets]:
     """Of Spark's own JSON of a micro-batch; with where its sources are."""
-    rows_out = said.get("sink", {}).get("numOutputRows", _UNKNOWN_ROWS)
+    counted = said.get("sink", {}).get("numOutputRows", _UNKNOWN_ROWS)
     done: dict[TopicPartition, int] = {}
     latest: dict[TopicPartition, int] = {}
     for source in said.get("sources", ()):
@@ -62,7 +63,7 @@ def progress_event(said: Mapping[str, Any], flow: str) -> tuple[Progress, Offset
         flow=flow,
         batch_id=said["batchId"],
         rows_in=said.get("numInputRows", 0),
-        rows_out=None if rows_out == _UNKNOWN_ROWS else rows_out,
+        rows_out=rows_written(said) if counted == _UNKNOWN_ROWS else counted,
         rows_per_s=round(said.get("processedRowsPerSecond") or 0.0, 1),
         duration_ms=said.get("batchDuration", 0),
         lag=behind(done, latest) if done and latest else None,
