@@ -7,7 +7,7 @@ BIN := .venv/bin
 FIGURES := $(CURDIR)/bench/out/figures.jsonl
 # Slow tests come in rows: a worker that has none left takes over half of another's.
 PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist worksteal
-CODE := src tests tools bench demo
+CODE := src tests tools bench demo examples
 
 # The tests start hundreds of nodes, each of which would compile all that it imports, wherever this is set.
 export PYTHONDONTWRITEBYTECODE :=
