@@ -31,6 +31,9 @@ from odradek.spark.pipeline.topics import Lags
 #: An update that runs when the end is asked for may go on for so long; what it had begun is done again next time.
 _GRACE_S = 10.0
 
+#: Exit status.
+JVM_GONE = 3
+
 #: How Spark tells what becomes of a flow: "Flow x is RUNNING.", "Flow 'x' has FAILED.\nError: …"
 _FLOW = re.compile(r"Flow '?(?P<flow>[^']+?)'? (?:(?:is|has) )?(?P<state>[A-Z]{3,})\b")
 #: Before any runs: "Failed to resolve flow: 'x'.\nError: …"
@@ -63,10 +66,11 @@ class Job:
     full_refresh_all: bool = False
     #: Let Spark analyse the graph, and run nothing.
     dry: bool = False
+    kept_fd: int | None = None
 
     @property
     def place(self) -> Place:
-        return Place(self.master, self.remote, self.verbose)
+        return Place(self.master, self.remote, self.verbose, self.kept_fd)
 
 
 class Told:
@@ -105,10 +109,18 @@ class Driver:
                 time_ms=_now_ms(),
                 attempt=job.attempt,
                 driver_pid=os.getpid(),
-                jvm_pid=self._spark.jvm_pid,
+                jvm_pid=None if self._spark.jvm is None else self._spark.jvm.pid,
                 spark=session.version,
             )
         )
+
+    def watch_jvm(self) -> None:
+        """Spark's client would go on asking one that is gone."""
+        if self._spark.jvm is not None:
+            self._spark.jvm.wait()
+            if not self.is_stopping:
+                _log("the JVM is gone")
+                os._exit(JVM_GONE)
 
     def update(self, number: int, is_first: bool) -> None:
         """One, to its end; what goes wrong is told."""
@@ -239,6 +251,7 @@ def _serve(driver: Driver) -> None:
     """Updates run in this thread, for which the session is the active one; another hears that they are to stop."""
     commands: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(driver, commands), daemon=True).start()
+    threading.Thread(target=driver.watch_jvm, daemon=True).start()
     while (command := commands.get())[0] == "update":
         driver.update(int(command[1]), "first" in command)
 

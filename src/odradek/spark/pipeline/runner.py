@@ -7,7 +7,6 @@ Everything arrives in one queue: what the driver tells, that it is gone, that a 
 place, where the queue is waited for.
 """
 
-import fcntl
 import json
 import os
 import queue
@@ -22,11 +21,12 @@ from dataclasses import asdict, dataclass, replace
 from types import FrameType
 from typing import IO
 
-from odradek.common.failures import InputError, check
+from odradek.common.failures import check
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
-from odradek.spark.pipeline.driver import Job
+from odradek.spark.pipeline.driver import JVM_GONE, Job
 from odradek.spark.pipeline.events import Event
+from odradek.spark.pipeline.lock import alone
 from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.state import RunState, save
 
@@ -87,12 +87,13 @@ class Runner:
         self._attempt = 0
         self._failures = 0
         self._saved_s = 0.0
+        self._kept_fd = -1
         self.state = RunState()
 
     def run(self) -> str:
         """completed, stopped or failed. In the main thread: signals are heard here."""
         self._project.ours.mkdir(parents=True, exist_ok=True)
-        with _alone(self._project):
+        with alone(self._project) as self._kept_fd:
             return self._run()
 
     def _run(self) -> str:
@@ -188,13 +189,14 @@ class Runner:
     def _start_driver(self, number: int) -> events.Update | None:
         """Waits until Spark is up. The failure, or None."""
         self._attempt += 1
-        job = replace(self._plan.job, attempt=self._attempt)
+        job = replace(self._plan.job, attempt=self._attempt, kept_fd=self._kept_fd)
         self._driver = subprocess.Popen(
             self._plan.driver,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
+            pass_fds=(self._kept_fd,),
             start_new_session=True,  # Ctrl-C in a terminal is for us
         )
         threading.Thread(target=self._listen, args=(self._driver,), daemon=True).start()
@@ -222,7 +224,8 @@ class Runner:
     def _driver_gone(self, number: int) -> events.Update:
         status = self._reap()
         said = _last_error(self._project) if status == 1 else ""
-        cause = cause_of(said) if said else f"Spark's driver ended with status {status}"
+        ended = "Spark's JVM is gone" if status == JVM_GONE else f"Spark's driver ended with status {status}"
+        cause = cause_of(said) if said else ended
         failure = events.Update(
             time_ms=_now_ms(), update=number, state=events.FAILED, error=cause, may_pass=not said or may_pass(said)
         )
@@ -308,21 +311,6 @@ def dry_run(project: Project, job: Job) -> str | None:
     runner = Runner(project, Plan(job, None, 0), lambda state, event: None)
     ending = runner.run()
     return None if ending == events.COMPLETED else runner.state.last_error or ending
-
-
-@contextmanager
-def _alone(project: Project) -> Iterator[None]:
-    """Two that write to the same checkpoints and tables would spoil them. Raises InputError."""
-    with (project.ours / "lock").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            raise InputError(f"{project.name} is being run already, by process {lock.read().strip()}") from None
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
-        yield
 
 
 @contextmanager

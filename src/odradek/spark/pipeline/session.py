@@ -10,19 +10,26 @@ make a table where files lie of which its catalog knows nothing.
 
 import os
 import secrets
+import socket
 import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from odradek.common.failures import InputError
 from odradek.spark.pipeline.project import Project
 
 #: A session is given this long to end by itself.
 _END_TIMEOUT_S = 60
 
 _CONNECT = "org.apache.spark.sql.connect"
+
+#: Of a server that says no other.
+_CONNECT_PORT = 15002
+_CONNECT_TIMEOUT_S = 10
 
 #: Settings of processes, not of sessions.
 _CORE = (
@@ -57,6 +64,8 @@ class Place:
     master: str | None = None
     remote: str | None = None
     verbose: bool = False
+    #: A file that a JVM of ours keeps open: whoever wants to know whether all of us are gone, looks at its lock.
+    kept_fd: int | None = None
 
 
 class SparkPlace:
@@ -67,8 +76,8 @@ class SparkPlace:
         self._jvm = jvm
 
     @property
-    def jvm_pid(self) -> int | None:
-        return None if self._jvm is None else self._jvm.process.pid
+    def jvm(self) -> "subprocess.Popen[bytes] | None":
+        return None if self._jvm is None else self._jvm.process
 
     def close(self) -> None:
         """Whatever still runs in it is stopped."""
@@ -83,6 +92,7 @@ def open_session(project: Project, place: Place) -> SparkPlace:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if place.remote is not None:
+        _check_answers(place.remote)
         return SparkPlace(_connect(place.remote), None)
     jvm = _Jvm(project, place)
     try:
@@ -90,6 +100,17 @@ def open_session(project: Project, place: Place) -> SparkPlace:
     except BaseException:
         jvm.close()
         raise
+
+
+def _check_answers(url: str) -> None:
+    """Spark's client would try for minutes, without a word. Raises InputError or ConnectionError."""
+    parts = urlsplit(url)
+    if parts.scheme != "sc" or not parts.hostname:
+        raise InputError(f"--remote {url}: right is sc://HOST:PORT")
+    try:
+        socket.create_connection((parts.hostname, parts.port or _CONNECT_PORT), _CONNECT_TIMEOUT_S).close()
+    except OSError as error:
+        raise ConnectionError(f"{url} does not answer: {error.strerror or error}") from None
 
 
 def runtime_settings(session: Any, project: Project) -> dict[str, str]:
@@ -125,7 +146,9 @@ class _Jvm:
         conf = SparkConf(loadDefaults=False)
         for name, value in jvm_settings(project, place).items():
             conf.set(name, value)
-        self._gateway = launch_gateway(conf, {"start_new_session": True})  # type: ignore[no-untyped-call]
+        kept = () if place.kept_fd is None else (place.kept_fd,)
+        process = {"start_new_session": True, "pass_fds": kept}
+        self._gateway = launch_gateway(conf, process)  # type: ignore[no-untyped-call]
         self.process: subprocess.Popen[bytes] = self._gateway.proc
         try:
             self._context = SparkContext(gateway=self._gateway, conf=conf)

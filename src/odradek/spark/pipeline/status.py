@@ -4,7 +4,6 @@ From three places: the state that `run` keeps, Spark's checkpoints, and the clus
 that never ran, storage that is no local directory, brokers that do not answer.
 """
 
-import os
 from dataclasses import dataclass
 
 from odradek.common.failures import ApiError, InputError
@@ -12,6 +11,7 @@ from odradek.spark.limits import offsets_from_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.checkpoints import read_checkpoints
 from odradek.spark.pipeline.definitions import Definitions, dead_letter_uses, read_definitions, uses_of
+from odradek.spark.pipeline.lock import is_alive
 from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.state import FlowState, RunState, load
 from odradek.spark.pipeline.topics import Cluster, Lags, client_settings
@@ -82,17 +82,7 @@ def _state(run: RunState | None) -> tuple[str, int | None]:
         return "never ran", None
     if run.state not in _BUSY:
         return run.state, None
-    return (run.state, run.pid) if _is_alive(run.pid) else ("killed", None)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return (run.state, run.pid) if is_alive(run.pid) else ("killed", None)
 
 
 def _flows(project: Project, run: RunState | None, lags: Lags, *, is_busy: bool) -> list[FlowStatus]:
