@@ -35,7 +35,7 @@ def quick_flags(heap_mb: int = 256) -> tuple[str, ...]:
 def compiled(source: Path) -> Path:
     """The directory with the classes of a Java file that uses Kafka's."""
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
-    return _made_once(f"{source.stem}-{digest}", functools.partial(_compile, source))
+    return made_once(f"{source.stem}-{digest}", functools.partial(_compile, source))
 
 
 def run(source: Path, *arguments: str) -> str:
@@ -53,12 +53,12 @@ def output_of(command: Sequence[str]) -> str:
 @functools.cache
 def _class_archive() -> Path:
     """Another one for another JVM and for other jars: an archive knows their times."""
-    times = [os.stat(path).st_mtime_ns for path in (_java_home(), peers.kafka_directory())]
-    identity = f"{_java_home()} {times} {_ARCHIVED_JARS}"
-    return _made_once(f"classes-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.jsa", _dump)
+    times = [os.stat(path).st_mtime_ns for path in (java_home(), peers.kafka_directory())]
+    identity = f"{java_home()} {times} {_ARCHIVED_JARS}"
+    return made_once(f"classes-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.jsa", _dump)
 
 
-def _made_once(name: str, make: Callable[[Path], None]) -> Path:
+def made_once(name: str, make: Callable[[Path], None]) -> Path:
     """A file or directory of the cache, made by the first of all processes that need it."""
     cache: Path = peers.cache_directory()
     path = cache / name
@@ -81,7 +81,7 @@ def _dump(path: Path) -> None:
 
 def _class_names_of_java() -> list[str]:
     """What the archive that comes with the JVM was made of, for ours stands in its place."""
-    return (_java_home() / "lib" / "classlist").read_text().splitlines()
+    return (java_home() / "lib" / "classlist").read_text().splitlines()
 
 
 def _class_names_of_kafka() -> list[str]:
@@ -95,10 +95,10 @@ def _class_names_of(jar: Path) -> list[str]:
     return [name.removesuffix(".class") for name in files if name.endswith(".class")]
 
 
-def _java_home() -> Path:
+def java_home() -> Path:
     return Path(os.path.realpath(peers.java())).parents[1]
 
 
 def _compile(source: Path, directory: Path) -> None:
-    javac = _java_home() / "bin" / "javac"
+    javac = java_home() / "bin" / "javac"
     output_of([str(javac), "-d", str(directory), "-cp", peers.kafka_classpath(), str(source)])
