@@ -112,7 +112,7 @@ class _Reader:
             leadership = self._leaders.of(self._request.partition)
             self._send(leadership, position)
         response: FetchResponse = self._leaders.connection(leadership.leader).receive()
-        if response.error_code:
+        if response.error_code or not response.responses:  # one that is over its quota is told nothing, and waits
             return PartitionData(error_code=response.error_code)
         return response.responses[0].partitions[0]
 
