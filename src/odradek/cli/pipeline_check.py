@@ -13,7 +13,7 @@ from odradek.spark.pipeline.project import Project
 
 
 @click.command("check")
-@click.argument("project", required=False)
+@click.argument("project", required=False, type=click.Path())
 @click.option("--offline", is_flag=True, help="Do not ask the cluster about topics.")
 @click.option("--dry-run", is_flag=True, help="Then let Spark analyse tables and columns, and run nothing.")
 @click.option("--master", metavar="URL", help="With --dry-run: local[N] or spark://HOST:PORT.")

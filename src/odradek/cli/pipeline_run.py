@@ -6,7 +6,7 @@ import click
 
 from odradek.cli.errors import warn, wrong_usage
 from odradek.cli.main import INTERRUPTED
-from odradek.cli.options import Settings, network_options
+from odradek.cli.options import Settings, local_options
 from odradek.cli.pairs import parse_pairs
 from odradek.cli.pipeline_show import display
 from odradek.spark.durations import parse_duration_ms
@@ -20,7 +20,7 @@ _RETRIES = 5
 
 
 @click.command("run")
-@click.argument("project", required=False)
+@click.argument("project", required=False, type=click.Path())
 @click.option("--continuous", is_flag=True, help="One update after the other, until stopped.")
 @click.option(
     "--trigger", metavar="TIME", help=f"From update to update, with --continuous [default: {_DEFAULT_TRIGGER}]."
@@ -34,7 +34,7 @@ _RETRIES = 5
 @click.option("--refresh", multiple=True, metavar="TABLE", help="Only these tables; may be repeated.")
 @click.option("--full-refresh", multiple=True, metavar="TABLE", help="Empty these first, and read all again.")
 @click.option("--full-refresh-all", is_flag=True, help="Empty all tables first, and read all again.")
-@network_options
+@local_options
 @click.pass_obj
 def run(
     settings_of_command: Settings,

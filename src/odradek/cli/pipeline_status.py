@@ -14,7 +14,7 @@ _NOTHING = "-"
 
 
 @click.command("status")
-@click.argument("project", required=False)
+@click.argument("project", required=False, type=click.Path())
 @local_options
 @click.pass_obj
 def status(settings: Settings, project: str | None) -> None:

@@ -1,0 +1,99 @@
+"""`odradek pipeline run` as a process whose JSON lines a test reads."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from helpers import spark
+from helpers.processes import kill_tree
+from helpers.waiting import wait_until
+
+ODRADEK = str(Path(sys.executable).parent / "odradek")
+
+#: Spark starts in seconds where nobody else wants the machine.
+WAIT_S = 300.0
+
+#: A quick start counts more than a fast run.
+SMALL = {
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+Event = dict[str, Any]
+
+
+class Running:
+    """Of one run; what it has told so far is in `events`."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.events: list[Event] = []
+        self._listening = threading.Thread(target=self._listen)
+        self._listening.start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.events.append(json.loads(line))
+
+    def wait_for(self, what: str, is_it: Callable[[Event], bool], after: int = 0) -> Event:
+        """The first such event, of those after so many."""
+        found: list[Event] = []
+
+        def look() -> bool:
+            found[:] = [event for event in self.events[after:] if is_it(event)]
+            return bool(found) or self.process.poll() is not None
+
+        wait_until(look, what, WAIT_S, lambda: str(self.events[-20:]))
+        assert found, f"it ended before {what}: {self.events[-20:]}"
+        return found[0]
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.end()
+
+    def end(self) -> int:
+        status = self.process.wait(WAIT_S)
+        self._listening.join()
+        return status
+
+    def of(self, kind: str) -> list[Event]:
+        return [event for event in self.events if event["event"] == kind]
+
+
+@contextmanager
+def running(project: Path, *options: str, settings: Mapping[str, str] | None = None) -> Iterator[Running]:
+    """Whatever is left of it at the end is killed."""
+    conf = [word for name, value in {**SMALL, **(settings or {})}.items() for word in ("--conf", f"{name}={value}")]
+    process = subprocess.Popen(
+        [ODRADEK, "pipeline", "run", str(project), "--format", "json", *conf, *options],
+        env={**os.environ, **spark.environment()},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    made = Running(process)
+    try:
+        yield made
+    finally:
+        kill_tree(process.pid)
+        made.end()
+        process.communicate()
+
+
+def make_project(directory: Path, definitions: Mapping[str, str], spec: str = "") -> Path:
+    """With these files in `transformations`; `spec` goes below the usual fields."""
+    (directory / "transformations").mkdir(parents=True)
+    libraries = "libraries: [{glob: {include: transformations/**}}]"
+    (directory / "spark-pipeline.yml").write_text(f"name: {directory.name}\nstorage: storage\n{libraries}\n{spec}")
+    for name, text in definitions.items():
+        (directory / "transformations" / name).write_text(text)
+    return directory

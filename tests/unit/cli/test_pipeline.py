@@ -1,0 +1,174 @@
+"""`odradek pipeline`: what the verbs say, and with which status, where Spark need not run."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.cli.app import run
+from odradek.cli.options import Settings
+from odradek.cli.pipeline_show import COLUMNS, display, flow_cells, line_of
+from odradek.spark.pipeline import events
+from odradek.spark.pipeline.state import FlowState, RunState
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_init(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pipeline", "init", "shop", "--topic", "orders", "-b", "kafka:9092"]) == 0
+    said = capsys.readouterr().out
+    assert "odradek topics create orders.dead" in said and "odradek pipeline run shop" in said
+    text = (directory / "shop" / "transformations" / "events.py").read_text()
+    assert 'BOOTSTRAP = "kafka:9092"' in text and '.option("subscribe", "orders")' in text
+    compile(text, "events.py", "exec")
+
+
+def test_init_overwrites_nothing(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (directory / "shop").mkdir()
+    (directory / "shop" / "mine.txt").write_text("mine")
+    assert run(["pipeline", "init", "shop"]) == 1
+    assert "shop is there already, and not empty" in capsys.readouterr().err
+    assert [path.name for path in (directory / "shop").iterdir()] == ["mine.txt"]
+    assert run(["pipeline", "init", "a b"]) == 1
+    assert "is no name of a pipeline" in capsys.readouterr().err
+
+
+def test_init_as_json(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pipeline", "init", "shop", "--format", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["project"] == str(directory / "shop") and "spark-pipeline.yml" in said["files"]
+    assert said["topics"] == ["events", "events.counts", "events.dead"]
+
+
+def test_check(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["pipeline", "init", "shop"])
+    capsys.readouterr()
+    assert run(["pipeline", "check", "shop", "--offline"]) == 0
+    assert capsys.readouterr().out == "shop is good: 2 files\n"
+    path = directory / "shop" / "transformations" / "events.py"
+    path.write_text(path.read_text().replace("startingOffsets", "startOffsets"))
+    assert run(["pipeline", "check", "shop", "--offline"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("error: transformations/events.py:") and said[-1] == "1 error"
+    assert "there is no option startOffsets; did you mean startingOffsets?" in said[0]
+    assert run(["pipeline", "check", "shop", "--offline", "--format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["good"] is False and document["problems"][0]["file"] == "transformations/events.py"
+
+
+def test_a_project_from_inside(directory: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    run(["pipeline", "init", "shop"])
+    monkeypatch.chdir(directory / "shop" / "transformations")
+    assert run(["pipeline", "check", "--offline"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--trigger", "5s"], "--trigger goes with --continuous"),
+        (["--continuous", "--trigger", "soon"], "'soon' is no time"),
+        (["--master", "local", "--remote", "sc://a"], "contradict each other"),
+        (["--full-refresh-all", "--refresh", "a"], "takes no other choice of tables"),
+        (["--conf", "novalue"], "is no setting"),
+        (["--retries", "-1"], "--retries"),
+    ],
+)
+def test_wrong_usage(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pipeline", "run", "shop", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_no_project(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("run", "check", "status"):
+        assert run(["pipeline", verb, "shop"]) == 1
+        assert "odradek: shop: there is no such directory" in capsys.readouterr().err
+
+
+def test_status(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["pipeline", "init", "shop", "-b", "localhost:1"])
+    capsys.readouterr()
+    assert run(["pipeline", "status", "shop"]) == 0
+    assert capsys.readouterr().out == "shop: never ran\nevents.dead: ?\n"
+    assert run(["pipeline", "status", "shop", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["state"] == "never ran"
+    assert document["dead_letters"] == [{"topic": "events.dead", "records": None}]
+
+
+# The display
+
+PROGRESS = events.Progress(
+    time_ms=0,
+    flow="orders",
+    update=1,
+    batch_id=7,
+    rows_in=1_200,
+    rows_out=None,
+    rows_per_s=99.6,
+    duration_ms=1,
+    lag=3,
+    offsets={},
+)
+STARTED = events.Started(
+    time_ms=0, pipeline="shop", project="p", storage="s", log="/x/spark.log", pid=1, continuous=True
+)
+
+
+def test_lines() -> None:
+    assert line_of(PROGRESS) == "flow orders batch 7: 1,200 rows in, 100 rows/s, lag 3"
+    assert line_of(STARTED) == "pipeline shop runs until it is stopped; Spark's log is /x/spark.log"
+    assert line_of(events.Update(time_ms=0, update=2, state="running")) is None
+    failed = events.Update(time_ms=0, update=2, state="failed", seconds=1.25, error="broken")
+    assert line_of(failed) == "update 2 failed in 1.2 s: broken"
+    assert line_of(events.Flow(time_ms=0, flow="a", update=1, state="running")) is None
+    retry = events.Retry(time_ms=0, attempt=2, retries=5, wait_s=2.0, cause="busy")
+    assert line_of(retry) == "again in 2 s (2 of 5 retries): busy"
+
+
+def test_cells() -> None:
+    flow = FlowState(state="running", batch_id=1, rows_in=1_000, rows_per_s=5.4, lag=2)
+    assert dict(zip(COLUMNS, flow_cells("a", flow), strict=True)) == {
+        "flow": "a",
+        "state": "running",
+        "batch": "1",
+        "rows in": "1,000",
+        "rows out": "-",
+        "rows/s": "5",
+        "lag": "2",
+    }
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table changes on stderr; what matters stays above it, and a summary remains on stdout."""
+    screen = _Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    state = RunState()
+    with display(Settings()) as show:
+        for event in (STARTED, PROGRESS, events.Flow(time_ms=0, flow="orders", update=1, state="failed", error="bad")):
+            show(state, state.apply(event))
+    assert "flow orders failed: bad" in screen.getvalue()
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split() == ["flow", "state", "batch", "rows", "in", "rows", "out", "rows/s", "lag"]
+    assert out[1].split() == ["orders", "failed", "7", "1,200", "-", "-", "3"]
+    assert out[2] == "shop running: 0 updates, 1,200 rows in, 0 rows out"
+
+
+def test_plain_lines_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with display(Settings(utc=True)) as show:
+        show(RunState(), PROGRESS)
+    assert capsys.readouterr().out.startswith("1970-01-01 00:00:00.000 flow orders batch 7: ")
+    with display(Settings(format="json")) as show:
+        show(RunState(), PROGRESS)
+    assert json.loads(capsys.readouterr().out)["event"] == "progress"
