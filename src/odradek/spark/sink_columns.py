@@ -40,6 +40,9 @@ class TopicRows:
 def check_schema(schema: StructType, topic: str | None) -> None:
     """Raises InputError."""
     types = {each.name: each.dataType for each in schema.fields}
+    doubled = [name for name in _ALLOWED if schema.names.count(name) > 1]
+    if doubled:
+        raise InputError(f"there is more than one column {doubled[0]}; select or rename, so that one is left")
     if topic is None and "topic" not in types:
         raise InputError(
             "topic option required when no 'topic' attribute is present. Use the topic option for setting a topic."
@@ -111,7 +114,7 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array | None:
 def _headers(array: pa.Array) -> Sequence[Headers]:
     found: list[Headers] = []
     for row in array.to_pylist():
-        pairs = [(each["key"], each["value"]) for each in row or ()]
+        pairs = [(each and each["key"], each and each["value"]) for each in row or ()]
         if any(key is None for key, _ in pairs):
             raise InputError("a header has no key; right would be a string, and the value may be null")
         found.append(pairs)

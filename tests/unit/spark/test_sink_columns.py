@@ -54,6 +54,13 @@ def test_there_must_be_a_value() -> None:
         check_schema(_schema(key=StringType()), "t")
 
 
+def test_a_column_that_is_there_twice_is_refused() -> None:
+    """Arrow finds none of two by its name: all values would be null."""
+    value = StructField("value", StringType())
+    with pytest.raises(InputError, match="there is more than one column value"):
+        check_schema(StructType([value, value]), "t")
+
+
 def test_the_option_goes_before_a_column_of_any_type() -> None:
     check_schema(_schema(value=StringType(), topic=BinaryType()), "t")
 
@@ -79,8 +86,9 @@ def test_headers_become_pairs() -> None:
     rows = [[{"key": "a", "value": b"1"}, {"key": "a", "value": None}], None, []]
     records = arrow_records(_batch(value=["x", "y", "z"], headers=pa.array(rows, kind)), 5)
     assert records.headers == [[("a", b"1"), ("a", None)], [], []]
-    with pytest.raises(InputError, match="a header has no key"):
-        arrow_records(_batch(value=["x"], headers=pa.array([[{"key": None, "value": b""}]], kind)), 5)
+    for header in ({"key": None, "value": b""}, None):
+        with pytest.raises(InputError, match="a header has no key"):
+            arrow_records(_batch(value=["x"], headers=pa.array([[header]], kind)), 5)
 
 
 def test_columns_that_are_all_null_are_not_there() -> None:
