@@ -23,7 +23,7 @@ from helpers import processes
 from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
 from helpers.figures import report
 from helpers.nodes import OURS, Cluster, NodeSpec
-from helpers.spark import environment
+from helpers.spark import quick_environment
 from helpers.spark_copy_job import COPIES, EVENTS, RESULT
 from helpers.waiting import wait_until
 
@@ -73,7 +73,7 @@ class Job:
         with self._log.open("ab") as output:
             output.write(b"--- start %d\n" % self.starts)
             output.flush()
-            variables = os.environ | environment() | {"PYTHONPATH": str(_TESTS)}
+            variables = os.environ | quick_environment() | {"PYTHONPATH": str(_TESTS)}
             self._process = subprocess.Popen(self._command, stdout=output, stderr=subprocess.STDOUT, env=variables)
 
     def is_done(self) -> bool:

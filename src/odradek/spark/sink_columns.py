@@ -96,7 +96,10 @@ def rows_by_topic(batch: pa.RecordBatch, topic: str | None) -> list[TopicRows]:
         return [TopicRows(topic, np.arange(batch.num_rows))]
     column = _column(batch, "topic")
     if column is None or column.null_count:
-        raise InputError("null topic present in the data. Use the topic option for setting a default topic.")
+        raise InputError(
+            "The Kafka message data sent to the producer contains a null topic. Use the `topic` option for setting a "
+            "default topic."
+        )
     encoded = column.dictionary_encode()
     numbers: NDArray[np.int64] = encoded.indices.to_numpy(zero_copy_only=False)
     return [

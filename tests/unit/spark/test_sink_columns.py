@@ -77,7 +77,7 @@ def test_rows_are_parted_by_topic() -> None:
 
 def test_a_row_without_a_topic_is_refused() -> None:
     for topics in (["a", None], [None, None]):
-        with pytest.raises(InputError, match="null topic present in the data"):
+        with pytest.raises(InputError, match="contains a null topic"):
             rows_by_topic(_batch(topic=pa.array(topics, pa.string()), value=["1", "2"]), None)
 
 

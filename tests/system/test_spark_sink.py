@@ -1,0 +1,254 @@
+"""The same rows written with our data source and with Spark's own connector, to a node of ours and to Apache Kafka: the
+same records in the same partitions, the same refusals. confluent-kafka reads them; Spark's connector on Apache Kafka
+says what is right."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from helpers.data_load import CLIENT, bootstrap_of
+from helpers.nodes import Cluster, Kind, NodeSpec
+from helpers.spark import connector_jars, session
+from helpers.waiting import wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.peer]
+
+_PARTITIONS = 3
+
+#: Partition, key, value, headers.
+Written = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A connector on a cluster."""
+
+    form: str
+    kind: Kind
+
+
+TRUTH = Way("kafka", Kind.KAFKA)
+OTHERS = (Way("odradek", Kind.ODRADEK), Way("odradek", Kind.KAFKA))
+
+
+@dataclass
+class World:
+    spark: SparkSession
+    bootstraps: dict[Kind, str]
+    directory: Path
+
+    def topic(self, way: Way, name: str) -> str:
+        topic = f"{name}-{way.form}"
+        admin = AdminClient({"bootstrap.servers": self.bootstraps[way.kind], **CLIENT})
+        admin.create_topics([NewTopic(topic, _PARTITIONS, 1)])[topic].result(60)
+        return topic
+
+    def write(self, way: Way, rows: DataFrame, **options: str) -> None:
+        writer = rows.write.format(way.form).option("kafka.bootstrap.servers", self.bootstraps[way.kind])
+        writer.options(**options).mode("append").save()
+
+    def each_way(self, work: Callable[[Way], object]) -> list[object]:
+        """One after the other: Spark knows data sources in Python by the session of the thread."""
+        return [work(way) for way in (TRUTH, *OTHERS)]
+
+    def records(self, way: Way, topic: str) -> list[Written]:
+        """What is committed, partition by partition."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstraps[way.kind],
+                "group.id": "count",
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "enable.auto.commit": False,
+                **CLIENT,
+            }
+        )
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(_PARTITIONS)])
+        found: list[Written] = []
+        ended: set[int] = set()
+        while len(ended) < _PARTITIONS:
+            message = consumer.poll(120)
+            assert message is not None
+            error = message.error()
+            if error is None:
+                headers = tuple((name, value) for name, value in message.headers() or ())
+                found.append((message.partition() or 0, message.key(), message.value(), headers))
+            else:
+                assert error.code() == KafkaError._PARTITION_EOF
+                ended.add(message.partition() or 0)
+        consumer.close()
+        return sorted(found, key=lambda each: each[0])
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    directory = tmp_path_factory.mktemp("spark-sink")
+    with ExitStack() as stack:
+        clusters = {
+            kind: stack.enter_context(Cluster(directory / kind.value, [NodeSpec(1, kind, roles="broker,controller")]))
+            for kind in Kind
+        }
+        for cluster in clusters.values():
+            cluster.start()
+        spark = stack.enter_context(session(directory / "spark", jars=connector_jars()))
+        bootstraps = {kind: bootstrap_of(cluster) for kind, cluster in clusters.items()}
+        for each in bootstraps.values():
+            wait_until(lambda each=each: AdminClient({"bootstrap.servers": each}).list_topics(timeout=5), "it answers")  # type: ignore[misc]
+        yield World(spark, bootstraps, directory)
+
+
+def _rows(spark: SparkSession) -> DataFrame:
+    """Keys of all lengths, tombstones, headers with and without values, values that are not ASCII; in one task."""
+    headers = f.array(
+        f.struct(f.lit("n").alias("key"), f.col("id").cast("string").cast("binary").alias("value")),
+        f.struct(f.lit("null").alias("key"), f.lit(None).cast("binary").alias("value")),
+    )
+    return spark.range(0, 3_000, numPartitions=1).select(
+        f.concat(f.repeat(f.lit("k"), (f.col("id") % 11).cast("int")), f.col("id").cast("string")).alias("key"),
+        f.when(f.col("id") % 7 == 0, None).otherwise(f.concat(f.lit("größe "), f.col("id"))).alias("value"),
+        f.when(f.col("id") % 3 == 0, headers).alias("headers"),
+        f.when(f.col("id") % 5 == 0, (f.col("id") % _PARTITIONS).cast("int")).alias("partition"),
+    )
+
+
+def test_the_same_records_in_the_same_partitions(world: World) -> None:
+    rows = _rows(world.spark)
+
+    def write(way: Way) -> list[Written]:
+        topic = world.topic(way, "same")
+        world.write(way, rows, topic=topic)
+        return world.records(way, topic)
+
+    expected, *others = world.each_way(write)
+    assert len(expected) == 3_000  # type: ignore[arg-type]
+    for found in others:
+        assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("delivery", "codec"),
+    [("at-least-once", "gzip"), ("idempotent", "lz4"), ("idempotent", "snappy"), ("exactly-once", "zstd")],
+)
+def test_every_delivery_and_codec_writes_the_same(world: World, delivery: str, codec: str) -> None:
+    for way in OTHERS:
+        topic = world.topic(way, f"{delivery}-{codec}")
+        options = {"topic": topic, "delivery": delivery, "kafka.compression.type": codec, "sinkId": topic}
+        world.write(way, world.spark.range(1_000).selectExpr("string(id) AS key", "string(id) AS value"), **options)
+        found = world.records(way, topic)
+        assert sorted(int(value or b"") for _, _, value, _ in found) == list(range(1_000))
+        assert all(key == value for _, key, value, _ in found)
+
+
+def test_a_column_says_the_topic(world: World) -> None:
+    def write(way: Way) -> list[list[Written]]:
+        topics = [world.topic(way, name) for name in ("even", "odd")]
+        name = f.when(f.col("id") % 2 == 0, f.lit(topics[0])).otherwise(f.lit(topics[1]))
+        key = f.col("id").cast("string")
+        world.write(
+            way, world.spark.range(0, 100, 1, 1).select(key.alias("key"), key.alias("value"), name.alias("topic"))
+        )
+        return [world.records(way, topic) for topic in topics]
+
+    expected, *others = world.each_way(write)
+    assert [expected] * len(others) == others
+
+
+def test_rows_without_keys_are_all_there_and_reach_all_partitions(world: World) -> None:
+    rows = world.spark.range(0, 5_000, 1, 1).select(f.rpad(f.col("id").cast("string"), 1_000, " ").alias("value"))
+    for way in OTHERS:
+        topic = world.topic(way, "keyless")
+        world.write(way, rows, topic=topic)
+        found = world.records(way, topic)
+        assert sorted(int(value or b"") for _, _, value, _ in found) == list(range(5_000))
+        assert {partition for partition, _, _, _ in found} == set(range(_PARTITIONS))
+
+
+def test_no_rows_are_no_records(world: World) -> None:
+    for way in OTHERS:
+        topic = world.topic(way, "empty")
+        rows = world.spark.range(10).where("id < 0").selectExpr("string(id) AS value")
+        world.write(way, rows, topic=topic, delivery="exactly-once", sinkId="empty")
+        assert world.records(way, topic) == []
+
+
+def test_a_topic_is_made_where_the_cluster_makes_topics(world: World) -> None:
+    for way in OTHERS:
+        world.write(way, world.spark.range(1).selectExpr("string(id) AS value"), topic=f"made-{way.kind.value}")
+
+
+@pytest.mark.parametrize(
+    ("select", "options", "reason"),
+    [
+        (["string(id) AS value"], {}, "topic option required when no 'topic' attribute is present"),
+        (["string(id) AS key"], {"topic": "t"}, "Required attribute 'value' not found"),
+        (["id AS value"], {"topic": "t"}, "value attribute unsupported type bigint"),
+        (["string(id) AS value", "id AS key"], {"topic": "t"}, "key attribute unsupported type bigint"),
+        (["string(id) AS value", "id AS partition"], {"topic": "t"}, "partition attribute unsupported type bigint"),
+        (["string(id) AS value", "string(null) AS topic"], {}, "contains a null topic. Use the `topic` option"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_in_the_same_words(
+    world: World, select: list[str], options: dict[str, str], reason: str
+) -> None:
+    def refusal(way: Way) -> str:
+        with pytest.raises(PySparkException) as refused:
+            world.write(way, world.spark.range(1).selectExpr(*select), **options)
+        return str(refused.value)
+
+    assert all(reason in str(told) for told in world.each_way(refusal))
+
+
+def test_a_record_larger_than_a_request_is_refused(world: World) -> None:
+    way = OTHERS[0]
+    topic = world.topic(way, "large")
+    rows = world.spark.range(1).select(f.repeat(f.lit("x"), 50_000).alias("value"))
+    with pytest.raises(PySparkException, match=r"kafka\.max\.request\.size is 20000"):
+        world.write(way, rows, topic=topic, **{"kafka.max.request.size": "20000"})
+
+
+def test_overwriting_is_refused(world: World) -> None:
+    rows = world.spark.range(1).selectExpr("string(id) AS value")
+    with pytest.raises(PySparkException, match="a topic cannot be overwritten"):
+        rows.write.format("odradek").option("kafka.bootstrap.servers", "localhost:1").option("topic", "t").mode(
+            "overwrite"
+        ).save()
+
+
+@pytest.mark.parametrize(
+    ("way", "delivery"), [(OTHERS[0], "idempotent"), (OTHERS[0], "exactly-once"), (OTHERS[1], "exactly-once")]
+)
+def test_streams_copy_topics(world: World, way: Way, delivery: str) -> None:
+    source, topic = (world.topic(way, f"{name}-{delivery}") for name in ("source", "copy"))
+    world.write(way, _rows(world.spark).drop("partition", "headers"), topic=source)
+    _copy(world, way, source, topic, delivery)
+    assert sorted(world.records(way, topic)) == sorted(world.records(way, source))
+
+
+def _copy(world: World, way: Way, source: str, topic: str, delivery: str) -> None:
+    rows = (
+        world.spark.readStream.format("odradek")
+        .option("kafka.bootstrap.servers", world.bootstraps[way.kind])
+        .option("subscribe", source)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", "2000")
+        .load()
+    )
+    query = (
+        rows.select("key", "value")
+        .writeStream.format("odradek")
+        .option("kafka.bootstrap.servers", world.bootstraps[way.kind])
+        .option("topic", topic)
+        .option("delivery", delivery)
+        .option("checkpointLocation", str(world.directory / f"checkpoint-{way.kind.value}-{delivery}"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
