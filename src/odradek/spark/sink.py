@@ -8,7 +8,6 @@ With delivery=exactly-once a run begins when the writer is sent to the tasks, an
 `odradek.spark.transactions` for what a run is).
 """
 
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from pyspark.sql.types import StructType
 from odradek.common.failures import Fault, InputError, check
 from odradek.spark.decision_log import DecisionLog
 from odradek.spark.decisions import PreparedTransaction
+from odradek.spark.plain_errors import plain_errors
 from odradek.spark.sink_columns import check_schema
 from odradek.spark.sink_coordinator import SinkCoordinator
 from odradek.spark.sink_options import SinkOptions, sink_options
@@ -28,6 +28,10 @@ from odradek.spark.transactions import ExactlyOnce, transactional_id
 
 #: What Spark tells the tasks of a stream: the id of the query, which it keeps in the checkpoint.
 _QUERY_ID = "sql.streaming.queryId"
+
+#: All jobs of a sink are one query, whose batches are numbered as their runs are: none is taken for another, and many
+#: of them do not make the sink forget its streams.
+_JOBS = "df.write"
 
 
 def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
@@ -67,6 +71,7 @@ class _Sink:
         self._options = options
         self._run: int | None = None
 
+    @plain_errors()
     def __getstate__(self) -> tuple[SinkOptions, int | None]:
         """Spark sends a writer to the tasks of a batch before they begin, by pickling it: so a run begins."""
         if self._options.sink_id is not None and self._run is None:
@@ -94,24 +99,27 @@ class _Sink:
         prepared = PreparedTransaction(own_id, *writer.identity) if writer.record_count else None
         return Written(writer.record_count, run, context.getLocalProperty(_QUERY_ID), prepared)
 
-    def commit(self, messages: Sequence[WriterCommitMessage | None], query_id: str | None, batch_id: int) -> None:
-        """`query_id` None: the tasks tell it."""
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None) -> None:
+        """`batch_id` of a stream; a job has none."""
         written = [each for each in messages if isinstance(each, Written)]
         if self._options.sink_id is None or not written:
             return
-        found = query_id or written[0].query_id
-        if found is None:
+        run, query_id = written[0].run, _JOBS if batch_id is None else written[0].query_id
+        if query_id is None:
             raise InputError("Spark has not told the id of the query, without which no batch is known again")
         prepared = [each.prepared for each in written if each.prepared is not None]
         record_count = sum(each.record_count for each in written)
-        self._exactly_once(self._options.sink_id).commit(written[0].run, found, batch_id, prepared, record_count)
+        number = run if batch_id is None else batch_id
+        self._exactly_once(self._options.sink_id).commit(run, query_id, number, prepared, record_count)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Where no task has come to an end there is nothing to know: those that failed have aborted their own."""
+        """Tasks that failed have aborted their own; those that Spark killed have not. A stream's writer knows its run
+        from those that came to an end; if none did, what is left open is aborted when the next run begins."""
         written = [each for each in messages if isinstance(each, Written)]
-        if self._options.sink_id is not None and written:
+        run = written[0].run if written else self._run
+        if self._options.sink_id is not None and run is not None:
             prepared = [each.prepared for each in written if each.prepared is not None]
-            self._exactly_once(self._options.sink_id).abort(written[0].run, prepared)
+            self._exactly_once(self._options.sink_id).abort(run, prepared)
 
     def _exactly_once(self, sink_id: str) -> ExactlyOnce:
         transactions = transactions_for(self._options)
@@ -124,14 +132,16 @@ class BatchWriter(DataSourceArrowWriter):
 
     def __init__(self, sink: _Sink) -> None:
         self._sink = sink
-        self._job_id = str(uuid.uuid4())
 
+    @plain_errors()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._sink.write(iterator)
 
+    @plain_errors()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._sink.commit(messages, self._job_id, 0)
+        self._sink.commit(messages, None)
 
+    @plain_errors()
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         self._sink.abort(messages)
 
@@ -140,11 +150,14 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, sink: _Sink) -> None:
         self._sink = sink
 
+    @plain_errors()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._sink.write(iterator)
 
+    @plain_errors()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        self._sink.commit(messages, None, batchId)
+        self._sink.commit(messages, batchId)
 
+    @plain_errors()
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         self._sink.abort(messages)
