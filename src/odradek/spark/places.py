@@ -67,13 +67,14 @@ class Places:
 
     def latest(self, known: Offsets) -> dict[TopicPartition, int]:
         """Of all partitions that are there now. A leader that was just elected may not know yet how far the log is
-        committed: what lies before an offset that is `known` is asked for again."""
+        committed, and a broker that was just started of which partitions there are: what lies before an offset that is
+        `known`, or is missing, is asked for again."""
         found: dict[TopicPartition, int] = {}
         for attempt in range(max(self._options.retries, 1)):
             if attempt:
                 time.sleep(self._options.retry_interval_ms / 1000)
             found = self._patiently(lambda: self._ends(self._partitions(), Special.LATEST))
-            if all(known.get(partition, 0) <= offset for partition, offset in found.items()):
+            if all(found.get(partition, -1) >= offset for partition, offset in known.items()):
                 break
         return found
 

@@ -123,6 +123,17 @@ def test_a_leader_that_is_behind_is_asked_again(leaders: FakeLeaders) -> None:
     assert found.latest({part: 50}) == {part: 42}, "it was cut off"
 
 
+def test_a_broker_that_does_not_know_of_a_partition_yet_is_asked_again(
+    leaders: FakeLeaders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the partition would be lost for a batch, and new in the next: read again from its beginning."""
+    found = Places(batch_options(OPTIONS | {"subscribePattern": "b"}))
+    views: list[dict[str, tuple[int, ...]]] = [{"ab": (0,)}, {"ab": (0,), "b": (0,)}]
+    monkeypatch.setattr(leaders, "topics", lambda: views.pop(0))
+    known = {TopicPartition("ab", 0): 50, TopicPartition("b", 0): 50}
+    assert found.latest(known) == dict.fromkeys(known, LATEST)
+
+
 def test_beginnings_of_what_is_still_there(leaders: FakeLeaders) -> None:
     found = Places(batch_options(OPTIONS | {"subscribe": "a"}))
     asked = [TopicPartition("a", 1), TopicPartition("a", 9)]
