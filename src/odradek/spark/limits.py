@@ -15,6 +15,9 @@ from odradek.common.ids import TopicPartition
 
 Offsets = Mapping[TopicPartition, int]
 
+#: Of offsets and of timestamps.
+LARGEST = 2**63 - 1
+
 
 class Special(IntEnum):
     """The numbers that stand for an end of the log among offsets."""
@@ -54,8 +57,8 @@ Limit = Everywhere | At | Since | AllSince
 EARLIEST, LATEST = Everywhere(Special.EARLIEST), Everywhere(Special.LATEST)
 
 
-def parse_offsets(option: str, text: str) -> dict[TopicPartition, int]:
-    """Raises InputError that names the option."""
+def parse_offsets(option: str, text: str, *, least: int = Special.EARLIEST) -> dict[TopicPartition, int]:
+    """Offsets, or with `least` 0 timestamps. Raises InputError that names the option."""
     example = f'{option} is a JSON object such as {{"topic": {{"0": 23, "1": -2}}}}'
     topics = _object(option, text, example)
     found: dict[TopicPartition, int] = {}
@@ -63,7 +66,7 @@ def parse_offsets(option: str, text: str) -> dict[TopicPartition, int]:
         if not isinstance(partitions, dict):
             raise InputError(f"{option}: {json.dumps(partitions)} of topic {topic} is no object. {example}")
         for partition, offset in partitions.items():
-            if not partition.isdecimal() or not isinstance(offset, int) or isinstance(offset, bool):
+            if not partition.isdecimal() or type(offset) is not int or not least <= offset <= LARGEST:
                 raise InputError(f"{option}: {partition!r}: {json.dumps(offset)} of topic {topic}. {example}")
             found[TopicPartition(topic, int(partition))] = offset
     return found

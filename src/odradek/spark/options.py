@@ -13,6 +13,7 @@ from odradek.common.ids import TopicPartition
 from odradek.spark.durations import parse_duration_ms
 from odradek.spark.limits import (
     EARLIEST,
+    LARGEST,
     LATEST,
     AllSince,
     At,
@@ -159,7 +160,6 @@ class Options:
         """Raises InputError for names that are neither known nor Spark's own; `not_yours` has settings that are
         refused, with what to say."""
         self._given = {name.lower(): value for name, value in given.items()}
-        self._spelt = {name.lower(): name for name in given}
         _check_names(given, known)
         for name, instead in not_yours.items():
             if name in self._given:
@@ -176,7 +176,7 @@ class Options:
         text = self.get(name)
         if text is None:
             return default
-        if not text.isdecimal() or int(text) < least:
+        if not text.isdecimal() or not least <= int(text) <= LARGEST:
             raise InputError(f"{name}: {text!r} is no whole number of at least {least}")
         return int(text)
 
@@ -192,7 +192,7 @@ class Options:
         if not self.get(_BOOTSTRAP):
             raise InputError(f"{_BOOTSTRAP} is missing: host:port of one broker at least, such as localhost:9092")
         return {
-            self._spelt[name][len(_SETTING_PREFIX) :]: value
+            name[len(_SETTING_PREFIX) :]: value
             for name, value in self._given.items()
             if name.startswith(_SETTING_PREFIX)
         }
@@ -219,7 +219,7 @@ class Options:
             return AllSince(self.number(f"{end}Timestamp", 0), falls_back)
         timestamps = self.get(f"{end}OffsetsByTimestamp")
         if timestamps is not None:
-            return Since(parse_offsets(f"{end}OffsetsByTimestamp", timestamps), falls_back)
+            return Since(parse_offsets(f"{end}OffsetsByTimestamp", timestamps, least=0), falls_back)
         offsets = self.get(f"{end}Offsets")
         if offsets is None:
             return default

@@ -72,9 +72,9 @@ def _parts(size: int, total: int, partitions_min: int) -> int:
 
 
 def _cut(whole: OffsetRange, parts: int) -> Iterator[OffsetRange]:
-    start = whole.start
+    """Into as many, or into single records if it has fewer."""
+    start, parts = whole.start, min(parts, whole.size)
     for part in range(parts):
         end = start + (whole.end - start) // (parts - part)
-        if end > start:
-            yield OffsetRange(whole.partition, start, end)
+        yield OffsetRange(whole.partition, start, end)
         start = end

@@ -38,10 +38,11 @@ def test_names_are_taken_in_any_case() -> None:
         "SUBSCRIBE": "a",
         "startingoffsets": "Earliest",
         "INCLUDEHEADERS": "True",
+        "Kafka.Client.Id": "C",
     }
     options = stream_options(given)
     assert options.starting == EARLIEST
-    assert options.settings == {"bootstrap.servers": "h:1"}
+    assert options.settings == {"bootstrap.servers": "h:1", "client.id": "C"}
     assert options.include_headers and include_headers(given)
 
 
@@ -68,6 +69,9 @@ def test_limits_by_offsets_and_by_time() -> None:
         ({**BASE, "zzz": "1"}, "there is no option zzz; there are assign, "),
         ({**BASE, "startingOffsets": "first"}, "'first' is neither earliest, nor latest, nor a JSON object"),
         ({**BASE, "startingOffsets": '{"a": {"x": 1}}'}, "startingOffsets: 'x': 1 of topic a"),
+        ({**BASE, "startingOffsets": '{"a": {"0": -3}}'}, "startingOffsets: '0': -3 of topic a"),
+        ({**BASE, "startingOffsetsByTimestamp": '{"a": {"0": -2}}'}, "startingOffsetsByTimestamp: '0': -2 of topic a"),
+        ({**BASE, "startingTimestamp": str(2**63)}, "startingTimestamp: '9223372036854775808' is no whole number"),
         ({**BASE, "startingOffsets": "latest"}, "startingOffsets of a batch read cannot be latest"),
         ({**BASE, "startingOffsets": '{"a": {"0": -1}}'}, "startingOffsets of a batch read cannot be latest"),
         ({**BASE, "endingOffsets": "earliest"}, "endingOffsets of a batch read cannot be earliest"),
