@@ -12,9 +12,10 @@ TOOL = Path(__file__).parents[3] / "tools" / "peers.py"
 
 JAVA = "#!/bin/sh\necho 'openjdk version \"%d.0.1\"' >&2\n"
 
-#: A Maven that copies what `$JARS` holds to where it is told.
+#: A Maven that copies what `$JARS` holds to where it is told, and keeps what it was asked for.
 MAVEN = """#!/bin/sh
 echo called >> "$CALLS"
+for argument in "$@"; do case "$argument" in */pom.xml) cp "$argument" "$CALLS.pom";; esac; done
 for argument in "$@"; do case "$argument" in -DoutputDirectory=*) target="${argument#-DoutputDirectory=}";; esac; done
 cp -r "$JARS" "$target"
 """
@@ -46,16 +47,18 @@ def environment(machine: Path) -> dict[str, str]:
     }
 
 
-def command(machine: Path, lock: str) -> list[str]:
-    """The tool with a lock of our own in the place of the real one."""
+def command(machine: Path, lock: str, *peers: str) -> list[str]:
+    """The tool with locks of our own in the place of the real ones."""
     (machine / "tools").mkdir(exist_ok=True)
     (machine / "tools" / "peers.py").write_bytes(TOOL.read_bytes())
-    (machine / "tools" / "peers.lock").write_text(lock)
-    return [sys.executable, str(machine / "tools" / "peers.py"), "kafka"]
+    for name in ("peers.lock", "peers-spark-kafka.lock"):
+        (machine / "tools" / name).write_text(lock)
+    return [sys.executable, str(machine / "tools" / "peers.py"), *peers]
 
 
-def fetch(machine: Path, lock: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(machine, lock), env=environment(machine), capture_output=True, text=True, check=False)
+def fetch(machine: Path, lock: str = "", *peers: str) -> subprocess.CompletedProcess[str]:
+    arguments = command(machine, lock, *(peers or ("kafka",)))
+    return subprocess.run(arguments, env=environment(machine), capture_output=True, text=True, check=False)
 
 
 def locked(machine: Path, content: bytes = b"a jar") -> str:
@@ -94,10 +97,25 @@ def test_a_complete_copy_is_kept_and_not_fetched_again(machine: Path) -> None:
     assert sorted(os.listdir(machine / "peers")) == ["kafka-4.3.1", "lock"]
 
 
+def test_several_peers_each_in_a_place_of_its_own(machine: Path) -> None:
+    program(machine / "bin", "java", JAVA % 17)
+    program(machine / "bin", "mvn", MAVEN)
+    done = fetch(machine, locked(machine), "kafka", "spark-kafka")
+    assert done.returncode == 0, done.stderr
+    assert [Path(line).name for line in done.stdout.splitlines()] == ["kafka-4.3.1", "spark-kafka-4.2.0"]
+    asked = (machine / "calls.pom").read_text()
+    assert asked.count("<dependency>") == asked.count("<exclusion>") == 4, "the connector, and nothing it depends on"
+
+
+def test_a_peer_that_there_is_not(machine: Path) -> None:
+    done = fetch(machine, "", "kafka", "flink")
+    assert (done.returncode, done.stderr) == (2, "usage: python tools/peers.py [kafka|spark-kafka] ...\n")
+
+
 def test_side_by_side_only_one_fetches(machine: Path) -> None:
     program(machine / "bin", "java", JAVA % 17)
     program(machine / "bin", "mvn", MAVEN)
-    arguments = command(machine, locked(machine))
+    arguments = command(machine, locked(machine), "kafka")
     started = [
         subprocess.Popen(arguments, env=environment(machine), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(4)
