@@ -9,8 +9,10 @@ from odradek.cli.main import INTERRUPTED
 from odradek.cli.options import Settings, local_options
 from odradek.cli.pairs import parse_pairs
 from odradek.cli.pipeline_show import display
+from odradek.common.failures import InputError
 from odradek.spark.durations import parse_duration_ms
 from odradek.spark.pipeline import events
+from odradek.spark.pipeline.check import java_problems
 from odradek.spark.pipeline.driver import Job
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.runner import Plan, Runner
@@ -58,6 +60,9 @@ def run(
     if full_refresh_all and (refresh or full_refresh):
         raise click.UsageError("--full-refresh-all takes no other choice of tables")
     found = read_project(project)
+    if remote is None:
+        for problem in java_problems():
+            raise InputError(str(problem))
     job = Job(
         spec=str(found.spec_path),
         attempt=1,

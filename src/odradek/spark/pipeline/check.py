@@ -97,7 +97,7 @@ def check_project(place: str | None, *, asks_cluster: bool = True, needs_java: b
     problems = [*_file_problems(project, definitions), *_use_problems(project, definitions)]
     problems += _table_problems(project, definitions)
     if needs_java:
-        problems += _java_problems()
+        problems += java_problems()
     if asks_cluster:
         problems += _topic_problems(project, definitions)
     return Checked(project, tuple(problems))
@@ -208,7 +208,7 @@ def _table_problems(project: Project, definitions: list[Definitions]) -> Iterato
             )
 
 
-def _java_problems() -> Iterator[Problem]:
+def java_problems() -> Iterator[Problem]:
     java = _java()
     if java is None:
         yield Problem(f"there is no Java, neither in JAVA_HOME nor in PATH; Spark needs Java {_JAVA_MIN} or newer")

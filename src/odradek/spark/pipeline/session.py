@@ -42,6 +42,9 @@ _CORE = (
     "spark.hadoop.",
 )
 
+#: A flow that failed is tried again by whoever asked for the update, who knows which failures pass.
+_FLOW_DEFAULTS = {"spark.sql.pipelines.maxFlowRetryAttempts": "0"}
+
 _LOG4J = """\
 rootLogger.level = {level}
 rootLogger.appenderRef.all.ref = all
@@ -69,7 +72,7 @@ class Place:
 
 
 class SparkPlace:
-    """A session, and the JVM if it is ours. Use it as a context."""
+    """A session, and the JVM if it is ours."""
 
     def __init__(self, session: Any, jvm: "_Jvm | None") -> None:
         self.session = session
@@ -118,7 +121,7 @@ def runtime_settings(session: Any, project: Project) -> dict[str, str]:
     from pyspark.errors import PySparkException
 
     found = {}
-    for name, value in project.configuration.items():
+    for name, value in {**_FLOW_DEFAULTS, **project.configuration}.items():
         if name.startswith(_CORE):
             continue  # the JVM was started with it
         with suppress(PySparkException):  # so are some of these
@@ -205,8 +208,7 @@ def _defaults(project: Project, *, is_local: bool) -> dict[str, str]:
         "spark.sql.warehouse.dir": f"{project.storage.rstrip('/')}/warehouse",
         "spark.sql.catalogImplementation": "hive",
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={project.ours}/catalog;create=true",
-        # A flow that failed is tried again by whoever started the update, who knows which failures pass.
-        "spark.sql.pipelines.maxFlowRetryAttempts": "0",
+        **_FLOW_DEFAULTS,
     }
 
 
