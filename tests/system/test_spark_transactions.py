@@ -19,8 +19,9 @@ from helpers.kafka_node import kafka_node
 from helpers.waiting import wait_until
 from odradek.client.errors import Refused
 from odradek.common.ids import uuid_to_text
+from odradek.spark import decision_log
 from odradek.spark.decision_log import DecisionLog
-from odradek.spark.decisions import PreparedTransaction
+from odradek.spark.decisions import Decision, PreparedTransaction
 from odradek.spark.sink_coordinator import SinkCoordinator
 from odradek.spark.sink_options import SinkOptions, sink_options
 from odradek.spark.sink_task import TaskWriter, leaders_for, transactions_for
@@ -68,9 +69,11 @@ class Sink:
         self.coordinator = SinkCoordinator(transactions_for(self.options))
         self._attempts = count()
 
+    def store(self) -> DecisionLog:
+        return DecisionLog(leaders_for(self.options), transactions_for(self.options), self.options.producer, self.id)
+
     def driver(self, coordinator: SinkCoordinator | None = None) -> ExactlyOnce:
-        store = DecisionLog(leaders_for(self.options), transactions_for(self.options), self.options.producer, self.id)
-        return ExactlyOnce(self.id, store, coordinator or self.coordinator)
+        return ExactlyOnce(self.id, self.store(), coordinator or self.coordinator)
 
     def write(self, run: int, *rows: str) -> PreparedTransaction:
         name = transactional_id(self.id, run, 0, next(self._attempts))
@@ -150,6 +153,17 @@ def test_what_was_decided_is_finished_by_the_next_driver(bootstrap: str, commits
     sink.wait_for("a", "b", "c")
     following.commit(run, "query", 0, [sink.write(run, "a", "b", "c")], 3)
     sink.wait_for("a", "b", "c")
+
+
+def test_a_decision_may_be_about_many_tasks(bootstrap: str) -> None:
+    sink = Sink(bootstrap)
+    store = sink.store()
+    names = [transactional_id(sink.id * 4, 1_000, task, 1_000_000 + task) for task in range(25_000)]
+    transactions = tuple(PreparedTransaction(name, 5_000 + number, 0) for number, name in enumerate(names))
+    state = store.open().decided(Decision("query", 0, 1, transactions))
+    store.write(state)
+    decision_log._memory.cache_clear()  # as in another process
+    assert sink.store().open() == state
 
 
 def test_an_end_that_is_asked_for_twice_is_answered_as_the_first(bootstrap: str) -> None:

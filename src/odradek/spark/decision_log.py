@@ -28,6 +28,7 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.records.builder import BatchBuilder
 from odradek.records.column_batches import BuiltBatch
+from odradek.records.compression import Compression
 from odradek.records.record import add_to_sequence
 from odradek.spark.decisions import SinkState, from_json, to_json
 from odradek.spark.transactions import StoreTaken
@@ -52,7 +53,16 @@ _TIMEOUT_MS = 10_000
 #: Sinks of one process whose place in the topic is remembered.
 _SINKS_MAX = 64
 
-_FENCED = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE)
+#: A decision names the transactions of all tasks, much alike: uncompressed 20,000 of them are more than brokers take.
+_COMPRESSION = Compression.GZIP
+
+#: The last when the epochs of the transactional id were used up: who opens it then gets another producer id.
+_FENCED = (
+    ErrorCode.PRODUCER_FENCED,
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+)
 
 
 @dataclass(slots=True)
@@ -118,6 +128,7 @@ class DecisionLog:
             producer_epoch=identity.epoch,
             base_sequence=sequence,
             is_transactional=True,
+            compression=_COMPRESSION,
         )
         builder.append(int(time.time() * 1000), self._sink_id.encode(), to_json(state))
         self._transactions.add_partitions(self._transactional_id, identity, [partition])
