@@ -267,7 +267,9 @@ class BulkProducer:
 
 def _refused(partition: TopicPartition, batch: BuiltBatch, said: PartitionProduceResponse) -> ApiError:
     error = refusal(said.error_code, said.error_message) or ApiError("no error")
-    error.args = (f"{partition}: {batch.count} record(s) of {len(batch.data)} bytes: {error.message}",)
+    is_too_large = said.error_code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1
+    hint = "; a smaller kafka.batch.size may help" if is_too_large else ""
+    error.args = (f"{partition}: {batch.count} record(s) of {len(batch.data)} bytes: {error.message}{hint}",)
     return error
 
 

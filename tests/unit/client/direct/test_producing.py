@@ -184,6 +184,15 @@ def test_what_a_leader_refuses_for_good_is_told() -> None:
             producer.flush()
 
 
+def test_who_writes_too_large_batches_is_told_what_would_help() -> None:
+    cluster = FakeCluster(random.Random(0), trouble=0)
+    cluster.refusals[_PLACES[0]] = ErrorCode.MESSAGE_TOO_LARGE
+    for producer in _producer(cluster):
+        producer.send(_PLACES[0], BuiltBatch(b"0", 2, 2))
+        with pytest.raises(Refused, match=r"t-0: 2 record.*MESSAGE_TOO_LARGE.*; a smaller kafka\.batch\.size"):
+            producer.flush()
+
+
 def test_a_partition_that_takes_nothing_is_given_up() -> None:
     cluster = FakeCluster(random.Random(0), trouble=0)
     cluster.refusals[_PLACES[1]] = ErrorCode.NOT_ENOUGH_REPLICAS
