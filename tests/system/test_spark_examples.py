@@ -91,7 +91,7 @@ class Example:
             **({f"spark.{self.name}.registry": self._registry} if self._registry else {}),
         }
         command = [*ODRADEK, "pipeline", "run", str(self.directory), "--continuous", "--trigger", "1s"]
-        command += ["--master", "local[2]", "--retries", "0", "--format", "json"]
+        command += ["--master", "local[2]", "--retries", "100", "--format", "json"]
         command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
         with (self.directory / "events.jsonl").open("w") as output, (self.directory / "errors").open("w") as errors:
             process = subprocess.Popen(command, env=self._environment, stdout=output, stderr=errors)

@@ -124,4 +124,5 @@ class CsvFormat:
         return bound(self._from_csv(text, as_text), explained)
 
     def _from_csv(self, text: Column, schema: StructType) -> Column:
-        return F.from_csv(text, schema.toDDL(), {**_STRICT, "sep": self.separator, **dict(self.options)})
+        names = (f"`{field.name.replace('`', '``')}` {field.dataType.simpleString()}" for field in schema.fields)
+        return F.from_csv(text, ", ".join(names), {**_STRICT, "sep": self.separator, **dict(self.options)})
