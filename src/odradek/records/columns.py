@@ -264,25 +264,25 @@ def _columns(
 ) -> Columns:
     starts, ends = _extents(data, runs)
     layout = lay_out(data, starts, ends)
-    of_record = np.repeat(np.arange(len(runs.counts)), np.array(runs.counts, np.int64))
-    timestamp = runs.base_timestamp[of_record] + layout.timestamp_delta
+    counts = np.array(runs.counts, np.int64)
+    timestamp = np.repeat(runs.base_timestamp, counts) + layout.timestamp_delta
     if runs.is_stamped.any():
-        timestamp = np.where(runs.is_stamped[of_record], runs.max_timestamp[of_record], timestamp)
-    offset = runs.base_offset[of_record] + layout.offset_delta
+        timestamp = np.where(np.repeat(runs.is_stamped, counts), np.repeat(runs.max_timestamp, counts), timestamp)
+    offset = np.repeat(runs.base_offset, counts) + layout.offset_delta
     # Offsets ascend: what lies before the one asked for is at the front.
     seen = slice(0 if from_offset is None else int(np.searchsorted(offset, from_offset)), None)
     return Columns(
         data=data,
         offset=offset[seen],
         timestamp=timestamp[seen],
-        timestamp_type=runs.timestamp_type[of_record][seen],
+        timestamp_type=np.repeat(runs.timestamp_type, counts)[seen],
         key_start=layout.key_start[seen],
         key_length=layout.key_length[seen],
         value_start=layout.value_start[seen],
         value_length=layout.value_length[seen],
         header_start=layout.header_start[seen],
         record_end=ends[seen],
-        batch_index=runs.batch_index[of_record][seen],
+        batch_index=np.repeat(runs.batch_index, counts)[seen],
         batches=batches,
         control_positions=control_positions,
         consumed_bytes=consumed_bytes,
@@ -357,5 +357,7 @@ def _arrow(data: bytes, start: Int64s, length: Int64s) -> "pyarrow.Array":
     bounds[1::2] = start + np.maximum(length, 0)
     buffers = [None, pyarrow.py_buffer(bounds), pyarrow.py_buffer(data)]
     in_turn = pyarrow.Array.from_buffers(pyarrow.binary(), len(bounds) - 1, buffers)
-    wanted = np.arange(0, len(bounds), 2, dtype=np.int32)
-    return in_turn.take(pyarrow.array(wanted, mask=is_null if is_null.any() else None))
+    # Not by `pyarrow.array`, which would load pandas to see whether it is given some of that.
+    mask = pyarrow.py_buffer(np.packbits(~is_null, bitorder="little")) if is_null.any() else None
+    wanted = [mask, pyarrow.py_buffer(np.arange(0, len(bounds), 2, dtype=np.int32))]
+    return in_turn.take(pyarrow.Array.from_buffers(pyarrow.int32(), len(length), wanted))

@@ -19,6 +19,7 @@ from odradek.spark.places import is_read_committed, leaders_for
 from odradek.spark.plain_errors import plain_errors
 from odradek.spark.ranges import OffsetRange, split_ranges
 from odradek.spark.schema import to_arrow
+from odradek.spark.worker_process import spare_modules
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ def read(options: SourceOptions, partition: InputPartition) -> Iterator[Any]:
         return
     with plain_errors():
         yield from _read(options, partition.range)
+    spare_modules("read")
 
 
 def _read(options: SourceOptions, wanted: OffsetRange) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -70,15 +71,25 @@ def to_arrow(partition: TopicPartition, columns: Columns, *, with_headers: bool)
     arrays = [
         columns.arrow_keys(),
         columns.arrow_values(),
-        pa.repeat(pa.scalar(partition.topic, pa.string()), count),
-        pa.array(np.full(count, partition.partition, np.int32)),
-        pa.array(columns.offset),
-        pa.array(columns.timestamp * 1000).view(pa.timestamp("us", tz="UTC")),
-        pa.array(columns.timestamp_type.astype(np.int32)),
+        _repeated(partition.topic.encode(), count),
+        _numbers(np.full(count, partition.partition, np.int32), pa.int32()),
+        _numbers(columns.offset, pa.int64()),
+        _numbers(columns.timestamp * 1000, pa.timestamp("us", tz="UTC")),
+        _numbers(columns.timestamp_type.astype(np.int32), pa.int32()),
     ]
     if not with_headers:
         return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
     return pa.RecordBatch.from_arrays([*arrays, _headers(columns)], schema=_ARROW_WITH_HEADERS)
+
+
+def _numbers(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """Uncopied. `pyarrow.array` would load pandas into each worker first, to see whether it is given some of that."""
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _repeated(text: bytes, count: int) -> pa.Array:
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(len(text))
+    return pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(offsets), pa.py_buffer(text * count)])
 
 
 def _headers(columns: Columns) -> Any:

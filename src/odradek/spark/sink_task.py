@@ -27,6 +27,7 @@ from odradek.spark.places import leaders_of
 from odradek.spark.sink_columns import arrow_records, partition_column, rows_by_topic
 from odradek.spark.sink_options import Delivery, SinkOptions
 from odradek.spark.sink_partitions import Spreading
+from odradek.spark.worker_process import spare_modules
 
 #: A task that fails is to tell Spark so soon; the driver aborts what it cannot.
 _GIVE_UP_MS = 5_000
@@ -72,6 +73,7 @@ class TaskWriter:
         except BaseException:
             self._give_up()
             raise
+        spare_modules("write")
 
     def _give_up(self) -> None:
         """Nobody waits for what is left open: abort it, if that is possible."""

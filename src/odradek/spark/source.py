@@ -25,6 +25,7 @@ from odradek.spark.range_reader import plan, read
 from odradek.spark.ranges import OffsetRange
 from odradek.spark.schema import check_schema, spark_schema
 from odradek.spark.stream_reader import StreamReader
+from odradek.spark.worker_process import spare_modules
 
 
 class OdradekDataSource(DataSource):
@@ -60,6 +61,7 @@ class OdradekDataSource(DataSource):
     ) -> DataSourceStreamArrowWriter:
         from odradek.spark.sink import stream_writer
 
+        spare_modules("plan")  # each micro-batch asks for a writer, and again when it commits
         return stream_writer(self.options, schema, overwrite)
 
 
