@@ -13,7 +13,7 @@ from odradek.client.settings import ProducerSettings, producer_settings
 from odradek.common.failures import InputError
 from odradek.spark.options import Options
 
-_SINK_OPTIONS = ("topic", "delivery", "sinkId", "includeHeaders")
+_SINK_OPTIONS = ("topic", "delivery", "sinkId")
 
 _NOT_YOURS = {
     "kafka.key.serializer": "keys are strings or binary; cast or encode the column",
