@@ -80,7 +80,7 @@ def line_of(event: Event) -> str | None:
     if isinstance(event, events.Retry):
         return f"again in {event.wait_s:g} s ({event.attempt} of {event.retries} retries): {event.cause}"
     if isinstance(event, events.Ended):
-        rows = f"{event.rows_in:,} rows in, {event.rows_out:,} rows out"
+        rows = f"{_rows(event.rows_in)} in, {_rows(event.rows_out)} out"
         return f"{event.state}: {plural(event.updates, 'update')}, {rows}, {event.seconds:.1f} s"
     return None
 
@@ -94,10 +94,14 @@ def _update_line(event: events.Update) -> str | None:
 
 
 def _progress_line(event: events.Progress) -> str:
-    out = "" if event.rows_out is None else f", {event.rows_out:,} rows out"
+    out = "" if event.rows_out is None else f", {_rows(event.rows_out)} out"
     lag = "" if event.lag is None else f", lag {event.lag:,}"
     rate = f"{event.rows_per_s:,.0f} rows/s"
-    return f"flow {event.flow} batch {event.batch_id}: {event.rows_in:,} rows in{out}, {rate}{lag}"
+    return f"flow {event.flow} batch {event.batch_id}: {_rows(event.rows_in)} in{out}, {rate}{lag}"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 # The table
@@ -152,7 +156,7 @@ class _Table:
         state = self._state
         if state.flows:
             print_table(COLUMNS, [flow_cells(name, flow) for name, flow in state.flows.items()])
-        rows = f"{state.rows_in:,} rows in, {state.rows_out:,} rows out"
+        rows = f"{_rows(state.rows_in)} in, {_rows(state.rows_out)} out"
         print(f"{state.pipeline} {state.state}: {plural(state.updates_completed, 'update')}, {rows}")
         sys.stdout.flush()
 
