@@ -114,7 +114,7 @@ def flow_cells(name: str, flow: FlowState) -> tuple[str, ...]:
         _NOTHING if flow.batch_id is None else str(flow.batch_id),
         f"{flow.rows_in:,}",
         f"{flow.rows_out:,}" if flow.counts_out else _NOTHING,
-        f"{flow.rows_per_s:,.0f}" if flow.state == events.RUNNING else _NOTHING,
+        _NOTHING if flow.batch_id is None else f"{flow.rows_per_s:,.0f}",
         _NOTHING if flow.lag is None else f"{flow.lag:,}",
     )
 
@@ -177,6 +177,6 @@ class _Table:
             cells = flow_cells(name, flow)
             table.add_row(cells[0], Text(cells[1], _COLOURS.get(flow.state, "")), *cells[2:])
         lags = [flow.lag for flow in flows.values() if flow.lag is not None]
-        totals = ("", "", "", f"{state.rows_in:,}", f"{state.rows_out:,}", "", f"{sum(lags):,}" if lags else "")
+        totals = ("total", "", "", f"{state.rows_in:,}", f"{state.rows_out:,}", "", f"{sum(lags):,}" if lags else "")
         table.add_row(*totals, style="bold")
-        return Group(head, table)
+        return Group(head, table) if flows else Group(head)

@@ -161,7 +161,7 @@ def test_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     assert "flow orders failed: bad" in screen.getvalue()
     out = capsys.readouterr().out.splitlines()
     assert out[0].split() == ["flow", "state", "batch", "rows", "in", "rows", "out", "rows/s", "lag"]
-    assert out[1].split() == ["orders", "failed", "7", "1,200", "-", "-", "3"]
+    assert out[1].split() == ["orders", "failed", "7", "1,200", "-", "100", "3"]
     assert out[2] == "shop running: 0 updates, 1,200 rows in, 0 rows out"
 
 

@@ -19,6 +19,7 @@ class FlowState:
     rows_out: int = 0
     #: Whether the sink counts what it writes.
     counts_out: bool = False
+    #: Of the last batch.
     rows_per_s: float = 0.0
     lag: int | None = None
     offsets: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -100,7 +101,6 @@ class RunState:
         for flow in self.flows.values():
             if flow.state in (events.QUEUED, events.STARTING, events.RUNNING):
                 flow.state = events.STOPPED
-            flow.rows_per_s = 0.0
 
 
 def save(state: RunState, path: Path) -> None:
