@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from helpers.spark_reads import option_texts
+from helpers.waiting import wait_until
 
 _TIMEOUT_S = 300
 _ATTEMPTS = 5
@@ -44,11 +45,28 @@ def run_available_now(spark: SparkSession, form: str, bootstrap: str, stream: St
     return StreamOutcome([tuple(row) for row in found], _ends(checkpoint))
 
 
-def _to_the_end(writer: DataStreamWriter) -> None:
-    assert writer.start().awaitTermination(_TIMEOUT_S), f"a stream did not end in {_TIMEOUT_S} s"
+def start(spark: SparkSession, form: str, bootstrap: str, stream: Stream) -> StreamingQuery:
+    """Into a table in memory that has the stream's name; when its first batch is done."""
+    writer = _frame(spark, form, bootstrap, stream).writeStream.format("memory").queryName(stream.name)
+    return _retried(lambda: _begun(writer))
 
 
-def _retried(run: Callable[[], None]) -> None:
+def _to_the_end(writer: DataStreamWriter) -> StreamingQuery:
+    query = writer.start()
+    assert query.awaitTermination(_TIMEOUT_S), f"a stream did not end in {_TIMEOUT_S} s"
+    return query
+
+
+def _begun(writer: DataStreamWriter) -> StreamingQuery:
+    query = writer.start()
+    wait_until(lambda: query.recentProgress or query.exception(), "the first batch is done", _TIMEOUT_S)
+    failure = query.exception()
+    if failure is not None:
+        raise failure
+    return query
+
+
+def _retried(run: Callable[[], StreamingQuery]) -> StreamingQuery:
     """Spark gives the process of a stream ten seconds to start, which a busy machine may need longer for."""
     for _ in range(_ATTEMPTS - 1):
         try:
@@ -57,11 +75,6 @@ def _retried(run: Callable[[], None]) -> None:
             if _TOO_SLOW not in str(error):
                 raise
     return run()
-
-
-def start(spark: SparkSession, form: str, bootstrap: str, stream: Stream) -> StreamingQuery:
-    """Into a table in memory that has the stream's name."""
-    return _frame(spark, form, bootstrap, stream).writeStream.format("memory").queryName(stream.name).start()
 
 
 def _frame(spark: SparkSession, form: str, bootstrap: str, stream: Stream) -> DataFrame:
