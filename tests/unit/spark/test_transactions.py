@@ -46,7 +46,7 @@ def test_batches_are_committed_once_and_nothing_is_left_open() -> None:
 
 @pytest.mark.parametrize("step", range(1, STEPS + 1))
 def test_a_driver_that_dies_at_any_step_and_the_next_one_too(step: int) -> None:
-    for later in range(step + 1, step + STEPS, 3):
+    for later in range(step + 1, step + STEPS, 5):
         world = World()
         world.on_step = lambda number, later=later: (_crash_at(step)(number), _crash_at(later)(number))
         job = _run_until_done(world)
