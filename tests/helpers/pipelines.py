@@ -20,13 +20,19 @@ ODRADEK = str(Path(sys.executable).parent / "odradek")
 #: Spark starts in seconds where nobody else wants the machine.
 WAIT_S = 300.0
 
-#: A quick start counts more than a fast run.
-SMALL = {
-    "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.session.timeZone": "UTC",
-}
+#: What makes the JVM start quickly.
+FLAGS = "spark.driver.extraJavaOptions"
+
+
+def quick_settings() -> dict[str, str]:
+    """A quick start counts more than a fast run."""
+    return {
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        FLAGS: spark.settings_of(Path())[FLAGS],
+    }
+
 
 Event = dict[str, Any]
 
@@ -73,10 +79,14 @@ class Running:
 @contextmanager
 def running(project: Path, *options: str, settings: Mapping[str, str] | None = None) -> Iterator[Running]:
     """Whatever is left of it at the end is killed."""
-    conf = [word for name, value in {**SMALL, **(settings or {})}.items() for word in ("--conf", f"{name}={value}")]
+    conf = [
+        word
+        for name, value in {**quick_settings(), **(settings or {})}.items()
+        for word in ("--conf", f"{name}={value}")
+    ]
     process = subprocess.Popen(
         [ODRADEK, "pipeline", "run", str(project), "--format", "json", *conf, *options],
-        env={**os.environ, **spark.environment()},
+        env={**os.environ, **spark.quick_environment()},
         stdout=subprocess.PIPE,
         text=True,
     )

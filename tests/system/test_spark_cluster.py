@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pyspark
 import pytest
 
 from helpers import spark
-from helpers.pipelines import SMALL, WAIT_S, make_project, running
+from helpers.pipelines import FLAGS, ODRADEK, WAIT_S, make_project, quick_settings, running
 from helpers.ports import free_rows
 from helpers.processes import kill_tree
 from helpers.reading import read_by_librdkafka
@@ -80,12 +79,11 @@ def check_done(project: Path, bootstrap: str, topic: str) -> None:
 @contextmanager
 def spark_process(directory: Path, *words: str) -> Iterator[None]:
     """One that PySpark's own scripts start."""
-    home = Path(pyspark.__file__).parent
-    environment = {**os.environ, **spark.environment(), "SPARK_HOME": str(home), "SPARK_NO_DAEMONIZE": "1"}
-    environment["SPARK_DAEMON_JAVA_OPTS"] = SMALL["spark.driver.extraJavaOptions"]
-    environment["SPARK_DAEMON_MEMORY"] = "512m"
+    environment = {**os.environ, **spark.quick_environment()}
+    environment |= {"SPARK_DAEMON_JAVA_OPTS": quick_settings()[FLAGS], "SPARK_DAEMON_MEMORY": "512m"}
+    script = str(Path(environment["SPARK_HOME"]) / "bin" / words[0])
     with (directory / f"{words[0]}-{words[1].rpartition('.')[2]}.log").open("ab") as log:
-        process = subprocess.Popen([str(home / "bin" / words[0]), *words[1:]], env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen([script, *words[1:]], env=environment, stdout=log, stderr=log)
     try:
         yield
     finally:
@@ -118,7 +116,7 @@ def test_a_standalone_cluster(cluster: str, tmp_path: Path) -> None:
         "spark.executor.cores": "1",
         "spark.cores.max": "2",
         "spark.driver.host": "127.0.0.1",
-        "spark.executor.extraJavaOptions": SMALL["spark.driver.extraJavaOptions"],
+        "spark.executor.extraJavaOptions": quick_settings()[FLAGS],
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
     }
@@ -133,7 +131,7 @@ def connect_server(directory: Path, project: Path) -> Iterator[str]:
     """Its URL, once it listens. Where tables are is the server's own affair."""
     (port,) = free_rows(1, 1)
     settings = {
-        **SMALL,
+        **quick_settings(),
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
         "spark.sql.warehouse.dir": str(project / "storage" / "warehouse"),
@@ -149,9 +147,27 @@ def connect_server(directory: Path, project: Path) -> Iterator[str]:
 
 def test_spark_connect(cluster: str, tmp_path: Path) -> None:
     project = project_for(tmp_path / "connect", cluster, "by-connect")
-    with connect_server(tmp_path, project) as url, running(project, "--remote", url) as run:
-        assert run.end() == 0, run.events
+    with connect_server(tmp_path, project) as url:
+        _check_dry_runs(tmp_path, project, url)
+        with running(project, "--remote", url) as run:
+            assert run.end() == 0, run.events
     check_done(project, cluster, "by-connect")
     assert run.of("session")[0]["jvm_pid"] is None
     (batch,) = [event for event in run.of("progress") if event["flow"] == "copied"]
     assert (batch["rows_in"], batch["rows_out"]) == (RECORDS, RECORDS)
+
+
+def _check_dry_runs(directory: Path, project: Path, url: str) -> None:
+    """What only Spark can find is found, and nothing is run."""
+    text = (project / "transformations" / "a.py").read_text()
+    wrong = make_project(directory / "wrong", {"a.py": text.replace('F.col("number")', 'F.col("nmber")')})
+    for each, status, said in ((wrong, 1, "Spark: flow copied: [UNRESOLVED_COLUMN"), (project, 0, "connect is good")):
+        done = subprocess.run(
+            [ODRADEK, "pipeline", "check", str(each), "--dry-run", "--remote", url],
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+            check=False,
+        )
+        assert done.returncode == status and said in done.stdout, (done.stdout, done.stderr)
+    assert not (project / "storage" / "warehouse").exists()

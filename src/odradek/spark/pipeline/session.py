@@ -42,6 +42,10 @@ _CORE = (
     "spark.hadoop.",
 )
 
+#: Of checkpoints: the usual one starts a process for each file that it renames on a local disk. Two that write one
+#: checkpoint it would not notice, but there is a lock against that.
+_RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+
 #: A flow that failed is tried again by whoever asked for the update, who knows which failures pass.
 _FLOW_DEFAULTS = {"spark.sql.pipelines.maxFlowRetryAttempts": "0"}
 
@@ -144,6 +148,7 @@ class _Jvm:
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
 
+        os.environ.setdefault("SPARK_HOME", str(_spark_home(project)))
         token = secrets.token_hex(16)
         os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = token
         conf = SparkConf(loadDefaults=False)
@@ -179,6 +184,20 @@ class _Jvm:
             self.process.wait()
 
 
+def _spark_home(project: Project) -> Path:
+    """Spark as PySpark brought it, without its archive of PySpark: Python processes would import from that instead of
+    what is installed, and compile it anew each time, for seconds."""
+    import pyspark
+
+    home = project.ours / "spark"
+    home.mkdir(exist_ok=True)
+    for name in ("bin", "jars"):
+        link = home / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(Path(pyspark.__file__).parent / name)
+    return home
+
+
 def jvm_settings(project: Project, place: Place) -> dict[str, str]:
     """What a JVM of ours is started with: our defaults, what the project says, and what makes it reachable."""
     said = {name: value for name, value in project.configuration.items() if name.startswith("spark.")}
@@ -200,8 +219,10 @@ def jvm_settings(project: Project, place: Place) -> dict[str, str]:
 
 def _defaults(project: Project, *, is_local: bool) -> dict[str, str]:
     here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"} if is_local else {}
+    renaming = {} if project.local_storage is None else {"spark.sql.streaming.checkpointFileManagerClass": _RENAMING}
     return {
         **here,
+        **renaming,
         "spark.app.name": project.name,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
