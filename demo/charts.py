@@ -44,8 +44,6 @@ class Point:
 class Line:
     name: str
     points: Sequence[Point]
-    #: A value holds until the next one, instead of changing steadily.
-    is_stepped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +111,8 @@ def _legend(plot: Plot, top: float) -> list[str]:
 
 
 def _path(line: Line, top: float, most: float, seconds: float) -> str:
-    steps, last_y = [], 0.0
-    for number, point in enumerate(line.points):
-        x, y = _x(point.seconds, seconds), top + _PLOT * (1 - point.value / most)
-        if number and line.is_stepped:
-            steps.append(f"L{x:.1f} {last_y:.1f}")
-        steps.append(f"{'L' if number else 'M'}{x:.1f} {y:.1f}")
-        last_y = y
-    return "".join(steps)
+    places = [(_x(point.seconds, seconds), top + _PLOT * (1 - point.value / most)) for point in line.points]
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
 
 
 def _bands(picture: Picture, bottom: float) -> list[str]:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +12,8 @@ from demo.charts import Line, Point
 _BUCKET_S = 2
 _PERCENTILES = (50, 95, 99)
 
-#: Tables that an update fills become visible one soon after the other.
-_TOGETHER_MS = 3_000
+#: About as long as an update.
+_OUT_WINDOW_S = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +41,15 @@ def rate_in(acked_ms: Iterable[int], opened_ms: int) -> Line:
 
 
 def rate_out(arrivals: Sequence[Arrivals], opened_ms: int) -> Line:
-    """Rows that became visible, spread over the time since those before them did. In order of that time."""
-    points, count, before_s = [Point(0.0, 0.0)], 0, 0.0
-    for each, following in zip_longest(arrivals, arrivals[1:]):
-        count += len(each.sent_ms)
-        if following is not None and following.visible_ms - each.visible_ms < _TOGETHER_MS:
-            continue
-        visible_s = (each.visible_ms - opened_ms) / 1_000
-        rate = count / max(visible_s - before_s, 1.0)
-        points[-1] = Point(before_s, rate)
-        points.append(Point(visible_s, rate))
-        count, before_s = 0, visible_s
-    return Line("visible in the tables", points, is_stepped=True)
+    """Rows that became visible in the last seconds: an update makes many of them visible at once."""
+    counts: Counter[int] = Counter()
+    for each in arrivals:
+        counts[(each.visible_ms - opened_ms) // 1_000] += len(each.sent_ms)
+    points = []
+    for second in range(max(counts, default=-1) + 1):
+        last = sum(counts[each] for each in range(second - _OUT_WINDOW_S + 1, second + 1))
+        points.append(Point(second + 1.0, last / _OUT_WINDOW_S))
+    return Line(f"visible in the tables, mean of {_OUT_WINDOW_S} s", points)
 
 
 def latencies(arrivals: Sequence[Arrivals], opened_ms: int) -> list[Line]:
