@@ -48,6 +48,9 @@ _ARROW_FIELDS = (
 _ARROW_HEADER = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
 _ARROW_HEADERS = pa.field("headers", pa.list_(pa.field("element", _ARROW_HEADER)))
 
+#: Microseconds have 64 bits.
+_TIMESTAMP_MS_MAX = int(np.iinfo(np.int64).max) // 1000
+
 _ARROW = pa.schema(_ARROW_FIELDS)
 _ARROW_WITH_HEADERS = pa.schema((*_ARROW_FIELDS, _ARROW_HEADERS))
 
@@ -74,7 +77,7 @@ def to_arrow(partition: TopicPartition, columns: Columns, *, with_headers: bool)
         _repeated(partition.topic.encode(), count),
         _numbers(np.full(count, partition.partition, np.int32), pa.int32()),
         _numbers(columns.offset, pa.int64()),
-        _numbers(columns.timestamp * 1000, pa.timestamp("us", tz="UTC")),
+        _numbers(_microseconds(partition, columns), pa.timestamp("us", tz="UTC")),
         _numbers(columns.timestamp_type.astype(np.int32), pa.int32()),
     ]
     if not with_headers:
@@ -90,6 +93,15 @@ def _numbers(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
 def _repeated(text: bytes, count: int) -> pa.Array:
     offsets = np.arange(count + 1, dtype=np.int32) * np.int32(len(text))
     return pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(offsets), pa.py_buffer(text * count)])
+
+
+def _microseconds(partition: TopicPartition, columns: Columns) -> NDArray[np.int64]:
+    """Raises InputError for times that Spark has none for, such as those of producers that count nanoseconds."""
+    far = np.flatnonzero(np.abs(columns.timestamp) > _TIMESTAMP_MS_MAX)
+    if len(far):
+        what = f"{partition}: offset {columns.offset[far[0]]} has timestamp {columns.timestamp[far[0]]}"
+        raise InputError(f"{what}, in milliseconds beyond {_TIMESTAMP_MS_MAX}, the last that Spark has")
+    return columns.timestamp * 1000
 
 
 def _headers(columns: Columns) -> Any:

@@ -56,6 +56,15 @@ def test_the_types_are_those_that_spark_expects(builder: BatchBuilder, with_head
     found.validate(full=True)
 
 
+def test_times_that_spark_has_none_for_are_refused() -> None:
+    """They would turn into others."""
+    builder = BatchBuilder(base_offset=40)
+    builder.append(5, None, b"")
+    builder.append(1_700_000_000_000_000_000, None, b"")
+    with pytest.raises(InputError, match="orders-7: offset 41 has timestamp 1700000000000000000"):
+        batch_of(builder, with_headers=False)
+
+
 def test_times_of_the_log_are_marked() -> None:
     builder = BatchBuilder(timestamp_type=TimestampType.LOG_APPEND_TIME, append_time_ms=9_000)
     builder.append(1, None, b"v")
