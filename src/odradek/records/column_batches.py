@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from odradek.records.batch import HEADER_BYTES, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.records.builder import batch_of_payload
-from odradek.records.column_varints import Packed, Varints, packed, total_sizes, varints
+from odradek.records.column_varints import Packed, Varints, packed, same_varints, total_sizes, varints
 from odradek.records.compression import Compression, compress
 from odradek.records.pack import Headers, headers_bytes
 from odradek.records.record import NO_SEQUENCE, NO_TIMESTAMP, add_to_sequence
@@ -112,7 +112,7 @@ class _Fields(NamedTuple):
         return len(self.length.raw)
 
     def before(self, count: int) -> "_Fields":
-        return _Fields(*(Varints(each.raw[:count], each.sizes[:count]) for each in self))
+        return _Fields(*(each.before(count) for each in self))
 
 
 class _Chosen:
@@ -132,31 +132,35 @@ class _Chosen:
         #: That the records before this one take at the least.
         self._least_before = np.concatenate(([0], np.cumsum(content_sizes + _LEAST_BYTES)))
         stamps = records.timestamps
+        self._is_one_time = isinstance(stamps, int)
         self.timestamps = np.full(self.count, stamps) if isinstance(stamps, int) else stamps[_index(rows)]
 
     def fields(self, start: int, limit_bytes: int) -> _Fields:
         """Of as many records from `start` on as fit, of the first in any case."""
         fitting = int(np.searchsorted(self._least_before, self._least_before[start] + limit_bytes, "right")) - 1
         some = slice(start, max(fitting, start + 1))
+        count = some.stop - start
         timestamps = self.timestamps[some]
-        attributes = varints(np.zeros(len(timestamps), np.int64))
-        deltas = varints(timestamps - timestamps[0]), varints(np.arange(len(timestamps)))
-        lengths = varints(self._keys.lengths[some]), varints(self._values.lengths[some])
-        sizes = self._content_sizes[some] + total_sizes((attributes, *deltas, *lengths))
+        zeros = same_varints(0, count)
+        timestamp_delta = zeros if self._is_one_time else varints(timestamps - timestamps[0])
+        deltas = timestamp_delta, varints(np.arange(count))
+        lengths = self._keys.length_varints(some), self._values.length_varints(some)
+        sizes = self._content_sizes[some] + total_sizes((zeros, *deltas, *lengths))
         length = varints(sizes)
-        fields = _Fields(length, attributes, *deltas, *lengths)
-        count = int(np.searchsorted(np.cumsum(sizes + length.sizes), limit_bytes, "right"))
-        return fields.before(max(count, 1))
+        fields = _Fields(length, zeros, *deltas, *lengths)
+        fitting = int(np.searchsorted(np.cumsum(sizes + length.sizes), limit_bytes, "right"))
+        return fields if fitting == count else fields.before(max(fitting, 1))
 
     def payload(self, start: int, fields: _Fields) -> memoryview:
         """The records themselves."""
         from pyarrow import compute
 
         end = start + fields.records
-        parts: list[Any] = [_array(packed(fields[:-1])), self._keys.array(start, end)]
-        parts += [_array(packed(fields[-1:])), self._values.array(start, end)]
         if self._keys.is_null:  # nothing lies between the numbers
-            parts = [_array(packed(fields)), self._values.array(start, end)]
+            parts = [_array(packed(fields))]
+        else:
+            parts = [_array(packed(fields[:-1])), self._keys.array(start, end), _array(packed(fields[-1:]))]
+        parts.append(self._values.array(start, end))
         parts.append(_NO_HEADERS if self._headers is None else _binary(self._headers[start:end]))
         joined = compute.binary_join_element_wise(*parts, b"", null_handling="replace")
         size = int(np.frombuffer(joined.buffers()[1], np.int32)[fields.records])
@@ -171,6 +175,9 @@ class _Column:
         self._array = array
         self._rows = rows
         self.lengths: Int64s = np.full(len(rows), -1) if array is None else _lengths(array)[_index(rows)]
+
+    def length_varints(self, some: slice) -> Varints:
+        return same_varints(-1, some.stop - some.start) if self.is_null else varints(self.lengths[some])
 
     def array(self, start: int, end: int) -> Any:
         """Of binary, from one place to another."""

@@ -15,15 +15,17 @@ Int64s = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 _Unsigned = NDArray[np.unsignedinteger[Any]]
 
-#: Seven bits each: as many bytes as 64 bits need.
-_LONGEST = 10
-
 
 class Varints(NamedTuple):
-    """Numbers, zigzag, and how many bytes each of them takes."""
+    """Numbers, zigzag, and how many bytes each of them takes: `width` at most, and all of them if `is_even`."""
 
     raw: _Unsigned
     sizes: Int64s
+    width: int
+    is_even: bool
+
+    def before(self, count: int) -> "Varints":
+        return self._replace(raw=self.raw[:count], sizes=self.sizes[:count])
 
 
 class Packed(NamedTuple):
@@ -34,15 +36,25 @@ class Packed(NamedTuple):
 
 
 def varints(numbers: Int64s) -> Varints:
+    """Of at least one number."""
     zigzag = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
-    largest = int(zigzag.max(initial=0))
+    largest, smallest = int(zigzag.max()), int(zigzag.min())
     raw: _Unsigned = zigzag.astype(np.uint16 if largest < 1 << 16 else np.uint32 if largest < 1 << 32 else np.uint64)
-    sizes = np.ones(len(raw), np.int64)
-    for nth in range(1, _LONGEST):
-        if largest < 1 << (7 * nth):
-            break
+    width, least = _width(largest), _width(smallest)
+    sizes = np.full(len(raw), least)
+    for nth in range(least, width):
         sizes += np.greater_equal(raw, 1 << (7 * nth))
-    return Varints(raw, sizes)
+    return Varints(raw, sizes, width, width == least)
+
+
+def same_varints(number: int, count: int) -> Varints:
+    """One number again and again, of a single byte."""
+    zigzag = number << 1 if number >= 0 else (-number << 1) - 1
+    return Varints(np.full(count, zigzag, np.uint16), np.ones(count, np.int64), 1, is_even=True)
+
+
+def _width(zigzag: int) -> int:
+    return max((zigzag.bit_length() + 6) // 7, 1)
 
 
 def total_sizes(fields: Sequence[Varints]) -> Int64s:
@@ -55,16 +67,14 @@ def total_sizes(fields: Sequence[Varints]) -> Int64s:
 
 def packed(fields: Sequence[Varints]) -> Packed:
     """The fields of each row, one after the other; as many rows as the fields have numbers, at least one."""
-    widths = [int(each.sizes.max()) for each in fields]
-    is_even = [width == int(each.sizes.min()) for width, each in zip(widths, fields, strict=True)]
-    rows = np.empty((len(fields[0].raw), sum(widths)), np.uint8)
-    kept = None if all(is_even) else np.ones(rows.shape, np.bool_)
+    rows = np.empty((len(fields[0].raw), sum(each.width for each in fields)), np.uint8)
+    kept = None if all(each.is_even for each in fields) else np.ones(rows.shape, np.bool_)
     at = 0
-    for each, width, even in zip(fields, widths, is_even, strict=True):
-        _write(rows[:, at : at + width], each)
-        if kept is not None and not even:
-            kept[:, at + 1 : at + width] = each.sizes[:, None] > np.arange(1, width)
-        at += width
+    for each in fields:
+        _write(rows[:, at : at + each.width], each)
+        if kept is not None and not each.is_even:
+            kept[:, at + 1 : at + each.width] = each.sizes[:, None] > np.arange(1, each.width)
+        at += each.width
     offsets = np.zeros(len(rows) + 1, np.int32)
     np.cumsum(total_sizes(fields), out=offsets[1:])
     return Packed(rows.reshape(-1) if kept is None else rows[kept], offsets)
@@ -72,11 +82,11 @@ def packed(fields: Sequence[Varints]) -> Packed:
 
 def _write(places: Bytes, field: Varints) -> None:
     """Seven bits into each column, and the eighth where more follow."""
-    width, left = places.shape[1], field.raw
-    for nth in range(width):
+    left = field.raw
+    for nth in range(field.width - 1):
         octet = left.astype(np.uint8)
-        if nth < width - 1:
-            octet &= 0x7F
-            octet |= (field.sizes > nth + 1).view(np.uint8) << 7
-            left = np.right_shift(left, 7)
+        octet &= 0x7F
+        octet |= 0x80 if field.is_even else (field.sizes > nth + 1).view(np.uint8) << 7
         places[:, nth] = octet
+        left = np.right_shift(left, 7)
+    places[:, field.width - 1] = left
