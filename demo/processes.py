@@ -130,8 +130,9 @@ class PipelineProcess(TalkingProcess):
             os.kill(pid, signal.SIGKILL)
 
     def wait_for_batch(self, since_ms: int, timeout_s: float) -> int:
-        """A micro-batch that was done after that; when it was."""
-        self._wait(lambda: self.last_batch_ms > since_ms, timeout_s, "goes on")
+        """A micro-batch that was done after that, by a driver that runs; when it was."""
+        is_up = ("running", "waiting")
+        self._wait(lambda: self.state in is_up and self.last_batch_ms > since_ms, timeout_s, "goes on")
         return self.last_batch_ms
 
     def wait_for_updates(self, since_ms: int, count: int, timeout_s: float) -> None:
