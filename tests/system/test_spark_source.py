@@ -46,11 +46,13 @@ OTHERS = (Way("odradek", Kind.ODRADEK), Way("odradek", Kind.KAFKA), Way("kafka",
 
 
 class World:
-    def __init__(self, spark: SparkSession, topics: dict[Kind, Topics], directory: Path) -> None:
+    def __init__(
+        self, spark: SparkSession, topics: dict[Kind, Topics], directory: Path, pool: ThreadPoolExecutor
+    ) -> None:
         self.spark = spark
         self.topics = topics
         self.directory = directory
-        self._pool = ThreadPoolExecutor(len(OTHERS) + 1)
+        self._pool = pool
 
     def each_way(self, work: Callable[[Way], Found]) -> dict[Way, Found]:
         """At once: a job waits more for processes than for processors."""
@@ -73,7 +75,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             cluster.start()
         spark = stack.enter_context(session(directory / "spark", jars=connector_jars()))
         topics = {kind: _filled(cluster) for kind, cluster in clusters.items()}
-        yield World(spark, topics, directory)
+        pool = stack.enter_context(ThreadPoolExecutor(len(OTHERS) + 1))
+        yield World(spark, topics, directory, pool)
 
 
 def _filled(cluster: Cluster) -> Topics:
@@ -203,7 +206,8 @@ def test_what_one_refuses_the_other_refuses(world: World, subtests: pytest.Subte
 
 def test_what_is_wrong_is_said_in_a_line(world: World, subtests: pytest.Subtests) -> None:
     for read, line in WRONG:
-        with subtests.test(read.name), pytest.raises(PySparkException) as error:
-            frame(world.spark, "odradek", world.bootstrap(OTHERS[0]), read).collect()
-        assert line in str(error.value)
-        assert "Traceback" not in str(error.value)
+        with subtests.test(read.name):
+            with pytest.raises(PySparkException) as error:
+                frame(world.spark, "odradek", world.bootstrap(OTHERS[0]), read).collect()
+            assert line in str(error.value)
+            assert "Traceback" not in str(error.value)

@@ -28,7 +28,7 @@ Found = TypeVar("Found")
 #: Ends of the log as they stand among offsets, and as they are asked for.
 _END_TIMESTAMPS = {Special.EARLIEST: special_timestamps.EARLIEST, Special.LATEST: special_timestamps.LATEST}
 
-
+#: What may be otherwise a moment later.
 _PASSING = (Unreachable, NoLeader, Disconnected, RequestTimedOut, UnknownTopic)
 
 
