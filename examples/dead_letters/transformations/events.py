@@ -51,22 +51,30 @@ def decoded(topic: str, format: formats.Format) -> DataFrame:
     return records.withColumn("event", formats.decode("value", format))
 
 
-@dp.temporary_view
-def decoded_events() -> DataFrame:
+def all_decoded() -> DataFrame:
     each = (decoded(topic, format) for topic, format in FORMATS.items())
     return reduce(DataFrame.unionByName, each)
 
 
+def priced() -> DataFrame:
+    return accepted(all_decoded(), "event.error").withColumn("percent", PERCENT("event.data.coupon"))
+
+
+@dp.temporary_view
+def decoded_events() -> DataFrame:
+    return all_decoded()
+
+
 @dp.temporary_view
 def priced_events() -> DataFrame:
-    events = accepted(spark.readStream.table("decoded_events"), "event.error")
-    return events.withColumn("percent", PERCENT("event.data.coupon"))
+    return priced()
 
 
 # The first of those with one id that come within an hour, by the events' own time. Spark remembers the ids as long.
+# For that it wants to know the columns at once, and those of a view that is read by its name it does not know yet.
 @dp.temporary_view
 def unique_events() -> DataFrame:
-    events = accepted(spark.readStream.table("priced_events"), "percent.error")
+    events = accepted(priced(), "percent.error")
     cents = (F.col("event.data.cents") * (100 - F.col("percent.data")) / 100).cast("bigint")
     rows = events.select("event.data.id", "event.data.at", cents.alias("cents"), F.col("topic").alias("partner"))
     return rows.withWatermark("at", "1 hour").dropDuplicatesWithinWatermark(["id"])
