@@ -97,11 +97,12 @@ def _repeated(text: bytes, count: int) -> pa.Array:
 
 def _microseconds(partition: TopicPartition, columns: Columns) -> NDArray[np.int64]:
     """Raises InputError for times that Spark has none for, such as those of producers that count nanoseconds."""
-    far = np.flatnonzero(np.abs(columns.timestamp) > _TIMESTAMP_MS_MAX)
+    times = columns.timestamp
+    far = np.flatnonzero((times > _TIMESTAMP_MS_MAX) | (times < -_TIMESTAMP_MS_MAX))
     if len(far):
-        what = f"{partition}: offset {columns.offset[far[0]]} has timestamp {columns.timestamp[far[0]]}"
+        what = f"{partition}: offset {columns.offset[far[0]]} has timestamp {times[far[0]]}"
         raise InputError(f"{what}, in milliseconds beyond {_TIMESTAMP_MS_MAX}, the last that Spark has")
-    return columns.timestamp * 1000
+    return times * 1000
 
 
 def _headers(columns: Columns) -> Any:
