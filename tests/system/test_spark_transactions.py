@@ -18,6 +18,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from helpers.kafka_node import kafka_node
 from helpers.waiting import wait_until
 from odradek.client.errors import Refused
+from odradek.common.failures import InputError
+from odradek.common.ids import TopicPartition as Place
 from odradek.common.ids import uuid_to_text
 from odradek.spark import decision_log
 from odradek.spark.decision_log import DecisionLog
@@ -196,6 +198,24 @@ def test_what_dead_attempts_left_open_is_aborted_at_once(bootstrap: str) -> None
     with pytest.raises(Refused):
         sink.coordinator.commit(left)
     sink.wait_for("a")
+
+
+def test_an_attempt_that_fails_aborts_what_it_wrote_and_can_write_no_more(bootstrap: str) -> None:
+    sink = Sink(bootstrap)
+    name = transactional_id(sink.id, sink.driver().begin_run(), 0, 0)
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pydict({"key": ["a"], "value": ["a"]})
+        raise InputError("the second batch is bad")
+
+    writer = TaskWriter(sink.options, name)
+    with pytest.raises(InputError):
+        writer.write(rows())
+    assert sink.coordinator.open_ids(f"{sink.id}-") == []
+    transactions = transactions_for(sink.options)
+    with pytest.raises(Refused, match=r"INVALID_PRODUCER_EPOCH|PRODUCER_FENCED"):
+        transactions.add_partitions(name, writer.identity, [Place(sink.topic, 0)])
+    sink.wait_for()
 
 
 def test_a_second_driver_takes_over(bootstrap: str) -> None:

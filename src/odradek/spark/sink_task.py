@@ -76,13 +76,14 @@ class TaskWriter:
         spare_modules("write")
 
     def _give_up(self) -> None:
-        """Nobody waits for what is left open: abort it, if that is possible."""
+        """Nobody waits for what is left open: abort it, if that is possible. By another who takes the id over: what is
+        in flight still could be written after a plain abort, and stay open for ever."""
         if self._producer is not None:
             self._producer.close()
         if self._transactional_id is not None and self.partitions:
             with suppress(ApiError):
                 quick = Transactions(self._leaders, _GIVE_UP_MS)
-                quick.end(self._transactional_id, self.identity, is_commit=False)
+                quick.begin(self._transactional_id, self._options.producer.transaction_timeout_ms)
 
     def _write_batch(self, batch: pa.RecordBatch) -> None:
         records = arrow_records(batch, int(time.time() * 1000))
