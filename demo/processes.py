@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,7 @@ _GONE = "gone"
 class TalkingProcess:
     """A process in a session of its own, so that Ctrl-C is for the demo alone."""
 
-    def __init__(
-        self, name: str, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
         self._name = name
         self._log = log
         with log.open("ab") as errors:
@@ -41,7 +39,6 @@ class TalkingProcess:
                 stderr=errors,
                 text=True,
                 cwd=_ROOT,
-                env=environment,
                 start_new_session=True,
             )
         self._reading = threading.Thread(target=self._read, name=f"{name} says", daemon=True)
@@ -101,7 +98,7 @@ class GeneratorProcess(TalkingProcess):
 
 
 class PipelineProcess(TalkingProcess):
-    def __init__(self, project: Path, log: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, project: Path, log: Path, *arguments: str) -> None:
         self._changed = threading.Condition()
         self._pids: list[int] = []
         self.state = "starting"
@@ -111,7 +108,7 @@ class PipelineProcess(TalkingProcess):
         self.last_batch_ms = 0
         self._began_ms = 0
         command = [sys.executable, "-m", "odradek.cli.main", "pipeline", "run", str(project), "--format", "json"]
-        super().__init__("pipeline", [*command, *arguments], log, environment)
+        super().__init__("pipeline", [*command, *arguments], log)
 
     def hear(self, said: dict[str, Any]) -> None:
         with self._changed:

@@ -7,15 +7,12 @@ The broker that dies is the one that leads the first partition of the orders. Wh
 nodes, generator and pipeline end with their blocks here, and with this process.
 """
 
-import os
 import shutil
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-
-import pyspark
 
 from demo.cluster import EVENT_TOPICS, PARTITIONS, create_topics, start_cluster
 from demo.plan import Plan, Story
@@ -29,14 +26,10 @@ _PROJECT = Path(__file__).parent / "pipeline"
 #: An update begins so long after the last one at the earliest.
 _TRIGGER = "1s"
 
-_CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
-
 #: For a few minutes on few cores: what the second compiler and the parallel collectors cost, they would not bring in.
 _SPARK = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.memory": "1g",
-    # On a local disk the usual one starts a process for each file that it renames: a third of a small query's time.
-    "spark.sql.streaming.checkpointFileManagerClass": f"{_CHECKPOINTING}.FileSystemBasedCheckpointFileManager",
     # Its workers may have to wait for a core.
     "spark.python.authenticate.socketTimeout": "60s",
 }
@@ -80,19 +73,8 @@ def _project(plan: Plan) -> Path:
 def _start_pipeline(plan: Plan, bootstrap: str) -> PipelineProcess:
     project = _project(plan)
     shutil.copytree(_PROJECT, project)
-    environment = {**os.environ, "SPARK_HOME": str(_spark_home(plan))}
     confs = [f"--conf={name}={value}" for name, value in {"spark.shop.bootstrap": bootstrap, **_SPARK}.items()]
-    arguments = ("--continuous", f"--trigger={_TRIGGER}", *confs)
-    return PipelineProcess(project, plan.work / "pipeline.log", arguments, environment)
-
-
-def _spark_home(plan: Plan) -> Path:
-    """Spark as it is installed, without its own archive of PySpark, which each Python worker would compile anew."""
-    home = plan.work / "spark"
-    home.mkdir()
-    for name in ("bin", "jars"):
-        (home / name).symlink_to(Path(pyspark.__file__).parent / name)
-    return home
+    return PipelineProcess(project, plan.work / "pipeline.log", "--continuous", f"--trigger={_TRIGGER}", *confs)
 
 
 def _business(plan: Plan, show: Show, cluster: Cluster, pipeline: PipelineProcess, story: Story) -> None:
