@@ -176,7 +176,7 @@ def test_the_commands_on_files(clean_data: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/testing.md", "docs/quickstart.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/testing.md", "docs/quickstart.md", "docs/pipeline.md"])
 def test_the_links(page: str) -> None:
     text = (ROOT / page).read_text()
     links = re.findall(r"\]\(([^)]+)\)", text)
