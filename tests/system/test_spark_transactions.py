@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from helpers.kafka_node import kafka_node
 from helpers.waiting import wait_until
 from odradek.client.errors import Refused
+from odradek.client.producer.murmur2 import partition_for_key
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition as Place
 from odradek.common.ids import uuid_to_text
@@ -198,6 +199,22 @@ def test_what_dead_attempts_left_open_is_aborted_at_once(bootstrap: str) -> None
     with pytest.raises(Refused):
         sink.coordinator.commit(left)
     sink.wait_for("a")
+
+
+def test_what_somebody_else_wrote_for_a_sink_is_told_and_can_be_taken_away(bootstrap: str) -> None:
+    sink = Sink(bootstrap)
+    assert sink.driver().begin_run() == 1
+    key, producer = sink.id.encode(), Producer({"bootstrap.servers": bootstrap})
+
+    def write(value: bytes | None) -> None:
+        producer.produce(decision_log.TOPIC, key=key, value=value, partition=partition_for_key(key, 16))
+        assert producer.flush(60) == 0
+
+    write(b"what?")
+    with pytest.raises(InputError, match=r"the sink's decisions cannot be read: .*what"):
+        sink.driver().begin_run()
+    write(None)
+    assert sink.driver().begin_run() == 1
 
 
 def test_an_attempt_that_fails_aborts_what_it_wrote_and_can_write_no_more(bootstrap: str) -> None:

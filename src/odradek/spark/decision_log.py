@@ -152,10 +152,14 @@ class DecisionLog:
         if not start <= memory.offset <= end:
             memory.offset, memory.state = start, SinkState()
         request = RangeRequest(partition, memory.offset, end, is_read_committed=True)
-        for columns in read_range(self._leaders, request):
-            for found, value in zip(columns.keys(), columns.values(), strict=True):
-                if found == key:
-                    memory.state = SinkState() if value is None else from_json(value)
+        found = [
+            value
+            for columns in read_range(self._leaders, request)
+            for each, value in zip(columns.keys(), columns.values(), strict=True)
+            if each == key
+        ]
+        if found:
+            memory.state = SinkState() if found[-1] is None else from_json(found[-1])
         memory.offset = end
 
     def _partition(self) -> TopicPartition:
