@@ -192,21 +192,16 @@ class Driver:
 
     def _hear(self, message: str) -> None:
         _log(message)
-        found, unresolved = _FLOW.match(message), _UNRESOLVED.match(message)
-        if unresolved is not None:
-            self._tell_flow(unresolved["flow"], events.FAILED, message)
-        elif found is not None and found["state"] in _STATES:
-            self._tell_flow(found["flow"], _STATES[found["state"]], message)
-
-    def _tell_flow(self, flow: str, state: str, message: str) -> None:
+        found = flow_state(message)
+        if found is None:
+            return
+        flow, state = self.short(found[0]), found[1]
         error = None
         if state == events.FAILED:
             said = message.partition("Error: ")[2]
             error = cause_of(said)
-            self._failed.setdefault(self.short(flow), said)
-        self._told.tell(
-            events.Flow(time_ms=_now_ms(), flow=self.short(flow), update=self._update, state=state, error=error)
-        )
+            self._failed.setdefault(flow, said)
+        self._told.tell(events.Flow(time_ms=_now_ms(), flow=flow, update=self._update, state=state, error=error))
 
     def _tell_failure(self, began_s: float, error: Exception) -> None:
         if self.is_stopping:
@@ -228,6 +223,15 @@ class Driver:
                 time_ms=_now_ms(), update=self._update, state=state, seconds=seconds, error=error, may_pass=passes
             )
         )
+
+
+def flow_state(message: str) -> tuple[str, str] | None:
+    """The flow that an event of Spark's speaks of, and its state; None where it speaks of none."""
+    unresolved = _UNRESOLVED.match(message)
+    if unresolved is not None:
+        return unresolved["flow"], events.FAILED
+    found = _FLOW.match(message)
+    return None if found is None or found["state"] not in _STATES else (found["flow"], _STATES[found["state"]])
 
 
 def _where(error: Exception, directory: Path) -> str:
