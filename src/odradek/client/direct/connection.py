@@ -27,6 +27,9 @@ _SIZE = struct.Struct(">i")
 #: Known to every broker since 2.4, and it tells all versions there are.
 _API_VERSIONS_VERSION = 3
 
+#: socket.connection.setup.timeout.ms: a machine that is gone says nothing, and there are others to be asked.
+_CONNECT_S_MAX = 10.0
+
 #: What the system may hold for us while we decode the answer before: one large fetch.
 _RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 
@@ -46,9 +49,12 @@ class Connection:
         self._correlation_id = 0
         self._versions: dict[int, Versions] = {}
         try:
-            self._socket = socket.create_connection((address.host, address.port), timeout_ms / 1000)
+            self._socket = socket.create_connection(
+                (address.host, address.port), min(timeout_ms / 1000, _CONNECT_S_MAX)
+            )
         except OSError as error:
             raise Disconnected(f"{address}: {error.strerror or error}") from None
+        self._socket.settimeout(timeout_ms / 1000)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
         self._learn_versions()
