@@ -5,6 +5,8 @@ restarts. `kafka.…` are settings of the producer; those that the sink decides 
 """
 
 import hashlib
+import posixpath
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -91,7 +93,9 @@ def _sink_id(options: Options, topic: str | None) -> str | None:
         return given
     if checkpoint is None:
         return None
-    place = hashlib.sha256(f"{checkpoint.rstrip('/')}\0{topic or ''}".encode()).hexdigest()
+    # However it is spelt: a sink under another name would not know its last batch when that is replayed.
+    path = posixpath.normpath(re.sub(r"^file:/+", "/", checkpoint))
+    place = hashlib.sha256(f"{path}\0{topic or ''}".encode()).hexdigest()
     return f"spark-{place[:_DERIVED_ID_LENGTH]}"
 
 
