@@ -90,7 +90,7 @@ class Example:
             f"spark.{self.name}.bootstrap": self._bootstrap,
             **({f"spark.{self.name}.registry": self._registry} if self._registry else {}),
         }
-        command = [*ODRADEK, "pipeline", "run", str(self.directory), "--continuous", "--trigger", "1s"]
+        command = [*ODRADEK, "pipeline", "run", str(self.directory), "--continuous", "--trigger", "3s"]
         command += ["--master", "local[2]", "--retries", "100", "--format", "json"]
         command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
         with (self.directory / "events.jsonl").open("w") as output, (self.directory / "errors").open("w") as errors:
