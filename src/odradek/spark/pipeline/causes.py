@@ -17,6 +17,9 @@ _FRAMES = re.compile(r"^(\s+at |\s*JVM stacktrace:|\s+\.\.\. \d+ more)")
 #: What Spark says before it comes to the point.
 _PREAMBLES = (
     re.compile(r"^\[STREAM_FAILED\] Query \[id = [^]]*\] terminated with exception: "),
+    re.compile(
+        r"^\[PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR\] Failed when Python streaming data source perform \w+: "
+    ),
     re.compile(r"^Job aborted due to stage failure: .*?\(TID \d+\) \([^)]*\): "),
 )
 
