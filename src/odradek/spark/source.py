@@ -24,7 +24,6 @@ from odradek.spark.plain_errors import plain_errors
 from odradek.spark.range_reader import plan, read
 from odradek.spark.ranges import OffsetRange
 from odradek.spark.schema import check_schema, spark_schema
-from odradek.spark.stream_reader import StreamReader
 from odradek.spark.worker_process import spare_modules
 
 
@@ -45,6 +44,8 @@ class OdradekDataSource(DataSource):
 
     @plain_errors()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        from odradek.spark.stream_reader import StreamReader  # one that reads a batch need not load it
+
         options = stream_options(self.options)
         check_schema(schema, with_headers=options.include_headers)
         return StreamReader(options)
