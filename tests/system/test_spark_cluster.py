@@ -170,4 +170,4 @@ def _check_dry_runs(directory: Path, project: Path, url: str) -> None:
             check=False,
         )
         assert done.returncode == status and said in done.stdout, (done.stdout, done.stderr)
-    assert not (project / "storage" / "warehouse").exists()
+    assert not (project / "storage" / "warehouse" / "orders").exists()

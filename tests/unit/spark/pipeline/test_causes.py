@@ -60,7 +60,8 @@ ANALYSIS = (
         (
             "[STREAM_FAILED] Query [id = 1-2, runId = 3-4] terminated with exception: "
             "[PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR] Failed when Python streaming data source perform "
-            "initialOffset: odradek.client.errors.Unreachable: no broker answers: a:1: Connection refused SQLSTATE: 38000",
+            "initialOffset: odradek.client.errors.Unreachable: no broker answers: a:1: Connection refused "
+            "SQLSTATE: 38000",
             "no broker answers: a:1: Connection refused",
             True,
         ),
