@@ -114,7 +114,7 @@ def events() -> DataFrame:
 
 
 # Dead letters keep key, value and headers; headers of ours say where each came from and what was wrong with it:
-#   odradek consume @DEAD@ --from earliest --until-end -f '%v %h\\n'
+#   odradek consume @DEAD@ --from earliest --until-end -f '%s %h\\n'
 dp.create_sink("dead_letters", "odradek", {"kafka.bootstrap.servers": BOOTSTRAP, "topic": "@DEAD@"})
 
 

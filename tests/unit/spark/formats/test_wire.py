@@ -1,4 +1,4 @@
-"""A registry's prefix; the bytes are those that its documentation gives."""
+"""A registry's prefix: bytes as Confluent's serializer makes them."""
 
 import pytest
 
