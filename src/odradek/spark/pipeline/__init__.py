@@ -10,7 +10,7 @@ A project is Spark's own: a directory with a `spark-pipeline.yml` and the SQL an
 
 PROJECT is a directory or its spec file; without one, that of the current directory. `run` also takes `--retries N` (of
 failures that may pass, in a row; 5 unless said), `--master local[2]|spark://…`, `--remote sc://…`, `--conf
-spark.…=…` (counts more than `configuration` of the spec), `--refresh`, `--full-refresh TABLE[,…]` and
+spark.…=…` (counts more than `configuration` of the spec), `--refresh TABLE`, `--full-refresh TABLE` and
 `--full-refresh-all`.
 
 Two processes run a pipeline. The one a person starts shows progress, hears signals, keeps the state that `status` shows
@@ -27,7 +27,7 @@ other one does, however that ended: kill the first with -9 and Spark is gone; ki
     progress    a micro-batch is done: flow, update, batch_id, rows_in, rows_out (null where the sink does not tell),
                 rows_per_s, duration_ms, lag (records behind the end of its topics, null for a source without offsets),
                 offsets (where it is, by topic and partition), rows_in_total and rows_out_total since `run` began
-    retry       attempt (the next one), retries, wait_s, cause
+    retry       attempt (which retry it is), retries, wait_s, cause
     ended       state: completed, stopped or failed; updates, rows_in, rows_out, seconds, error (or null)
 
 Exit status: 0 when it completed, or when a continuous one was stopped by SIGINT or SIGTERM; 1 when it failed, the cause
