@@ -9,6 +9,9 @@ SELECT payments.*, timestamp FROM STREAM events WHERE topic = 'payments' AND err
 CREATE STREAMING TABLE clicks USING PARQUET AS
 SELECT clicks.*, timestamp FROM STREAM events WHERE topic = 'clicks' AND error IS NULL;
 
+-- Where it changes nothing when something is forgotten, an update ends without a batch of its own for that.
+SET spark.sql.streaming.noDataMicroBatches.enabled = false;
+
 -- Orders with their payments. Both sides are remembered for two minutes after they were produced; a payment comes within
 -- seconds of its order, and before it only where a broker was down.
 CREATE STREAMING TABLE paid_orders USING PARQUET AS
@@ -25,6 +28,8 @@ JOIN STREAM payments WATERMARK timestamp DELAY OF INTERVAL 120 SECONDS AS p
   ON o.id = p.`order`
   AND p.timestamp BETWEEN o.timestamp - INTERVAL 120 SECONDS AND o.timestamp + INTERVAL 120 SECONDS
 JOIN products ON o.product = products.product;
+
+SET spark.sql.streaming.noDataMicroBatches.enabled = true;
 
 -- What is sold in each ten seconds. A window is there once, when nothing more can come for it: a minute after its end
 -- by the time of the payments, which come 10 seconds late at the most; the rest is for a broker that is down. What would
