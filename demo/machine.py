@@ -8,8 +8,7 @@ from pathlib import Path
 
 def describe_machine() -> dict[str, str]:
     return {
-        "machine": f"{os.cpu_count()} cores ({_processor()}), {_memory_gb():.0f} GB",
-        "system": f"{platform.system()} {platform.release()}",
+        "machine": f"{os.cpu_count()} cores ({_processor()}), {_memory_gb():.0f} GB, {platform.system()}",
         "versions": ", ".join(
             (
                 *(f"Odradek {version('odradek')}", f"Python {platform.python_version()}"),

@@ -22,7 +22,7 @@ from odradek.common.failures import Fault, InputError
 _ROOT = Path(__file__).parents[1]
 _REPORT = _ROOT / "build" / "demo" / "report.html"
 
-_SECONDS, _RATE, _SEED = 130, 1_000.0, 8
+_SECONDS, _RATE, _SEED = 110, 1_000.0, 8
 _STOPPED = 130
 
 
