@@ -7,6 +7,8 @@ BIN := .venv/bin
 FIGURES := $(CURDIR)/bench/out/figures.jsonl
 # Slow tests come in rows: a worker that has none left takes over half of another's.
 PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist worksteal
+# A test with Spark is several processes that compute: no more of them at once than there are cores.
+PYTEST_SPARK := $(BIN)/pytest -q -n $(shell nproc 2>/dev/null || echo 2) --dist worksteal
 CODE := src tests tools bench demo examples
 
 # The tests start hundreds of nodes, each of which would compile all that it imports, wherever this is set.
@@ -41,23 +43,24 @@ check: lint types ## Lint, types and the quick tests: under two minutes
 test: lint types ## Everything but the soak: also Apache Kafka, simulation, fuzzing; prints its figures
 	@$(BIN)/python tools/peers.py kafka spark-kafka >/dev/null
 	@mkdir -p $(dir $(FIGURES)) && rm -f $(FIGURES)
-	@ODRADEK_FIGURES=$(FIGURES) $(PYTEST); status=$$?; \
-	$(BIN)/python tools/report.py $(FIGURES); exit $$status
+	@export ODRADEK_FIGURES=$(FIGURES); $(PYTEST) --ignore tests/spark --ignore tests/soak; status=$$?; \
+	$(PYTEST_SPARK) tests/spark || status=$$?; $(BIN)/python tools/report.py $(FIGURES); exit $$status
 
 SOAK_FACTOR ?= 50
 SOAK_FUZZ_SECONDS ?= 1800
 SOAK_STEADY_SECONDS ?= 1800
+UNLIMITED := --timeout 0 -o faulthandler_timeout=0
 soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million frames, guided fuzzing, a node under load; hours
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/soak.lock
 	@for target in frames records; do \
 		$(BIN)/python tests/fuzz/guided.py $$target -max_total_time=$(SOAK_FUZZ_SECONDS) -print_final_stats=1 || exit 1; done
 	@mkdir -p $(dir $(FIGURES)) && rm -f $(FIGURES)
-	@ODRADEK_FIGURES=$(FIGURES) ODRADEK_SOAK_FACTOR=$(SOAK_FACTOR) ODRADEK_FUZZ_FRAMES=$$((1000000 * $(SOAK_FACTOR))) \
-	ODRADEK_ORACLE_EXAMPLES=$$((4 * $(SOAK_FACTOR))) ODRADEK_STEADY_SECONDS=$(SOAK_STEADY_SECONDS) \
-	$(PYTEST) --timeout 0 -o faulthandler_timeout=0 tests/sim tests/fuzz tests/unit/protocol/test_oracles.py tests/system/test_disk_full.py \
-	tests/system/test_controllers_kill.py tests/system/test_data_kill.py tests/system/test_steady_load.py tests/system/test_service.py \
-	tests/system/test_spark_exactly_once.py; \
-	status=$$?; $(BIN)/python tools/report.py $(FIGURES); exit $$status
+	@export ODRADEK_FIGURES=$(FIGURES) ODRADEK_SOAK_FACTOR=$(SOAK_FACTOR) ODRADEK_FUZZ_FRAMES=$$((1000000 * $(SOAK_FACTOR))) \
+	ODRADEK_ORACLE_EXAMPLES=$$((4 * $(SOAK_FACTOR))) ODRADEK_STEADY_SECONDS=$(SOAK_STEADY_SECONDS); \
+	$(PYTEST) $(UNLIMITED) tests/sim tests/fuzz tests/unit/protocol/test_oracles.py tests/system/test_disk_full.py \
+	tests/system/test_controllers_kill.py tests/system/test_data_kill.py tests/system/test_steady_load.py tests/system/test_service.py; \
+	status=$$?; $(PYTEST_SPARK) $(UNLIMITED) tests/soak tests/spark/test_spark_exactly_once.py || status=$$?; \
+	$(BIN)/python tools/report.py $(FIGURES); exit $$status
 
 BENCH ?=
 bench: setup ## Operations beside their floor, nodes beside Apache Kafka's; BENCH="brokers --quick" runs some
