@@ -38,6 +38,8 @@ _PARQUET = dataset.ParquetFileFormat(read_options=dataset.ParquetReadOptions(coe
 
 #: JVMs that start quickly, and take the tests' memory.
 _SPARK = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.ui.enabled": "false",
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
