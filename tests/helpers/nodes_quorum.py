@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 from helpers.nodes import Cluster, Node
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse, ReplicaState
+from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
 
 #: A JVM starts in 3 s and an election takes 2; a machine that is busy gets many times that.
 WAIT_TIMEOUT_S = 180
@@ -27,6 +29,9 @@ _PAUSE_S = 0.02
 
 #: Tests look for a node that comes back as soon as it is there.
 CHANNEL_CONFIG = ChannelConfig(client_id="test", reconnect_backoff_ms=20, reconnect_backoff_max_ms=40)
+
+#: Nobody has this id: a controller says so, and a leader that is not one yet says that.
+_NO_BROKER = 2**31 - 1
 
 #: What DescribeCluster is asked for.
 _CONTROLLERS = 2
@@ -65,6 +70,7 @@ class Quorum:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self._channels: dict[int, Channel] = {}
+        self._opened: list[Channel] = []
 
     async def __aenter__(self) -> "Quorum":
         return self
@@ -72,8 +78,14 @@ class Quorum:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for channel in self._channels.values():
+        for channel in (*self._channels.values(), *self._opened):
             await channel.close()
+
+    def open(self, node: Node, config: ChannelConfig = CHANNEL_CONFIG) -> Channel:
+        """A connection of the test's own to a controller, closed with the quorum at the latest."""
+        channel = Channel(node.host, node.controller_port, config)
+        self._opened.append(channel)
+        return channel
 
     async def ask(self, node: Node, request: Message) -> Any:
         """The node's answer, None if there is none."""
@@ -99,6 +111,18 @@ class Quorum:
             return view if view is not None and view.leader_epoch > above_epoch else None
 
         return await self.wait(elected, f"there is a leader of an epoch above {above_epoch}")
+
+    async def controller(self) -> QuorumView:
+        """Waits for a leader that acts as the controller: it does once it has caught up with its own log."""
+
+        async def acts() -> QuorumView | None:
+            view = await self.view()
+            if view is None:
+                return None
+            answer = await self.ask(self.cluster[view.leader_id], UnregisterBrokerRequest(broker_id=_NO_BROKER))
+            return view if answer is not None and answer.error_code == ErrorCode.BROKER_ID_NOT_REGISTERED else None
+
+        return await self.wait(acts, "the leader acts as the controller")
 
     async def caught_up(self, *node_ids: int) -> QuorumView:
         """Waits until these, or all running controllers, have everything that is committed when they are asked; the

@@ -13,9 +13,8 @@ import pytest
 from helpers.controller_questions import conversation
 from helpers.controller_talk import OF_ONE_CLUSTER, hold
 from helpers.figures import report
-from helpers.nodes import HOST, Cluster, Kind, controllers
-from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum
-from odradek.client.channel import Channel
+from helpers.nodes import Cluster, Kind, controllers
+from helpers.nodes_quorum import Quorum
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
@@ -33,12 +32,9 @@ async def answers(root: Path, kind: Kind) -> dict[str, Any]:
     with Cluster(root, controllers(1, kind), settings=SETTINGS) as cluster:
         cluster.start()
         async with Quorum(cluster) as quorum:
-            await quorum.leader()
-            channel = Channel(HOST, cluster[1].controller_port, CHANNEL_CONFIG)
-            try:
-                return await hold(channel, cluster.cluster_id, conversation(), OF_ONE_CLUSTER)
-            finally:
-                await channel.close()
+            await quorum.controller()
+            channel = quorum.open(cluster[1])
+            return await hold(channel, cluster.cluster_id, conversation(), OF_ONE_CLUSTER)
 
 
 def without_words(answer: Any) -> Any:

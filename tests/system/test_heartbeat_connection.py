@@ -8,8 +8,8 @@ import pytest
 
 from helpers.controller import registration, topic
 from helpers.figures import report
-from helpers.nodes import HOST, Cluster, Kind, controllers
-from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum
+from helpers.nodes import Cluster, Kind, controllers
+from helpers.nodes_quorum import Quorum
 from odradek.client.channel import Channel
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
@@ -23,10 +23,6 @@ SETTINGS = {"broker.session.timeout.ms": "3600000", "default.replication.factor"
 TIMEOUT_MS = 60_000
 
 
-def channel_to(cluster: Cluster) -> Channel:
-    return Channel(HOST, cluster[1].controller_port, CHANNEL_CONFIG)
-
-
 async def creation(asking: Channel) -> int:
     """Whether there is a broker for a topic, as an error code."""
     request = CreateTopicsRequest(topics=[topic("t", num_partitions=1, replication_factor=1)], validate_only=True)
@@ -37,16 +33,9 @@ async def creation(asking: Channel) -> int:
 def test_a_broker_is_fenced_when_its_connection_breaks(tmp_path: Path) -> None:
     async def test(cluster: Cluster) -> None:
         async with Quorum(cluster) as quorum:
-            await quorum.leader()
-            asking, older, beating = channel_to(cluster), channel_to(cluster), channel_to(cluster)
-
-            async def registered() -> int | None:
-                """The quorum's leader is a controller once it has caught up with its own log."""
-                answer = await asking.send(registration(7, cluster_id=cluster.cluster_id), TIMEOUT_MS)
-                assert answer.error_code in (ErrorCode.NONE, ErrorCode.NOT_CONTROLLER)
-                return None if answer.error_code else answer.broker_epoch
-
-            epoch = await quorum.wait(registered, "the leader is the controller")
+            await quorum.controller()
+            asking, older, beating = (quorum.open(cluster[1]) for _ in range(3))
+            epoch = (await asking.send(registration(7, cluster_id=cluster.cluster_id), TIMEOUT_MS)).broker_epoch
             beat = BrokerHeartbeatRequest(broker_id=7, broker_epoch=epoch, current_metadata_offset=epoch)
             assert not (await older.send(beat, TIMEOUT_MS)).is_fenced
             assert not (await beating.send(beat, TIMEOUT_MS)).is_fenced
@@ -60,7 +49,6 @@ def test_a_broker_is_fenced_when_its_connection_breaks(tmp_path: Path) -> None:
 
             await quorum.wait(fenced, "the broker is fenced")
             report("broker: fenced after its connection broke", ms=round((time.monotonic() - began_s) * 1000))
-            await asking.close()
 
     with Cluster(tmp_path, controllers(1, Kind.ODRADEK), settings=SETTINGS) as cluster:
         cluster.start()

@@ -8,9 +8,9 @@ import pytest
 
 from helpers.controller import registration, topic
 from helpers.figures import report
-from helpers.nodes import HOST, Cluster, Kind, controllers
+from helpers.nodes import Cluster, Kind, controllers
 from helpers.nodes_quorum import Quorum
-from odradek.client.channel import Channel, ChannelConfig
+from odradek.client.channel import ChannelConfig
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
 from odradek.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
@@ -26,8 +26,8 @@ def test_a_topic_that_comes_and_goes_on_one_connection(tmp_path: Path) -> None:
 
     async def test(cluster: Cluster) -> None:
         async with Quorum(cluster) as quorum:
-            await quorum.leader()
-            channel = Channel(HOST, cluster[1].controller_port, ChannelConfig(client_id="test", in_flight_max=50))
+            await quorum.controller()
+            channel = quorum.open(cluster[1], ChannelConfig(client_id="test", in_flight_max=50))
             epoch = (await channel.send(registration(7, cluster_id=cluster.cluster_id), TIMEOUT_MS)).broker_epoch
             beat = BrokerHeartbeatRequest(broker_id=7, broker_epoch=epoch, current_metadata_offset=epoch)
             create = CreateTopicsRequest(topics=[topic("t", [[7]])])
@@ -40,7 +40,6 @@ def test_a_topic_that_comes_and_goes_on_one_connection(tmp_path: Path) -> None:
             assert {result.error_code for answer in answers[::2] for result in answer.topics} == {0}
             assert {result.error_code for answer in answers[1::2] for result in answer.responses} == {0}
             report("controller: changes a second on one connection", changes_s=round(2 * ROUNDS / took_s))
-            await channel.close()
 
     with Cluster(tmp_path, controllers(1, Kind.ODRADEK)) as cluster:
         cluster.start()
