@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ _STOP_TIMEOUT_S = 120.0
 _GONE = "gone"
 
 
-class TalkingProcess:
+class TalkingProcess(ABC):
     """A process in a session of its own, so that Ctrl-C is for the demo alone."""
 
     def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
@@ -68,9 +69,9 @@ class TalkingProcess:
         assert self._process.stdin is not None
         self._process.stdin.close()
 
+    @abstractmethod
     def hear(self, said: dict[str, Any]) -> None:
         """Called in a thread of its own for each line, and when there will be none any more."""
-        raise NotImplementedError
 
     def _read(self) -> None:
         assert self._process.stdout is not None

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -335,3 +335,33 @@ _SMALL_BROKER = {
     "transaction.state.log.num.partitions": "3",
     "group.initial.rebalance.delay.ms": "0",
 }
+
+
+#: Coordinators that outlive a node of three.
+_REPLICATED = {
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+}
+
+
+@contextmanager
+def three_nodes(directory: Path) -> Iterator[Cluster]:
+    """Of ours, each broker and controller, started."""
+    specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in (1, 2, 3)]
+    with Cluster(directory, specs, settings=_REPLICATED) as cluster:
+        cluster.start()
+        yield cluster
+
+
+@contextmanager
+def one_of_each_kind(directory: Path) -> Iterator[dict[Kind, Cluster]]:
+    """Clusters of one node, started."""
+    with ExitStack() as stack:
+        clusters = {
+            kind: stack.enter_context(Cluster(directory / kind.value, [NodeSpec(1, kind, roles="broker,controller")]))
+            for kind in Kind
+        }
+        for cluster in clusters.values():
+            cluster.start()
+        yield clusters

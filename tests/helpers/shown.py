@@ -22,9 +22,13 @@ class Step(NamedTuple):
 def console_steps(text: str) -> Iterator[Step]:
     """Of all blocks of language console: what follows `$ `, and what is shown below it."""
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, *shown = part.splitlines()
-            yield Step(command, shown)
+        yield from steps_of(block)
+
+
+def steps_of(block: str) -> Iterator[Step]:
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, *shown = part.splitlines()
+        yield Step(command, shown)
 
 
 def is_as_shown(said: str, shown: list[str]) -> bool:

@@ -22,7 +22,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, To
 from helpers import processes
 from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
 from helpers.figures import report
-from helpers.nodes import OURS, Cluster, NodeSpec
+from helpers.nodes import Cluster, three_nodes
 from helpers.spark import quick_environment
 from helpers.spark_copy_job import COPIES, EVENTS, RESULT
 from helpers.waiting import wait_until
@@ -42,18 +42,10 @@ _RUN_TIMEOUT_S = 900
 _STARTS_MAX = 20
 _TESTS = Path(__file__).parents[1]
 
-_SETTINGS = {
-    "offsets.topic.replication.factor": "3",
-    "transaction.state.log.replication.factor": "3",
-    "transaction.state.log.min.isr": "2",
-}
-
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in (1, 2, 3)]
-    with Cluster(tmp_path, specs, settings=_SETTINGS) as made:
-        made.start()
+    with three_nodes(tmp_path) as made:
         yield made
 
 

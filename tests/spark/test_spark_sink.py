@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from helpers.data_load import CLIENT, bootstrap_of
-from helpers.nodes import Cluster, Kind, NodeSpec
+from helpers.nodes import Kind, one_of_each_kind
 from helpers.spark import connector_jars, session
 from helpers.waiting import wait_until
 
@@ -93,12 +93,7 @@ class World:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     directory = tmp_path_factory.mktemp("spark-sink")
     with ExitStack() as stack:
-        clusters = {
-            kind: stack.enter_context(Cluster(directory / kind.value, [NodeSpec(1, kind, roles="broker,controller")]))
-            for kind in Kind
-        }
-        for cluster in clusters.values():
-            cluster.start()
+        clusters = stack.enter_context(one_of_each_kind(directory))
         spark = stack.enter_context(session(directory / "spark", jars=connector_jars()))
         bootstraps = {kind: bootstrap_of(cluster) for kind, cluster in clusters.items()}
         for each in bootstraps.values():

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from helpers.data_load import bootstrap_of
-from helpers.nodes import Cluster, Kind, NodeSpec
+from helpers.nodes import Cluster, Kind, one_of_each_kind
 from helpers.spark import connector_jars, session
 from helpers.spark_reads import READS, REFUSED, WRONG, Read, frame, outcome
 from helpers.spark_streams import Stream, StreamOutcome, run_available_now, start
@@ -67,12 +67,7 @@ class World:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     directory = tmp_path_factory.mktemp("spark-source")
     with ExitStack() as stack:
-        clusters = {
-            kind: stack.enter_context(Cluster(directory / kind.value, [NodeSpec(1, kind, roles="broker,controller")]))
-            for kind in Kind
-        }
-        for cluster in clusters.values():
-            cluster.start()
+        clusters = stack.enter_context(one_of_each_kind(directory))
         spark = stack.enter_context(session(directory / "spark", jars=connector_jars()))
         topics = {kind: _filled(cluster) for kind, cluster in clusters.items()}
         pool = stack.enter_context(ThreadPoolExecutor(len(OTHERS) + 1))

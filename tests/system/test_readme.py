@@ -14,20 +14,17 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from helpers import figures
 from helpers.cli import free_port
+from helpers.shown import ANYTHING, Step, steps_of
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 BIN = Path(sys.executable).parent
 ODRADEK = str(BIN / "odradek")
-
-#: In what is shown: anything, or on a line of its own any lines.
-ANYTHING = "…"
 
 _TIMEOUT_S = 120
 
@@ -37,11 +34,6 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 # Ten minutes
-
-
-class Step(NamedTuple):
-    command: str
-    shown: list[str]
 
 
 #: What the tests run with was made by it.
@@ -55,9 +47,7 @@ def ten_minutes() -> Iterator[Step | tuple[str, str]]:
         if language == "python":
             yield block.splitlines()[0].removeprefix("# "), block
             continue
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, *shown = part.splitlines()
-            yield Step(command, shown)
+        yield from steps_of(block)
 
 
 def is_as_shown(said: str, shown: list[str]) -> bool:

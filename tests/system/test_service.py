@@ -15,7 +15,7 @@ import pytest
 
 from helpers.data_load import bootstrap_of, create_topic, read_all
 from helpers.figures import report
-from helpers.nodes import OURS, Cluster, NodeSpec
+from helpers.nodes import Cluster, three_nodes
 from helpers.service_orders import always_fails
 from helpers.service_runs import (
     Lag,
@@ -38,18 +38,10 @@ ORDERS = 10_000
 CELERY_ORDERS = 10_000 if IS_SOAK else 2_000
 NUMBERS = 2_000
 
-_SETTINGS = {
-    "offsets.topic.replication.factor": "3",
-    "transaction.state.log.replication.factor": "3",
-    "transaction.state.log.min.isr": "2",
-}
-
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in (1, 2, 3)]
-    with Cluster(tmp_path, specs, settings=_SETTINGS) as made:
-        made.start()
+    with three_nodes(tmp_path) as made:
         yield made
 
 

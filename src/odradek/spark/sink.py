@@ -127,8 +127,8 @@ class _Sink:
         return ExactlyOnce(sink_id, store, SinkCoordinator(transactions))
 
 
-class BatchWriter(DataSourceArrowWriter):
-    """One for each job; what it writes is a batch by itself, and none is ever taken for another."""
+class _Writer:
+    """What writers of jobs and of streams have in common."""
 
     def __init__(self, sink: _Sink) -> None:
         self._sink = sink
@@ -136,6 +136,10 @@ class BatchWriter(DataSourceArrowWriter):
     @plain_errors()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._sink.write(iterator)
+
+
+class BatchWriter(_Writer, DataSourceArrowWriter):
+    """One for each job; what it writes is a batch by itself, and none is ever taken for another."""
 
     @plain_errors()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -146,14 +150,7 @@ class BatchWriter(DataSourceArrowWriter):
         self._sink.abort(messages)
 
 
-class StreamWriter(DataSourceStreamArrowWriter):
-    def __init__(self, sink: _Sink) -> None:
-        self._sink = sink
-
-    @plain_errors()
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return self._sink.write(iterator)
-
+class StreamWriter(_Writer, DataSourceStreamArrowWriter):
     @plain_errors()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         self._sink.commit(messages, batchId)

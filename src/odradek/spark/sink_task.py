@@ -16,12 +16,12 @@ from odradek.client.direct.leaders import Leaders
 from odradek.client.direct.producing import BulkProducer, partition_count
 from odradek.client.direct.transactions import Transactions
 from odradek.client.errors import Refused
+from odradek.client.producer.compressing import codec_and_level
 from odradek.client.producer.sequences import NOBODY, ProducerIdentity
 from odradek.common.failures import ApiError, InputError, check
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.records.column_batches import ArrowRecords, BatchPlan, build_batches
-from odradek.records.compression import Compression
 from odradek.records.record import NO_SEQUENCE
 from odradek.spark.places import leaders_of
 from odradek.spark.sink_columns import arrow_records, partition_column, rows_by_topic
@@ -151,16 +151,11 @@ class TaskWriter:
 
 def _plan(options: SinkOptions, identity: ProducerIdentity) -> BatchPlan:
     settings = options.producer
-    codec = Compression[settings.compression_type.upper()]
-    levels = {
-        Compression.GZIP: settings.compression_gzip_level,
-        Compression.LZ4: settings.compression_lz4_level,
-        Compression.ZSTD: settings.compression_zstd_level,
-    }
+    codec, level = codec_and_level(settings)
     return BatchPlan(
         max_bytes=options.batch_bytes,
         compression=codec,
-        level=levels.get(codec),
+        level=level,
         producer_id=identity.producer_id,
         producer_epoch=identity.epoch,
         is_transactional=options.delivery is Delivery.EXACTLY_ONCE,

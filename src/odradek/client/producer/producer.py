@@ -29,6 +29,7 @@ from odradek.client.producer.accumulator import (
     TopicQueues,
     record_size,
 )
+from odradek.client.producer.compressing import codec_and_level
 from odradek.client.producer.delivery import BatchDelivery, Delivery, RecordMetadata, RecordRange
 from odradek.client.producer.errors import ProducerClosed, RecordTooLarge
 from odradek.client.producer.murmur2 import partition_for_key
@@ -44,7 +45,6 @@ from odradek.client.settings import ProducerSettings, producer_settings
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError, InputError
 from odradek.records.batch import HEADER_BYTES
-from odradek.records.compression import Compression
 from odradek.records.pack import Headers
 
 __all__ = ["BatchDelivery", "Delivery", "OutgoingRecord", "Producer", "RecordMetadata", "RecordRange"]
@@ -456,12 +456,7 @@ def _transaction_manager(settings: ProducerSettings, network: NetworkClient) -> 
 
 
 def _accumulator_settings(settings: ProducerSettings) -> AccumulatorSettings:
-    codec = Compression[settings.compression_type.upper()]
-    levels = {
-        Compression.GZIP: settings.compression_gzip_level,
-        Compression.LZ4: settings.compression_lz4_level,
-        Compression.ZSTD: settings.compression_zstd_level,
-    }
+    codec, level = codec_and_level(settings)
     return AccumulatorSettings(
         batch_size=settings.batch_size,
         linger_ms=settings.linger_ms,
@@ -469,7 +464,7 @@ def _accumulator_settings(settings: ProducerSettings) -> AccumulatorSettings:
         max_request_size=settings.max_request_size,
         delivery_timeout_ms=settings.delivery_timeout_ms,
         codec=codec,
-        level=levels.get(codec),
+        level=level,
         is_muting=settings.max_in_flight_requests_per_connection == 1,
         is_adaptive=settings.partitioner_adaptive_partitioning_enable,
         availability_timeout_ms=settings.partitioner_availability_timeout_ms,

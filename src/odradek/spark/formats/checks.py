@@ -5,7 +5,7 @@ from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 #: When something is wrong, and what to say then.
 Check = tuple[Column, str]
@@ -66,18 +66,20 @@ def has_required(kind: DataType) -> bool:
     return isinstance(kind, MapType) and (not kind.valueContainsNull or has_required(kind.valueType))
 
 
-def as_nullable(schema: StructType) -> StructType:
-    """Data may be absent at every depth: that is how it is told that there is none."""
-    return StructType([StructField(each.name, _nullable(each.dataType)) for each in schema.fields])
+def as_nullable(schema: StructType, text: DataType | None = None) -> StructType:
+    """Data may be absent at every depth: that is how it is told that there is none. `text`: in place of strings."""
+    return StructType([StructField(each.name, _nullable(each.dataType, text)) for each in schema.fields])
 
 
-def _nullable(kind: DataType) -> DataType:
+def _nullable(kind: DataType, text: DataType | None) -> DataType:
     if isinstance(kind, StructType):
-        return as_nullable(kind)
+        return as_nullable(kind, text)
     if isinstance(kind, ArrayType):
-        return ArrayType(_nullable(kind.elementType))
+        return ArrayType(_nullable(kind.elementType, text))
     if isinstance(kind, MapType):
-        return MapType(kind.keyType, _nullable(kind.valueType))
+        return MapType(kind.keyType, _nullable(kind.valueType, text))
+    if isinstance(kind, StringType) and text is not None:
+        return text
     return kind
 
 

@@ -4,28 +4,16 @@ from collections.abc import Iterator
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType, VariantType
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType, VariantType
 
-from odradek.spark.formats.checks import Check, any_of, bound, joined, reasons
+from odradek.spark.formats.checks import Check, any_of, as_nullable, bound, joined, reasons
 
 _FOLLOWS = "something follows the JSON object"
 
 
 def text_as_variant(schema: StructType) -> StructType:
-    """The schema with strings read as variants, which know whether they were strings."""
-    return StructType([StructField(each.name, _as_variant(each.dataType)) for each in schema.fields])
-
-
-def _as_variant(kind: DataType) -> DataType:
-    if isinstance(kind, StringType):
-        return VariantType()
-    if isinstance(kind, StructType):
-        return text_as_variant(kind)
-    if isinstance(kind, ArrayType):
-        return ArrayType(_as_variant(kind.elementType))
-    if isinstance(kind, MapType):
-        return MapType(kind.keyType, _as_variant(kind.valueType))
-    return kind
+    """The schema with strings read as variants, which know whether they were strings; all of it may be absent."""
+    return as_nullable(schema, VariantType())
 
 
 def not_text(raw: Column, kind: DataType, path: str = "") -> Iterator[Check]:

@@ -86,6 +86,6 @@ class JsonFormat:
 
 
 def _parsing_schema(schema: StructType) -> StructType:
-    fields = text_as_variant(as_nullable(schema)).fields
+    fields = text_as_variant(schema).fields
     element = StructType([*fields, StructField(_END, LongType())])
     return StructType([StructField("d", ArrayType(element)), StructField(_CORRUPT, StringType())])

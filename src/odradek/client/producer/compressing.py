@@ -1,0 +1,15 @@
+"""How a producer compresses, by its settings. Pure."""
+
+from odradek.client.settings import ProducerSettings
+from odradek.records.compression import Compression
+
+
+def codec_and_level(settings: ProducerSettings) -> tuple[Compression, int | None]:
+    """The level is None for codecs that have none."""
+    codec = Compression[settings.compression_type.upper()]
+    levels = {
+        Compression.GZIP: settings.compression_gzip_level,
+        Compression.LZ4: settings.compression_lz4_level,
+        Compression.ZSTD: settings.compression_zstd_level,
+    }
+    return codec, levels.get(codec)
