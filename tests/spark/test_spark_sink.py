@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +23,9 @@ from helpers.waiting import wait_until
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
 _PARTITIONS = 3
+
+#: That a task of Python is given.
+_ROWS_AT_ONCE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 #: Partition, key, value, headers.
 Written = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
@@ -46,11 +49,14 @@ class World:
     bootstraps: dict[Kind, str]
     directory: Path
 
-    def topic(self, way: Way, name: str) -> str:
+    def topic(self, way: Way, name: str, **config: str) -> str:
         topic = f"{name}-{way.form}"
-        admin = AdminClient({"bootstrap.servers": self.bootstraps[way.kind], **CLIENT})
-        admin.create_topics([NewTopic(topic, _PARTITIONS, 1)])[topic].result(60)
+        admin = self.admin(way)
+        admin.create_topics([NewTopic(topic, _PARTITIONS, 1, config=config)])[topic].result(60)
         return topic
+
+    def admin(self, way: Way) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.bootstraps[way.kind], **CLIENT})
 
     def write(self, way: Way, rows: DataFrame, **options: str) -> None:
         writer = rows.write.format(way.form).option("kafka.bootstrap.servers", self.bootstraps[way.kind])
@@ -248,3 +254,38 @@ def _copy(world: World, way: Way, source: str, topic: str, delivery: str) -> Non
         .start()
     )
     query.awaitTermination()
+
+
+@pytest.mark.parametrize("way", OTHERS)
+def test_a_stream_that_is_stopped_before_any_task_has_ended_leaves_nothing_open(world: World, way: Way) -> None:
+    """The first rows are large enough to be sent on, and the next one takes longer than any test."""
+    topic = world.topic(way, "stopped")
+    rows = world.spark.readStream.format("rate").option("rowsPerSecond", "100").load()
+    sleep = "reflect('java.lang.Thread', 'sleep', 3600000L)"
+    world.spark.conf.set(_ROWS_AT_ONCE, "1")
+    query = (
+        rows.selectExpr(f"IF(value < 30, RPAD(value, 10000, '.'), {sleep}) AS value")
+        .writeStream.format("odradek")
+        .option("kafka.bootstrap.servers", world.bootstraps[way.kind])
+        .option("topic", topic)
+        .option("delivery", "exactly-once")
+        .option("checkpointLocation", str(world.directory / topic / way.kind.value))
+        .start()
+    )
+    world.spark.conf.unset(_ROWS_AT_ONCE)
+    wait_until(lambda: _open_records(world, way, topic) > 0, "a transaction is open", 120)
+    query.stop()
+    wait_until(lambda: _open_records(world, way, topic) == 0, "it is aborted", 120)
+    assert world.records(way, topic) == []
+
+
+def _open_records(world: World, way: Way, topic: str) -> int:
+    """Up to the end, from the first that those who read what is committed have to wait for."""
+    wanted = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(_PARTITIONS)}
+    admin = world.admin(way)
+    found = (
+        admin.list_offsets(wanted, isolation_level=level)
+        for level in (IsolationLevel.READ_UNCOMMITTED, IsolationLevel.READ_COMMITTED)
+    )
+    ends, stable = (sum(each.result(60).offset for each in offsets.values()) for offsets in found)
+    return ends - stable

@@ -17,6 +17,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from pyspark.sql.types import StructType
 
 from odradek.common.failures import Fault, InputError, check
+from odradek.spark.begun_runs import BegunRuns
 from odradek.spark.decision_log import DecisionLog
 from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.plain_errors import plain_errors
@@ -43,7 +44,7 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
 
 def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
     """Of `df.writeStream`, in any output mode. Raises InputError."""
-    return StreamWriter(_Sink(_checked(options, schema)))
+    return StreamWriter(_Sink(_checked(options, schema), BegunRuns(options)))
 
 
 def _checked(given: Mapping[str, str], schema: StructType) -> SinkOptions:
@@ -67,8 +68,10 @@ class Written(WriterCommitMessage):
 class _Sink:
     """What writers of batches and of streams have in common."""
 
-    def __init__(self, options: SinkOptions) -> None:
+    def __init__(self, options: SinkOptions, begun_runs: BegunRuns | None = None) -> None:
+        """`begun_runs` of a stream; a job's writer comes back to the driver with its run."""
         self._options = options
+        self._begun_runs = begun_runs
         self._run: int | None = None
 
     @plain_errors()
@@ -76,10 +79,13 @@ class _Sink:
         """Spark sends a writer to the tasks of a batch before they begin, by pickling it: so a run begins."""
         if self._options.sink_id is not None and self._run is None:
             self._run = self._exactly_once(self._options.sink_id).begin_run()
+            if self._begun_runs is not None:
+                self._begun_runs.remember(self._run)
         return self._options, self._run
 
     def __setstate__(self, state: tuple[SinkOptions, int | None]) -> None:
         self._options, self._run = state
+        self._begun_runs = None
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Written:
         if self._options.sink_id is None:
@@ -113,13 +119,15 @@ class _Sink:
         self._exactly_once(self._options.sink_id).commit(run, query_id, number, prepared, record_count)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Tasks that failed have aborted their own; those that Spark killed have not. A stream's writer knows its run
-        from those that came to an end; if none did, what is left open is aborted when the next run begins."""
+        """Tasks that failed have aborted their own; those that Spark killed have not."""
         written = [each for each in messages if isinstance(each, Written)]
-        run = written[0].run if written else self._run
+        run = written[0].run if written else self._last_run()
         if self._options.sink_id is not None and run is not None:
             prepared = [each.prepared for each in written if each.prepared is not None]
             self._exactly_once(self._options.sink_id).abort(run, prepared)
+
+    def _last_run(self) -> int | None:
+        return self._run if self._begun_runs is None else self._begun_runs.last()
 
     def _exactly_once(self, sink_id: str) -> ExactlyOnce:
         transactions = transactions_for(self._options)

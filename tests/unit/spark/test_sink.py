@@ -3,6 +3,7 @@
 import os
 import pickle
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from pyspark.sql.types import StringType, StructType
@@ -73,6 +74,21 @@ def test_batches_of_a_stream_are_told_by_its_tasks(protocol: FakeProtocol) -> No
     writer.abort([_written(8, "q"), None], 4)
     writer.abort([None], 5)
     assert protocol.told == [("commit", 7, "q", 3, ["a"]), ("abort", 8, ["a"])]
+
+
+def test_a_stream_of_which_no_task_ended_is_aborted_in_another_process(
+    protocol: FakeProtocol, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Which has nothing in common with the one in which it began but the driver, and the options."""
+    other = {name: value for name, value in _OPTIONS.items() if name != "topic"} | {"TOPIC": "other"}
+    for driver, options in ((tmp_path, _OPTIONS), (tmp_path, other), (tmp_path / "not there", _OPTIONS)):
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{driver},{tmp_path / 'second'}")
+        pickle.dumps(stream_writer(options, _SCHEMA, overwrite=False))
+        same = {name.upper(): value for name, value in options.items()}
+        stream_writer(same, _SCHEMA, overwrite=False).abort([None, None], 5)
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    stream_writer(_OPTIONS, _SCHEMA, overwrite=False).abort([None], 6)
+    assert protocol.told == [("abort", 1, []), ("abort", 2, []), ("abort", 1, [])]
 
 
 def test_what_a_person_can_cause_is_said_without_a_traceback(

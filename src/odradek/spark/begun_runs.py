@@ -1,0 +1,37 @@
+"""Which run of a sink this driver has begun last: told from one of its Python processes to another.
+
+Spark begins a micro-batch in one process and aborts it in another, on a writer that it has made anew. From tasks that
+came to an end that writer learns which run it was; when a stream is stopped before any did, nobody tells it. Every such
+process is told of the directory in which the driver keeps its blocks, which no other driver has, and which is deleted
+with it: the number of the run is kept there. Where there is none, nothing is known.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+#: Directories of the driver's own, as Spark's processes are told them.
+_DIRECTORIES = "SPARK_LOCAL_DIRS"
+
+
+class BegunRuns:
+    """Of the stream that was given these options. Two of one name in a driver are two: they do not abort each other."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        directory = os.environ.get(_DIRECTORIES, "").split(",")[0]
+        said = sorted((name.lower(), value) for name, value in given.items())
+        name = f"odradek-run-{hashlib.sha256(repr(said).encode()).hexdigest()}"
+        self._path = Path(directory, name) if directory else None
+
+    def remember(self, run: int) -> None:
+        if self._path is not None:
+            with suppress(OSError):  # then the transactions of a stream that is stopped stay open for longer
+                self._path.write_text(str(run))
+
+    def last(self) -> int | None:
+        if self._path is not None:
+            with suppress(OSError, ValueError):
+                return int(self._path.read_text())
+        return None
