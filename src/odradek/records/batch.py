@@ -230,6 +230,17 @@ def read_batches(buffer: Buffer, position: int = 0, end: int | None = None) -> I
         position += batch.size_bytes
 
 
+def offset_after(buffer: Buffer) -> int | None:
+    """The offset that follows the last whole batch; None if there is none. The others are only skipped over."""
+    last, position, end = -1, 0, len(buffer)
+    while position + OVERHEAD_BYTES <= end:
+        after = position + size_at(buffer, position)
+        if after > end:
+            break
+        last, position = position, after
+    return read_batch(buffer, last).next_offset if last >= 0 else None
+
+
 def _read(view: memoryview, position: int, end: int) -> Batch:
     if position + HEADER_BYTES <= end:
         fields = header_at(view, position)

@@ -4,8 +4,8 @@ For those who take records by the thousand (Spark, the console, compaction's key
 One pass per record finds where each begins (`walk.record_ends`), everything after it works on whole arrays.
 
 A chunk is what Fetch gives: whole batches, of any codec and format, and perhaps part of one at the end. Starts are
-positions in `Columns.data`, which is the chunk itself if nothing in it is compressed, and otherwise its unfolded
-payloads one after the other.
+positions in `Columns.data`: the bytes that the chunk is part of (the answer that it came in, uncopied) if nothing in it
+is compressed, and otherwise its unfolded payloads one after the other.
 
 What a consumer does not see is left out: control batches (their positions are told), records before the offset that was
 asked for, and, given the aborted transactions that came with the chunk, the records of those.
@@ -154,12 +154,13 @@ def read_columns(
     limit_bytes: int = DEFAULT_LIMIT_BYTES,
 ) -> Columns:
     """`aborted` makes it read_committed; `limit_bytes` is what each batch may unfold to; `check` verifies each CRC."""
-    whole = chunk if type(chunk) is bytes else bytes(chunk)
-    plain = None if aborted else _read_plain(whole, check)
+    data, begin = _bytes_around(chunk)
+    view = memoryview(chunk)
+    plain = None if aborted else _read_plain(view, begin, check)
     if plain is not None:
         runs, batches = plain
-        return _columns(whole, runs, from_offset, batches, (), batches.end)
-    found = tuple(read_batches(whole))
+        return _columns(data, runs, from_offset, batches, (), batches.end)
+    found = tuple(read_batches(view))
     transactions = AbortedTransactions(aborted)
     position = 0
     visible: list[_Span] = []
@@ -171,18 +172,30 @@ def read_columns(
         if batch.is_control:
             control_positions.append(position)
         if transactions.shows(batch) and batch.count and (from_offset is None or batch.last_offset >= from_offset):
-            visible.append(_Span(index, batch, position + HEADER_BYTES, end))
+            visible.append(_Span(index, batch, begin + position + HEADER_BYTES, begin + end))
         position = end
-    data, spans = _unfolded(whole, visible, limit_bytes)
+    data, spans = _unfolded(data, visible, limit_bytes)
     return _columns(data, _runs(spans, found), from_offset, found, tuple(control_positions), position)
+
+
+def _bytes_around(chunk: Buffer) -> tuple[bytes, int]:
+    """The bytes that the chunk is part of, and where in them it begins. Copied only if they are no bytes."""
+    whole = chunk.obj if isinstance(chunk, memoryview) and chunk.c_contiguous else chunk
+    if type(whole) is not bytes or not len(chunk):
+        return bytes(chunk), 0
+    return whole, _address(chunk) - _address(whole)
+
+
+def _address(buffer: Buffer) -> int:
+    return int(np.frombuffer(buffer, np.uint8).__array_interface__["data"][0])
 
 
 class _PlainBatches(Sequence[Batch]):
     """Batches that hardly anybody looks at, made when somebody does."""
 
-    def __init__(self, whole: bytes, starts: list[int], end: int) -> None:
+    def __init__(self, view: memoryview, starts: list[int], end: int) -> None:
         self.end = end
-        self._view = memoryview(whole)
+        self._view = view
         self._starts = starts
 
     def __len__(self) -> int:
@@ -198,11 +211,12 @@ class _PlainBatches(Sequence[Batch]):
         return read_batch(self._view, self._starts[index])
 
 
-def _read_plain(whole: bytes, check: bool) -> tuple[_Runs, _PlainBatches] | None:
+def _read_plain(view: memoryview, begin: int, check: bool) -> tuple[_Runs, _PlainBatches] | None:
     """The way for most chunks: nothing compressed, no markers, no old formats, nothing damaged. None otherwise.
+    `begin` is where the chunk lies in the data.
 
     Batches of many producers are small, so that what is done for each counts: one look at its header, one checksum."""
-    view, total, position = memoryview(whole), len(whole), 0
+    total, position = len(view), 0
     headers: list[tuple[int, ...]] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -224,8 +238,8 @@ def _read_plain(whole: bytes, check: bool) -> tuple[_Runs, _PlainBatches] | None
     fields = np.array(headers, np.int64)
     is_stamped = (fields[:, 5] & APPEND_TIME_BIT).astype(np.bool_)
     runs = _Runs(
-        starts=[start + HEADER_BYTES for start in starts],
-        ends=ends,
+        starts=[begin + start + HEADER_BYTES for start in starts],
+        ends=[begin + end for end in ends],
         counts=fields[:, 12].tolist(),
         base_offset=fields[:, 0],
         base_timestamp=fields[:, 7],
@@ -234,7 +248,7 @@ def _read_plain(whole: bytes, check: bool) -> tuple[_Runs, _PlainBatches] | None
         timestamp_type=is_stamped.astype(np.int8),
         batch_index=np.arange(len(headers)),
     )
-    return runs, _PlainBatches(whole, starts, position)
+    return runs, _PlainBatches(view, starts, position)
 
 
 def _runs(spans: Sequence[_Span], batches: Sequence[Batch]) -> _Runs:
@@ -307,10 +321,10 @@ def _extents(data: bytes, runs: _Runs) -> tuple[Int64s, Int64s]:
     return bounds[is_record_start], bounds[is_record_end]
 
 
-def _unfolded(whole: bytes, visible: list[_Span], limit_bytes: int) -> tuple[bytes, list[_Span]]:
-    """The data that records lie in, and where. Without compression it is the chunk, uncopied."""
+def _unfolded(data: bytes, visible: list[_Span], limit_bytes: int) -> tuple[bytes, list[_Span]]:
+    """The data that records lie in, and where. Without compression it stays as it is."""
     if all(span.batch.magic == MAGIC_V2 and not span.batch.attributes & COMPRESSION_MASK for span in visible):
-        return whole, visible
+        return data, visible
     parts: list[bytes] = []
     spans: list[_Span] = []
     position = 0

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 from helpers.records import CODECS, SAMPLE, Made, build, made_records
 from odradek.common.failures import ApiError
+from odradek.common.ports import Buffer
 from odradek.records.aborted import AbortedTransaction
-from odradek.records.batch import Compression, TimestampType, read_batches
+from odradek.records.batch import Compression, TimestampType, offset_after, read_batches
 from odradek.records.builder import BatchBuilder, empty_batch, end_transaction_marker, retained_batch
 from odradek.records.columns import Columns, read_columns
 from odradek.records.errors import CorruptRecord, ExpandedTooLarge, InvalidRecord
@@ -45,16 +47,18 @@ def one_by_one(chunk: bytes, from_offset: int = 0) -> list[Record]:
     groups=st.lists(st.tuples(made_records(6), st.sampled_from(CODECS)), max_size=4),
     from_offset=st.none() | st.integers(0, 30),
     cut=st.integers(0, 60),
+    front=st.integers(0, 20),
 )
-def test_any_chunk(groups: list[tuple[list[Made], Compression]], from_offset: int | None, cut: int) -> None:
+def test_any_chunk(groups: list[tuple[list[Made], Compression]], from_offset: int | None, cut: int, front: int) -> None:
     chunk, offset = b"", 0
     for records, codec in groups:
         chunk += build(records, codec, offset)
         offset += len(records)
-    columns = read_columns(memoryview(chunk + build(SAMPLE[:1])[:cut]), from_offset=from_offset)
+    part = memoryview(bytes(front) + chunk + build(SAMPLE[:1])[:cut])[front:]
+    columns = read_columns(part, from_offset=from_offset)
     assert rows(columns) == one_by_one(chunk, from_offset or 0)
     assert columns.consumed_bytes == len(chunk)
-    assert columns.next_offset == (offset if groups else None)
+    assert columns.next_offset == offset_after(part) == (offset if groups else None)
     assert len(columns.batches) == len(groups)
 
 
@@ -75,6 +79,16 @@ def test_as_arrow_has_it(codec: Compression) -> None:
 def test_without_compression_nothing_is_copied() -> None:
     chunk = build(SAMPLE)
     assert read_columns(chunk).data is chunk
+    answer = b"before" + chunk + b"after"
+    columns = read_columns(memoryview(answer)[len("before") : -len("after")])
+    assert columns.data is answer
+    assert rows(columns) == one_by_one(chunk)
+
+
+@pytest.mark.parametrize("kind", [bytearray, lambda chunk: memoryview(bytearray(chunk))])
+def test_what_may_change_is_copied(kind: Callable[[bytes], Buffer]) -> None:
+    chunk = build(SAMPLE)
+    assert rows(read_columns(kind(chunk))) == one_by_one(chunk)
 
 
 def test_append_time_gaps_and_emptied_batches() -> None:
@@ -129,6 +143,8 @@ def test_aborted_transactions_are_left_out_as_consumers_do() -> None:
     chunk = b"".join(parts)
     aborted = [AbortedTransaction(1, 11), AbortedTransaction(1, 0)]
     assert read_columns(chunk, aborted=aborted).offset.tolist() == [2, 3, 5, 6, 8, 9]
+    inside = memoryview(b"before" + chunk)[len("before") :]
+    assert rows(read_columns(inside, aborted=aborted)) == rows(read_columns(chunk, aborted=aborted))
     assert read_columns(chunk, aborted=aborted, from_offset=6).offset.tolist() == [6, 8, 9]
     everything = read_columns(chunk)
     assert everything.offset.tolist() == [0, 1, 2, 3, 5, 6, 8, 9, 11, 12]

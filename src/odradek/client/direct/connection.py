@@ -24,6 +24,9 @@ from odradek.protocol.requests import parse_response, request_parts
 
 _SIZE = struct.Struct(">i")
 
+#: The system's timeval: seconds and microseconds.
+_TIMEVAL = struct.Struct("@ll")
+
 #: Known to every broker since 2.4, and it tells all versions there are.
 _API_VERSIONS_VERSION = 3
 
@@ -54,7 +57,10 @@ class Connection:
             )
         except OSError as error:
             raise Disconnected(f"{address}: {error.strerror or error}") from None
-        self._socket.settimeout(timeout_ms / 1000)
+        self._socket.settimeout(None)  # the system keeps the time: Python's own would ask it before each piece
+        patience = _TIMEVAL.pack(timeout_ms // 1000, timeout_ms % 1000 * 1000)
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            self._socket.setsockopt(socket.SOL_SOCKET, option, patience)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
         self._learn_versions()
@@ -130,22 +136,24 @@ class Connection:
             raise
         self._versions = {each.api_key: Versions(each.min_version, each.max_version) for each in response.api_keys}
 
-    def _read(self, size: int) -> bytearray:
-        buffer = bytearray(size)
-        view = memoryview(buffer)
-        while len(view):
+    def _read(self, size: int) -> bytes:
+        """In one call of the system and one piece, however large, unless it takes longer than the time-out."""
+        pieces: list[bytes] = []
+        missing = size
+        while missing:
             try:
-                count = self._socket.recv_into(view)
+                piece = self._socket.recv(missing, socket.MSG_WAITALL)
             except OSError as error:
                 raise self._broken(error) from None
-            if count == 0:
+            if not piece:
                 raise self._broken(None)
-            view = view[count:]
-        return buffer
+            pieces.append(piece)
+            missing -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _broken(self, error: OSError | None) -> Disconnected | RequestTimedOut:
         self.close()
-        if isinstance(error, TimeoutError):
+        if isinstance(error, TimeoutError | BlockingIOError):  # BlockingIOError is how the system's time-outs look
             return RequestTimedOut(f"{self.address}: no answer in time")
         why = (error.strerror or str(error)) if error else "the peer closed the connection"
         return Disconnected(f"{self.address}: {why}")

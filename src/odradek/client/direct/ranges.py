@@ -20,7 +20,7 @@ from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
 from odradek.records.aborted import AbortedTransaction
-from odradek.records.batch import read_batches
+from odradek.records.batch import offset_after
 from odradek.records.columns import Columns, read_columns
 
 #: One request's worth: large enough that its costs vanish, and small enough that the memory of the chunk before, and of
@@ -154,10 +154,8 @@ class _Reader:
         if data.error_code:
             where = f"{self._request.partition} at offset {position}"
             raise Refused(f"{where}: {error_name(data.error_code)}", data.error_code)
-        after = position
-        for batch in read_batches(data.records or b""):
-            after = batch.next_offset
-        if after == position:
+        after = offset_after(data.records or b"")
+        if after is None:
             return None
         if after < self._request.end:
             self._ask_ahead(after)
