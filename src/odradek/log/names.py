@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 from odradek.common.ids import TopicPartition
+from odradek.common.topic_names import name_problem
 from odradek.log.errors import InvalidTopic
 
 LOG_SUFFIX = ".log"
@@ -36,11 +37,8 @@ META_PROPERTIES = "meta.properties"
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 
-#: With the partition and the id behind it, a directory's name stays within the 255 bytes that file systems allow.
-MAX_TOPIC_LENGTH = 249
 _MAX_DIR_NAME_LENGTH = 255
 
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
 _MARKED_DIR = re.compile(r"(\S+)-(\S+)\.(\S+)(-delete|-future|-stray)")
 _NUMBER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _SEGMENT_FILE = re.compile(
@@ -115,15 +113,9 @@ def parse_partition_dir(name: str) -> PartitionDirName | None:
 
 def check_topic(topic: str) -> None:
     """Raises `InvalidTopic` with Kafka's reasons."""
-    if topic in ("", ".", ".."):
-        reason = f"'{topic}' is not allowed" if topic else "the empty string is not allowed"
-    elif len(topic) > MAX_TOPIC_LENGTH:
-        reason = f"the length of '{topic}' is longer than the max allowed length {MAX_TOPIC_LENGTH}"
-    elif not _TOPIC.fullmatch(topic):
-        reason = f"'{topic}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-    else:
-        return
-    raise InvalidTopic(f"Topic name is invalid: {reason}")
+    reason = name_problem(topic)
+    if reason is not None:
+        raise InvalidTopic(f"Topic name is invalid: {reason}")
 
 
 def topics_collide(topic: str, other: str) -> bool:

@@ -4,12 +4,15 @@ Names are those of the connector, in any case; what it takes we take, with the s
 refused, with the nearest name that is right, and so is what contradicts itself. `kafka.…` are settings of the client.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from odradek.client.settings_reading import Kind, definitions
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
+from odradek.common.topic_names import name_problem
 from odradek.spark.durations import parse_duration_ms
 from odradek.spark.limits import (
     EARLIEST,
@@ -204,12 +207,16 @@ class Options:
             raise InputError(f"{what}: one of {', '.join(_TOPIC_OPTIONS)} says what is read")
         name, text = said[0], self.get(said[0]) or ""
         if name == "assign":
-            return Assign(parse_partitions(name, text))
+            partitions = parse_partitions(name, text)
+            check_topics(name, (each.topic for each in partitions))
+            return Assign(partitions)
         if not text.strip(", "):
             raise InputError(f"{name} is empty")
         if name == "subscribePattern":
-            return SubscribePattern(text)
-        return Subscribe(tuple(dict.fromkeys(topic.strip() for topic in text.split(",") if topic.strip())))
+            return SubscribePattern(_proper_pattern(text))
+        topics = tuple(dict.fromkeys(topic.strip() for topic in text.split(",") if topic.strip()))
+        check_topics(name, topics)
+        return Subscribe(topics)
 
     def limit(self, end: str, default: Limit) -> Limit:
         """`end` is starting or ending. Of several the first counts, as in the connector: a timestamp, timestamps,
@@ -237,12 +244,34 @@ class Options:
         return text == "latest"
 
 
+def check_topics(option: str, topics: Iterable[str]) -> None:
+    """Raises InputError for names that no topic can have."""
+    for topic in topics:
+        problem = name_problem(topic)
+        if problem is not None:
+            raise InputError(f"{option}: no topic can have this name: {problem}")
+
+
+def _proper_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise InputError(f"subscribePattern: {text!r} is no regular expression: {error}") from None
+    return text
+
+
 def _check_names(given: Mapping[str, str], known: tuple[str, ...]) -> None:
     right = {name.lower(): name for name in (*known, *_OF_SPARK)}
     for name in given:
         if name.lower() in right or name.lower().startswith(_SETTING_PREFIX):
             continue
-        near = get_close_matches(name.lower(), right, n=1, cutoff=0.6)
-        there_are = f"there are {', '.join(sorted(known))}, and {_SETTING_PREFIX}… for the client"
-        hint = f"did you mean {right[near[0]]}?" if near else there_are
-        raise InputError(f"there is no option {name}; {hint}")
+        raise InputError(f"there is no option {name}; {_nearest(name, right, known)}")
+
+
+def _nearest(name: str, right: Mapping[str, str], known: tuple[str, ...]) -> str:
+    if any(name.lower() in definitions(kind) for kind in (Kind.CONSUMER, Kind.PRODUCER)):
+        return f"did you mean {_SETTING_PREFIX}{name.lower()}?"
+    near = get_close_matches(name.lower(), right, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {right[near[0]]}?"
+    return f"there are {', '.join(sorted(known))}, and {_SETTING_PREFIX}… for the client"

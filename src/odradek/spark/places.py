@@ -8,7 +8,7 @@ is waited for as long as Kafka's clients do (`default.api.timeout.ms`), since it
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from typing import TypeVar
 
@@ -85,7 +85,7 @@ class Places:
     def _partitions(self) -> tuple[TopicPartition, ...]:
         choice, leaders = self._options.choice, leaders_for(self._settings)
         if isinstance(choice, SubscribePattern):
-            pattern = _compiled(choice.pattern)
+            pattern = re.compile(choice.pattern)
             # Anywhere in the name, as the connector has it.
             topics = {name: found for name, found in leaders.topics().items() if pattern.search(name)}
         elif isinstance(choice, Assign):
@@ -101,11 +101,11 @@ class Places:
         if isinstance(limit, Everywhere):
             return self._ends(partitions, limit.which)
         if isinstance(limit, At):
-            _check_same(option, limit.offsets, partitions)
+            check_same(option, limit.offsets, partitions)
             return self._without_specials(limit.offsets)
         if isinstance(limit, AllSince):
             limit = Since(dict.fromkeys(partitions, limit.timestamp_ms), limit.falls_back)
-        _check_same(option, limit.timestamps_ms, partitions)
+        check_same(option, limit.timestamps_ms, partitions)
         return self._since(limit)
 
     def _since(self, limit: Since) -> dict[TopicPartition, int]:
@@ -150,13 +150,6 @@ class Places:
             time.sleep(self._options.retry_interval_ms / 1000)
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise InputError(f"subscribePattern: {pattern!r} is no regular expression: {error}") from None
-
-
 def _all_there(leaders: Leaders, names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
     found = leaders.topics(names)
     missing = [name for name in names if name not in found]
@@ -165,7 +158,8 @@ def _all_there(leaders: Leaders, names: tuple[str, ...]) -> dict[str, tuple[int,
     return found
 
 
-def _check_same(option: str, said: Offsets, there: tuple[TopicPartition, ...]) -> None:
+def check_same(option: str, said: Offsets, there: Collection[TopicPartition]) -> None:
+    """Offsets are said of the partitions that are read, and of no others. Raises InputError."""
     missing = [str(each) for each in there if each not in said]
     strange = [str(each) for each in sorted(said) if each not in there]
     if missing:

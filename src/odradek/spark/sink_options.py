@@ -13,7 +13,7 @@ from enum import Enum
 
 from odradek.client.settings import ProducerSettings, producer_settings
 from odradek.common.failures import InputError
-from odradek.spark.options import Options
+from odradek.spark.options import Options, check_topics
 
 _SINK_OPTIONS = ("topic", "delivery", "sinkId")
 
@@ -61,8 +61,8 @@ def sink_options(given: Mapping[str, str]) -> SinkOptions:
     """Raises InputError."""
     options = Options(given, _SINK_OPTIONS, _NOT_YOURS)
     delivery, topic = _delivery(options), options.get("topic")
-    if topic == "":
-        raise InputError("topic is empty")
+    if topic is not None:
+        check_topics("topic", (topic,))
     sink_id = _sink_id(options, topic)
     if delivery is Delivery.EXACTLY_ONCE and sink_id is None:
         raise InputError(
