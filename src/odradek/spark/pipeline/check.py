@@ -15,13 +15,17 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from odradek.client.settings import consumer_settings
 from odradek.common.failures import ApiError, InputError
-from odradek.spark.options import Assign, Subscribe, SubscribePattern, batch_options, stream_options
+from odradek.common.ids import TopicPartition
+from odradek.spark.limits import At, Since
+from odradek.spark.options import Assign, SourceOptions, Subscribe, SubscribePattern, batch_options, stream_options
 from odradek.spark.pipeline.definitions import Definitions, read_definitions
 from odradek.spark.pipeline.project import Project, read_project, unusable_files
 from odradek.spark.pipeline.schemas import schema_problem
 from odradek.spark.pipeline.topics import Cluster, client_settings
 from odradek.spark.pipeline.uses import Kind, Use
+from odradek.spark.places import check_same
 from odradek.spark.sink_options import sink_options
 
 ERROR, WARNING = "error", "warning"
@@ -160,8 +164,14 @@ def parse_use(use: Use) -> object:
     plausible = {name: _PLAUSIBLE.get(name.lower(), "1") for name in use.unseen}
     if use.kind is Kind.SINK:
         return sink_options({**_GIVEN_TO_SINKS, **plausible, **use.options})
+    options = _source_options(use, plausible)
+    consumer_settings(options.settings)
+    return options
+
+
+def _source_options(use: Use, plausible: Mapping[str, str] | None = None) -> SourceOptions:
     parse = stream_options if use.kind is Kind.STREAM else batch_options
-    return parse({**plausible, **use.options})
+    return parse({**(plausible or {}), **use.options})
 
 
 def _is_missing(what: str) -> bool:
@@ -264,13 +274,23 @@ def missing_topics(use: Use, there: Mapping[str, tuple[int, ...]]) -> Iterator[t
             yield WARNING, f"there is no topic {topic} yet; odradek topics create {topic} makes it"
         return
     try:
-        choice = (stream_options if use.kind is Kind.STREAM else batch_options)(use.options).choice
+        options = _source_options(use)
     except InputError:
         return
+    choice = options.choice
     if isinstance(choice, SubscribePattern):
-        if not any(re.fullmatch(choice.pattern, topic) for topic in there):
+        if not any(re.search(choice.pattern, topic) for topic in there):
             yield WARNING, f"no topic matches subscribePattern {choice.pattern}"
         return
+    missing = list(_missing(choice, there))
+    yield from missing
+    if not missing:
+        # A stream that has a checkpoint does not look at its limits.
+        severity = WARNING if use.kind is Kind.STREAM else ERROR
+        yield from ((severity, what) for what in _beside(options, choice, there))
+
+
+def _missing(choice: Subscribe | Assign, there: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, str]]:
     topics = choice.topics if isinstance(choice, Subscribe) else tuple({each.topic for each in choice.partitions})
     for topic in topics:
         if topic not in there:
@@ -281,3 +301,20 @@ def missing_topics(use: Use, there: Mapping[str, tuple[int, ...]]) -> Iterator[t
         for each in choice.partitions:
             if each.topic in there and each.partition not in there[each.topic]:
                 yield ERROR, f"{each.topic} has no partition {each.partition}; it has {len(there[each.topic])}"
+
+
+def _beside(options: SourceOptions, choice: Subscribe | Assign, there: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
+    """Offsets and timestamps that are said of other partitions than those that are read."""
+    read = (
+        choice.partitions
+        if isinstance(choice, Assign)
+        else [TopicPartition(topic, each) for topic in choice.topics for each in there[topic]]
+    )
+    for name, limit in (("startingOffsets", options.starting), ("endingOffsets", options.ending)):
+        try:
+            if isinstance(limit, At):
+                check_same(name, limit.offsets, read)
+            elif isinstance(limit, Since):
+                check_same(f"{name}ByTimestamp", limit.timestamps_ms, read)
+        except InputError as error:
+            yield str(error)

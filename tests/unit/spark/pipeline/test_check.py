@@ -58,6 +58,14 @@ def test_nothing(check: Check) -> None:
             reading(BOOTSTRAP, '"subscribe", "a"', '"kafka.auto.offset.reset", "latest"'),
             "kafka.auto.offset.reset is not for you to set",
         ),
+        (
+            reading(BOOTSTRAP, '"subscribe", "a"', '"kafka.isolation.level", "read_comitted"'),
+            "must be one of: read_committed, read_uncommitted",
+        ),
+        (
+            reading(BOOTSTRAP, '"subscribe", "a"', '"kafka.fetch.max.byte", "1"'),
+            "there is no setting fetch.max.byte. Did you mean fetch.max.bytes",
+        ),
         ("\ndef broken(:\n", "this is no Python"),
         ('dp.create_sink("a", "odradek", {"topic": "b"})', "kafka.bootstrap.servers is missing"),
         (
@@ -162,9 +170,18 @@ def test_brokers_that_do_not_answer(tmp_path: Path) -> None:
         ({"subscribe": "orders,clicks"}, []),
         ({"subscribe": "order"}, [(ERROR, "there is no topic order; did you mean orders?")]),
         ({"subscribe": "zzz"}, [(ERROR, "there is no topic zzz; odradek topics create zzz makes it")]),
-        ({"subscribePattern": "ord.*"}, []),
+        ({"subscribePattern": "rd"}, []),  # anywhere in the name, as Spark has it
         ({"subscribePattern": "x.*"}, [(WARNING, "no topic matches subscribePattern x.*")]),
         ({"assign": '{"orders": [0, 5]}'}, [(ERROR, "orders has no partition 5; it has 2")]),
+        ({"subscribe": "orders", "startingOffsets": '{"orders": {"0": 1, "1": -2}}'}, []),
+        (
+            {"subscribe": "orders", "startingOffsets": '{"orders": {"0": 1}}'},
+            [(WARNING, "startingOffsets says nothing of orders-1; -2 stands for the earliest, -1 for the latest")],
+        ),
+        (
+            {"assign": '{"clicks": [0]}', "startingOffsetsByTimestamp": '{"clicks": {"0": 1, "1": 1}}'},
+            [(WARNING, "startingOffsetsByTimestamp names clicks-1, which is not read")],
+        ),
     ],
 )
 def test_topics_to_read(options: dict[str, str], said: list[tuple[str, str]]) -> None:
