@@ -1,6 +1,7 @@
 """`odradek pipeline init`: a project that runs as it stands."""
 
 import re
+import shlex
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ from odradek.cli.complete import complete_topics
 from odradek.cli.options import Settings, network_options
 from odradek.cli.output import print_json
 from odradek.common.failures import InputError
+from odradek.common.topic_names import name_problem
 from odradek.spark.pipeline.template import Template
 
 _DEFAULT_TOPIC = "events"
@@ -33,11 +35,8 @@ def init(settings: Settings, name: str, topic: str) -> None:
     odradek pipeline init shop --topic orders -b localhost:9092
     """
     directory = Path(name)
-    if not _RIGHT_NAME.fullmatch(directory.name):
-        raise InputError(f"{directory.name!r} is no name of a pipeline; right are letters, digits, dots, dashes")
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise InputError(f"{name} is there already, and not empty; nothing was written")
-    template = Template(directory.name, topic, settings.bootstrap_servers)
+    template = Template(directory.resolve().name, topic, settings.bootstrap_servers)
+    _check(template, directory)
     files = template.files()
     for path, text in files.items():
         target = directory / path
@@ -48,6 +47,19 @@ def init(settings: Settings, name: str, topic: str) -> None:
         return
     click.echo(f"made {directory}: {', '.join(path for path in files if not path.startswith('.'))}")
     click.echo("next:")
+    brokers = f" -b {settings.bootstrap}" if settings.bootstrap else ""
     for each in template.topics:
-        click.echo(f"  odradek topics create {each}")
-    click.echo(f"  odradek pipeline check {directory}\n  odradek pipeline run {directory}")
+        click.echo(f"  odradek topics create {each}{brokers}")
+    place = shlex.quote(str(directory))
+    click.echo(f"  odradek pipeline check {place}\n  odradek pipeline run {place}")
+
+
+def _check(template: Template, directory: Path) -> None:
+    if not _RIGHT_NAME.fullmatch(template.name):
+        raise InputError(f"{template.name!r} is no name of a pipeline; right are letters, digits, dots, dashes")
+    for topic in template.topics:
+        problem = name_problem(topic)
+        if problem is not None:
+            raise InputError(f"no topic can be called so: {problem}; nothing was written")
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise InputError(f"{directory} is there already, and not empty; nothing was written")

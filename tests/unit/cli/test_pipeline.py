@@ -24,7 +24,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_init(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", "init", "shop", "--topic", "orders", "-b", "kafka:9092"]) == 0
     said = capsys.readouterr().out
-    assert "odradek topics create orders.dead" in said and "odradek pipeline run shop" in said
+    assert "odradek topics create orders.dead -b kafka:9092\n" in said and "odradek pipeline run shop" in said
     text = (directory / "shop" / "transformations" / "events.py").read_text()
     assert 'BOOTSTRAP = "kafka:9092"' in text and '.option("subscribe", "orders")' in text
     compile(text, "events.py", "exec")
@@ -38,6 +38,30 @@ def test_init_overwrites_nothing(directory: Path, capsys: pytest.CaptureFixture[
     assert [path.name for path in (directory / "shop").iterdir()] == ["mine.txt"]
     assert run(["pipeline", "init", "a b"]) == 1
     assert "is no name of a pipeline" in capsys.readouterr().err
+
+
+def test_init_in_this_directory_and_in_one_with_spaces(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (directory / "my shops").mkdir()
+    assert run(["pipeline", "init", "my shops/tea"]) == 0
+    assert "odradek pipeline run 'my shops/tea'\n" in capsys.readouterr().out
+    assert run(["pipeline", "init", "."]) == 1
+    assert ". is there already, and not empty" in capsys.readouterr().err
+
+
+def test_init_here(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (directory / "shop").mkdir()
+    monkeypatch.chdir(directory / "shop")
+    assert run(["pipeline", "init", "."]) == 0
+    assert "name: shop\n" in (directory / "shop" / "spark-pipeline.yml").read_text()
+    assert "odradek pipeline run .\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("topic", ["a b", "", "x" * 245])
+def test_init_with_a_topic_that_cannot_be(directory: Path, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of counts and dead letters have longer names than it."""
+    assert run(["pipeline", "init", "shop", "--topic", topic]) == 1
+    assert "no topic can be called so: " in capsys.readouterr().err
+    assert not (directory / "shop").exists()
 
 
 def test_init_as_json(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
