@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from helpers.kafka_node import kafka_node
 from helpers.waiting import wait_until
@@ -22,9 +22,9 @@ from odradek.client.producer.murmur2 import partition_for_key
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition as Place
 from odradek.common.ids import uuid_to_text
-from odradek.spark import decision_log
+from odradek.spark import decision_log, decision_topic
 from odradek.spark.decision_log import DecisionLog
-from odradek.spark.decisions import Decision, PreparedTransaction
+from odradek.spark.decisions import TOPIC, Decision, PreparedTransaction
 from odradek.spark.sink_coordinator import SinkCoordinator
 from odradek.spark.sink_options import SinkOptions, sink_options
 from odradek.spark.sink_task import TaskWriter, leaders_for, transactions_for
@@ -201,13 +201,39 @@ def test_what_dead_attempts_left_open_is_aborted_at_once(bootstrap: str) -> None
     sink.wait_for("a")
 
 
+def test_a_topic_that_deletes_decisions_by_age_is_refused_until_it_is_put_right(bootstrap: str) -> None:
+    sink = Sink(bootstrap)
+    sink.driver().begin_run()
+    for policy in ("delete", "compact,delete"):
+        decision_topic._check.cache_clear()  # as in another process
+        _set_policy(bootstrap, policy)
+        with pytest.raises(InputError, match=f"cleanup.policy={policy}, .* --set cleanup.policy=compact"):
+            sink.driver().begin_run()
+    _set_policy(bootstrap, "compact")
+    assert sink.driver().begin_run() == 2
+
+
+def _set_policy(bootstrap: str, policy: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    change = ConfigEntry("cleanup.policy", policy, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, TOPIC, incremental_configs=[change])
+    admin.incremental_alter_configs([resource])[resource].result(60)
+
+    def policy_now() -> str:
+        (found,) = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, TOPIC)]).values()
+        value: str = found.result(60)["cleanup.policy"].value
+        return value
+
+    wait_until(lambda: policy_now() == policy, "the setting has reached the broker")
+
+
 def test_what_somebody_else_wrote_for_a_sink_is_told_and_can_be_taken_away(bootstrap: str) -> None:
     sink = Sink(bootstrap)
     assert sink.driver().begin_run() == 1
     key, producer = sink.id.encode(), Producer({"bootstrap.servers": bootstrap})
 
     def write(value: bytes | None) -> None:
-        producer.produce(decision_log.TOPIC, key=key, value=value, partition=partition_for_key(key, 16))
+        producer.produce(TOPIC, key=key, value=value, partition=partition_for_key(key, 16))
         assert producer.flush(60) == 0
 
     write(b"what?")

@@ -17,35 +17,19 @@ from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.producing import BulkProducer
 from odradek.client.direct.ranges import RangeRequest, read_range
 from odradek.client.direct.transactions import Transactions
-from odradek.client.errors import check_error, is_retriable
-from odradek.client.producer.murmur2 import partition_for_key
 from odradek.client.producer.sequences import ProducerIdentity
 from odradek.client.settings import ProducerSettings
 from odradek.common import special_timestamps
-from odradek.common.failures import ApiError, InputError
+from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.records.builder import BatchBuilder
 from odradek.records.column_batches import BuiltBatch
 from odradek.records.compression import Compression
 from odradek.records.record import add_to_sequence
+from odradek.spark.decision_topic import decision_partition
 from odradek.spark.decisions import SinkState, from_json, to_json
 from odradek.spark.transactions import StoreTaken
-
-TOPIC = "__odradek_spark_decisions"
-
-#: Sinks share partitions; a driver that dies while it writes holds up those that share one, for a moment.
-_PARTITIONS = 16
-
-#: A decision must outlive a broker: as many copies as Kafka's own logs of transactions have, where there are brokers.
-_REPLICATION_MAX = 3
-
-#: Between two looks for the topic, which takes a moment to be made.
-_RETRY_S = 0.1
-
-#: Compaction leaves the newest segment alone, and that one is read when a sink starts.
-_SEGMENT_BYTES = 1024 * 1024
 
 #: Of the transaction around one write. Others wait for it that share the partition.
 _TIMEOUT_MS = 10_000
@@ -163,42 +147,6 @@ class DecisionLog:
         memory.offset = end
 
     def _partition(self) -> TopicPartition:
-        """The same for ever, also if somebody adds partitions."""
         if self._place is None:
-            count = self._partition_count()
-            if count < _PARTITIONS:
-                raise InputError(f"topic {TOPIC} has {count} partitions; right would be {_PARTITIONS}")
-            self._place = TopicPartition(TOPIC, partition_for_key(self._sink_id.encode(), _PARTITIONS))
+            self._place = decision_partition(self._leaders, self._settings, self._sink_id)
         return self._place
-
-    def _partition_count(self) -> int:
-        """Of the topic, which is made if it is not there."""
-        deadline_s = time.monotonic() + self._settings.max_block_ms / 1000
-        while True:
-            try:
-                found = self._leaders.topics([TOPIC]).get(TOPIC)
-                if found:
-                    return len(found)
-                self._create()
-            except ApiError as error:
-                if not is_retriable(error) or time.monotonic() > deadline_s:
-                    raise
-            time.sleep(_RETRY_S)
-
-    def _create(self) -> None:
-        copies = min(_REPLICATION_MAX, len(self._leaders.brokers()))
-        configs = {
-            "cleanup.policy": "compact",
-            "segment.bytes": str(_SEGMENT_BYTES),
-            "min.insync.replicas": str(max(1, copies - 1)),
-        }
-        topic = CreatableTopic(
-            name=TOPIC,
-            num_partitions=_PARTITIONS,
-            replication_factor=copies,
-            configs=[CreatableTopicConfig(name=name, value=value) for name, value in configs.items()],
-        )
-        request = CreateTopicsRequest(topics=[topic], timeout_ms=self._settings.request_timeout_ms)
-        (created,) = self._leaders.ask_any(request).topics
-        if created.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
-            check_error(created.error_code, f"topic {TOPIC}: {created.error_message}")

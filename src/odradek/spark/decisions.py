@@ -14,6 +14,8 @@ from typing import Any
 
 from odradek.common.failures import InputError
 
+TOPIC = "__odradek_spark_decisions"
+
 #: Checkpoints of one sink that are remembered: those used last.
 _QUERIES_MAX = 16
 
