@@ -129,10 +129,10 @@ def _file_problems(project: Project, definitions: list[Definitions]) -> Iterator
     for each in definitions:
         if each.problem is not None:
             yield Problem(each.problem, _relative(project, each.path), each.line)
-        for file in each.found.schema_files:
-            what = schema_problem(file, project.directory)
+        for use in each.found.schemas:
+            what = schema_problem(use, project.directory)
             if what is not None:
-                yield Problem(what, _relative(project, each.path), file.line)
+                yield Problem(what, _relative(project, each.path), use.line)
 
 
 def _files_of(project: Project, glob: str) -> Iterator[Path]:

@@ -1,26 +1,36 @@
-"""Files with schemas that definitions name: whether they are there and can be read."""
+"""Schemas that definitions name, as text or as files: whether they are there and can be read."""
 
 from pathlib import Path
 
 from odradek.common.failures import InputError
-from odradek.spark.pipeline.uses import SchemaFile
+from odradek.spark.pipeline.ddl import ddl_problem
+from odradek.spark.pipeline.uses import SchemaUse
 
 
-def schema_problem(file: SchemaFile, directory: Path) -> str | None:
+def schema_problem(use: SchemaUse, directory: Path) -> str | None:
     """What is wrong with it; None if nothing is. Paths are those of the project's directory."""
-    name = file.arguments.get("schema_file") or file.arguments.get("descriptor_file") or ""
+    if "schema" in use.arguments:
+        return ddl_problem(use.arguments["schema"])
+    name = use.arguments.get("schema_file") or use.arguments.get("descriptor_file") or ""
     path = directory / name
     if not path.is_file():
         return f"there is no file {name}"
     try:
-        if file.format == "avro":
-            from odradek.spark.formats import avro
-
-            avro(schema_file=path)
-        else:
-            from odradek.spark.formats import protobuf
-
-            protobuf(descriptor_file=path, message=file.arguments.get("message", ""))
+        problem = _file_problem(use, path)
     except InputError as error:
-        return f"{name}: {error}"
+        problem = str(error)
+    return None if problem is None else f"{name}: {problem}"
+
+
+def _file_problem(use: SchemaUse, path: Path) -> str | None:
+    """Raises InputError, or says what is wrong."""
+    from odradek.spark import formats
+
+    if use.format == "avro":
+        formats.avro(schema_file=path)
+    elif use.format == "protobuf":
+        formats.protobuf(descriptor_file=path, message=use.arguments.get("message", ""))
+    else:
+        given = formats.json(schema_file=path).given
+        return ddl_problem(given) if isinstance(given, str) else None
     return None

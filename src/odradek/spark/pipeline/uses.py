@@ -44,8 +44,8 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaFile:
-    """A call such as avro(schema_file="orders.avsc")."""
+class SchemaUse:
+    """A call such as avro(schema_file="orders.avsc") or json("id BIGINT")."""
 
     line: int
     format: str
@@ -55,7 +55,7 @@ class SchemaFile:
 @dataclass(slots=True)
 class Found:
     uses: list[Use] = field(default_factory=list)
-    schema_files: list[SchemaFile] = field(default_factory=list)
+    schemas: list[SchemaUse] = field(default_factory=list)
     #: Formats of tables, with the lines that name them.
     table_formats: dict[str, int] = field(default_factory=dict)
     #: Sinks to which rejected rows go.
@@ -93,18 +93,38 @@ def _look_at(call: ast.Call, function: str, values: "_Values", found: Found) -> 
         use = _sink(call, values)
         if use is not None:
             found.uses.append(use)
-    elif name in ("avro", "protobuf"):
-        arguments = {each.arg: values.of(each.value) for each in call.keywords if each.arg is not None}
-        if name == "protobuf" and call.args:
-            arguments["message"] = values.of(call.args[0])
-        seen = {key: value for key, value in arguments.items() if value is not None}
-        if "schema_file" in seen or "descriptor_file" in seen:
-            found.schema_files.append(SchemaFile(call.lineno, name, seen))
+    elif name in ("avro", "protobuf") or ast.unparse(call.func) in values.text_formats:
+        found.schemas.extend(_schema(call, name, values))
     elif name in ("table", "materialized_view", "create_streaming_table"):
         for keyword in call.keywords:
             said = values.of(keyword.value) if keyword.arg == "format" else None
             if said is not None:
                 found.table_formats.setdefault(said.lower(), call.lineno)
+
+
+def _schema(call: ast.Call, name: str, values: "_Values") -> Iterator[SchemaUse]:
+    """What is in a file; of formats whose schemas are Spark's also what is said there."""
+    arguments = {each.arg: values.of(each.value) for each in call.keywords if each.arg is not None}
+    if call.args:
+        arguments["message" if name == "protobuf" else "schema"] = values.of(call.args[0])
+    seen = {key: value for key, value in arguments.items() if value is not None}
+    if name in ("avro", "protobuf"):
+        seen.pop("schema", None)
+    if not seen.keys().isdisjoint(("schema", "schema_file", "descriptor_file")):
+        yield SchemaUse(call.lineno, values.text_formats.get(ast.unparse(call.func), name), seen)
+
+
+def _text_formats(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """json and csv by the names under which the module calls them: many other things are called so."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or node.module not in ("odradek.spark", "odradek.spark.formats"):
+            continue
+        for each in node.names:
+            said = each.asname or each.name
+            if node.module == "odradek.spark.formats" and each.name in ("json", "csv"):
+                yield said, each.name
+            elif node.module == "odradek.spark" and each.name == "formats":
+                yield from ((f"{said}.{name}", name) for name in ("json", "csv"))
 
 
 def _called(call: ast.Call) -> str:
@@ -204,6 +224,7 @@ class _Values:
 
     def __init__(self, tree: ast.Module, configuration: Mapping[str, str]) -> None:
         self._configuration = configuration
+        self.text_formats = dict(_text_formats(tree))
         self._names: dict[str, ast.expr] = {}
         for node in tree.body:
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):

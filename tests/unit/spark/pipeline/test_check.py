@@ -134,6 +134,15 @@ def test_schema_files(check: Check, tmp_path: Path) -> None:
     assert check('avro(schema_file="good.avsc")') == []
     (problem,) = check('avro(schema_file="bad.avsc")')
     assert "bad.avsc: " in problem
+    text = "from odradek.spark.formats import csv, json\n"
+    (tmp_path / "order.ddl").write_text("id BIGINT, name STRNG\n")
+    assert check(text + 'json("id BIGINT")') == []
+    (problem,) = check(text + 'csv("id BIGIN")')
+    assert problem == "error: transformations/a.py:2: field id: BIGIN is no type; did you mean BIGINT?"
+    (problem,) = check(text + 'json(schema_file="order.ddl")')
+    assert "order.ddl: field name: STRNG is no type" in problem
+    (problem,) = check(text + 'json(schema_file="no.ddl")')
+    assert "there is no file no.ddl" in problem
 
 
 def test_java(check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,9 +113,14 @@ def test_a_constant_made_of_itself() -> None:
 def test_dead_letters_formats_and_schema_files() -> None:
     found = python_uses(
         """
+from odradek.spark import formats
+from odradek.spark.formats import csv as lines
 avro(schema_file="orders.avsc")
 protobuf("shop.Order", descriptor_file="orders.desc")
 avro(registry="http://r", subject="s")
+formats.json("id BIGINT")
+lines(schema_file="a.ddl")
+spark.read.json("no schema")
 
 @dp.table(format="Delta")
 def t(): ...
@@ -130,12 +135,14 @@ def others():
 """,
         {},
     )
-    assert [(each.line, each.format, each.arguments) for each in found.schema_files] == [
-        (2, "avro", {"schema_file": "orders.avsc"}),
-        (3, "protobuf", {"descriptor_file": "orders.desc", "message": "shop.Order"}),
+    assert [(each.line, each.format, each.arguments) for each in found.schemas] == [
+        (4, "avro", {"schema_file": "orders.avsc"}),
+        (5, "protobuf", {"descriptor_file": "orders.desc", "message": "shop.Order"}),
+        (7, "json", {"schema": "id BIGINT"}),
+        (8, "csv", {"schema_file": "a.ddl"}),
     ]
     assert found.dead_letter_sinks == {"dead"}
-    assert found.table_formats == {"delta": 6}
+    assert found.table_formats == {"delta": 11}
 
 
 def test_sql() -> None:
