@@ -17,7 +17,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from helpers.kafka_node import kafka_node
 from helpers.waiting import wait_until
-from odradek.client.errors import Refused
+from odradek.client.direct.transactions import Transactions
+from odradek.client.errors import Refused, UnknownTopic
 from odradek.client.producer.murmur2 import partition_for_key
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition as Place
@@ -72,8 +73,9 @@ class Sink:
         self.coordinator = SinkCoordinator(transactions_for(self.options))
         self._attempts = count()
 
-    def store(self) -> DecisionLog:
-        return DecisionLog(leaders_for(self.options), transactions_for(self.options), self.options.producer, self.id)
+    def store(self, patience_ms: int = 120_000) -> DecisionLog:
+        transactions = Transactions(leaders_for(self.options), patience_ms)
+        return DecisionLog(leaders_for(self.options), transactions, self.options.producer, self.id)
 
     def driver(self, coordinator: SinkCoordinator | None = None) -> ExactlyOnce:
         return ExactlyOnce(self.id, self.store(), coordinator or self.coordinator)
@@ -225,6 +227,31 @@ def _set_policy(bootstrap: str, policy: str) -> None:
         return value
 
     wait_until(lambda: policy_now() == policy, "the setting has reached the broker")
+
+
+def test_a_topic_of_decisions_that_is_deleted_while_a_sink_lives(bootstrap: str) -> None:
+    sink = Sink(bootstrap)
+    run = sink.driver().begin_run()
+    prepared = sink.write(run, "a")
+    _delete(bootstrap, TOPIC)
+    with pytest.raises(BatchLost, match=f"run 1 is not in topic {TOPIC} any more"):
+        sink.driver().commit(run, "query", 0, [prepared], 1)
+    sink.driver().abort(run, [prepared])
+    run = sink.driver().begin_run()
+    store = sink.store(patience_ms=2_000)
+    state = store.open()
+    _delete(bootstrap, TOPIC)
+    with pytest.raises(UnknownTopic, match=f"topic {TOPIC} was deleted while the sink wrote to it"):
+        store.write(state)
+    run = sink.driver().begin_run()
+    sink.driver().commit(run, "query", 0, [sink.write(run, "a")], 1)
+    sink.wait_for("a")
+
+
+def _delete(bootstrap: str, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.delete_topics([topic])[topic].result(60)
+    wait_until(lambda: topic not in admin.list_topics(timeout=60).topics, "the topic is gone")
 
 
 def test_what_somebody_else_wrote_for_a_sink_is_told_and_can_be_taken_away(bootstrap: str) -> None:

@@ -8,6 +8,7 @@ the one before.
 """
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.producing import BulkProducer
 from odradek.client.direct.ranges import RangeRequest, read_range
 from odradek.client.direct.transactions import Transactions
+from odradek.client.errors import UnknownTopic
 from odradek.client.producer.sequences import ProducerIdentity
 from odradek.client.settings import ProducerSettings
 from odradek.common import special_timestamps
@@ -28,7 +30,7 @@ from odradek.records.column_batches import BuiltBatch
 from odradek.records.compression import Compression
 from odradek.records.record import add_to_sequence
 from odradek.spark.decision_topic import decision_partition
-from odradek.spark.decisions import SinkState, from_json, to_json
+from odradek.spark.decisions import TOPIC, SinkState, from_json, to_json
 from odradek.spark.transactions import StoreTaken
 
 #: Of the transaction around one write. Others wait for it that share the partition.
@@ -101,7 +103,18 @@ class DecisionLog:
         except ApiError as error:
             if error.code in _FENCED:
                 raise StoreTaken(f"sink {self._sink_id}: another driver has opened the store") from None
+            if self._is_deleted():
+                raise UnknownTopic(
+                    f"sink {self._sink_id}: topic {TOPIC} was deleted while the sink wrote to it, and with it what was "
+                    "known of the last batch. Start the query again: the topic is made anew; if the batch was "
+                    "committed by then its rows are written a second time"
+                ) from None
             raise
+
+    def _is_deleted(self) -> bool:
+        with suppress(ApiError):  # of a cluster that does not answer nothing is known
+            return TOPIC not in self._leaders.topics([TOPIC])
+        return False
 
     def _write(self, session: _Session, state: SinkState) -> None:
         identity, producer = session

@@ -26,7 +26,7 @@ from enum import Enum, auto
 from typing import Protocol, TypeVar
 
 from odradek.common.failures import ApiError
-from odradek.spark.decisions import Decision, PreparedTransaction, SinkState
+from odradek.spark.decisions import TOPIC, Decision, PreparedTransaction, SinkState
 
 Result = TypeVar("Result")
 
@@ -148,7 +148,13 @@ class ExactlyOnce:
 
     def _check(self, state: SinkState, run: int, decision: Decision) -> None:
         """Whether the batch may be decided; nothing has happened yet."""
-        if state.run != run:
+        if state.run < run:
+            raise BatchLost(
+                f"sink {self._sink_id}: run {run} is not in topic {TOPIC} any more: the topic was deleted, or its "
+                "records were, since the run began. Nothing that the run wrote is committed; start the query again, "
+                "and Spark replays the batch"
+            )
+        if state.run > run:
             raise Superseded(f"sink {self._sink_id}: run {run} tried to commit, but run {state.run} has begun since")
         last, batch_id = state.of_query(decision.query_id), decision.batch_id
         if last is not None and batch_id < last.batch_id:

@@ -219,6 +219,20 @@ def test_a_superseded_driver_leaves_the_newer_one_alone() -> None:
     assert world.visible() == {"new": 1}
 
 
+def test_a_store_that_was_deleted_since_the_run_began_is_not_taken_for_another_driver() -> None:
+    world = World()
+    protocol = driver(world)
+    run = protocol.begin_run()
+    prepared = world.prepare(transactional_id("sink", run, 0, 1), ["row"])
+    world.stored = to_json(SinkState())
+    with pytest.raises(
+        BatchLost, match=r"run 1 is not in topic __odradek_spark_decisions any more: .* start the query"
+    ):
+        protocol.commit(run, "query", 0, [prepared], 1)
+    protocol.abort(run, [prepared])  # as Spark does
+    assert world.open_ids() == []
+
+
 def test_a_transaction_that_is_lost_before_the_decision_fails_the_batch() -> None:
     world = World()
     protocol = driver(world)
