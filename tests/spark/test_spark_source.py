@@ -206,3 +206,11 @@ def test_what_is_wrong_is_said_in_a_line(world: World, subtests: pytest.Subtests
                 frame(world.spark, "odradek", world.bootstrap(OTHERS[0]), read).collect()
             assert line in str(error.value)
             assert "Traceback" not in str(error.value)
+
+
+def test_what_is_wrong_with_a_stream_is_said_in_a_line(world: World) -> None:
+    stream = Stream("wrong", {"subscribe": "plain", "endingOffsets": "latest"})
+    with pytest.raises(PySparkException) as error:
+        start(world.spark, "odradek", world.bootstrap(OTHERS[0]), stream).awaitTermination(TIMEOUT_S)
+    assert "endingOffsets is for batch reads; a stream has no end" in str(error.value)
+    assert "Traceback" not in str(error.value)

@@ -18,6 +18,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from odradek.common.failures import InputError
 from odradek.spark.options import SourceOptions, batch_options, include_headers, stream_options
 from odradek.spark.places import Places
 from odradek.spark.plain_errors import plain_errors
@@ -42,13 +43,15 @@ class OdradekDataSource(DataSource):
         check_schema(schema, with_headers=options.include_headers)
         return BatchReader(options)
 
-    @plain_errors()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        from odradek.spark.stream_reader import StreamReader  # one that reads a batch need not load it
+        from odradek.spark.stream_reader import RefusingReader, StreamReader  # one that reads a batch need not load it
 
-        options = stream_options(self.options)
-        check_schema(schema, with_headers=options.include_headers)
-        return StreamReader(options)
+        try:
+            options = stream_options(self.options)
+            check_schema(schema, with_headers=options.include_headers)
+            return StreamReader(options)
+        except InputError as error:
+            return RefusingReader(str(error))
 
     @plain_errors()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:

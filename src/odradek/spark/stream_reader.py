@@ -22,6 +22,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from odradek.client.settings import consumer_settings
+from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
 from odradek.spark.lag import LagGroup
 from odradek.spark.limits import (
@@ -42,6 +43,32 @@ from odradek.spark.range_reader import plan, read, report_data_loss
 from odradek.spark.ranges import OffsetRange, limit_rate, records_waiting
 
 Json = Mapping[str, Mapping[str, int]]
+
+
+class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Says what is wrong with the options as soon as Spark asks where the stream begins or goes on. If there were
+    no reader at all, Spark 4.2 would not say why, but fail at stopping it."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    @plain_errors()
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        raise InputError(self._what)
+
+    @plain_errors()
+    def latestOffset(self, start: Json, limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        raise InputError(self._what)
+
+    @plain_errors()
+    def partitions(self, start: Json, end: Json) -> list[InputPartition]:
+        raise InputError(self._what)
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        raise InputError(self._what)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        pass
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -7,11 +7,14 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
 from odradek.client.direct.ranges import DataLost
+from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
 from odradek.spark.limits import Limit
 from odradek.spark.options import stream_options
 from odradek.spark.range_reader import RangePartition
 from odradek.spark.ranges import OffsetRange
+from odradek.spark.schema import spark_schema
+from odradek.spark.source import OdradekDataSource
 from odradek.spark.stream_reader import StreamReader
 
 ALL = ReadAllAvailable()
@@ -132,3 +135,13 @@ def test_what_cannot_be_read_any_more_is_a_loss(start: Any, end: Any, loss: str)
 def test_a_reader_goes_to_the_workers() -> None:
     given = {"kafka.bootstrap.servers": "localhost:9", "subscribe": "t", "lagGroup": "g"}
     assert isinstance(pickle.loads(pickle.dumps(StreamReader(stream_options(given)))), StreamReader)
+
+
+def test_a_stream_with_wrong_options_says_so_when_it_is_asked_for_anything() -> None:
+    """Spark stops a reader that it never got, and says of that only."""
+    given = {"kafka.bootstrap.servers": "localhost:9", "subscribe": "t", "endingOffsets": "latest"}
+    refusing = OdradekDataSource(given).streamReader(spark_schema(with_headers=False))
+    for ask in (refusing.initialOffset, lambda: refusing.latestOffset({}, ALL), lambda: refusing.partitions({}, {})):
+        with pytest.raises(InputError, match="endingOffsets is for batch reads"):
+            ask()
+    refusing.stop()
