@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from odradek.common.failures import InputError
+from odradek.spark.ddl import ddl_problem
 
 Schema = StructType | str
 
@@ -43,7 +44,7 @@ def struct_type(schema: Schema) -> StructType:
     try:
         return _struct(DataType.fromDDL(schema), schema)
     except PySparkException as error:
-        said = str(error).splitlines()[0]
+        said = ddl_problem(schema) or next((line for line in str(error).splitlines() if line.strip()), "")
         raise InputError(f"{schema!r} is no schema, such as id BIGINT NOT NULL, name STRING: {said}") from None
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from odradek.common.failures import InputError
-from odradek.spark.pipeline.ddl import ddl_problem
+from odradek.spark.ddl import ddl_problem
 from odradek.spark.pipeline.uses import SchemaUse
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.spark.pipeline.ddl import ddl_problem
+from odradek.spark.ddl import ddl_problem
 
 #: Spark's own parser took all of these.
 RIGHT = (
