@@ -12,7 +12,8 @@ from odradek.cli.pipeline_show import display
 from odradek.common.failures import InputError
 from odradek.spark.durations import parse_duration_ms
 from odradek.spark.pipeline import events
-from odradek.spark.pipeline.check import java_problems
+from odradek.spark.pipeline.check import java_problems, table_problems
+from odradek.spark.pipeline.definitions import read_definitions
 from odradek.spark.pipeline.driver import Job
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.runner import Plan, Runner
@@ -61,7 +62,8 @@ def run(
         raise click.UsageError("--full-refresh-all takes no other choice of tables")
     found = read_project(project)
     if remote is None:
-        for problem in java_problems():
+        said = found.with_settings(conf)
+        for problem in (*java_problems(), *table_problems(said, read_definitions(said))):
             raise InputError(str(problem))
     job = Job(
         spec=str(found.spec_path),

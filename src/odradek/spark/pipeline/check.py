@@ -23,6 +23,7 @@ from odradek.spark.options import Assign, SourceOptions, Subscribe, SubscribePat
 from odradek.spark.pipeline.definitions import Definitions, read_definitions
 from odradek.spark.pipeline.project import Project, read_project, unusable_files
 from odradek.spark.pipeline.schemas import schema_problem
+from odradek.spark.pipeline.table_formats import default_format, format_problems, naming_problem
 from odradek.spark.pipeline.topics import Cluster, client_settings
 from odradek.spark.pipeline.uses import Kind, Use
 from odradek.spark.places import check_same
@@ -35,13 +36,6 @@ _BOOTSTRAP = "kafka.bootstrap.servers"
 #: Of Spark 4.2.
 _JAVA_MIN = 17
 _JAVA_TIMEOUT_S = 30
-
-#: By format: what its jar is called, and what to write into the spec.
-_PACKAGES = {
-    "delta": ("delta-spark", "io.delta:delta-spark_2.13:VERSION"),
-    "iceberg": ("iceberg-spark-runtime", "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:VERSION"),
-}
-_JAR_SETTINGS = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
 #: Beside the options that a job gives, Spark gives these to every sink of a pipeline.
 _GIVEN_TO_SINKS = {"checkpointLocation": "given by Spark"}
@@ -99,7 +93,7 @@ def check_project(place: str | None, *, asks_cluster: bool = True, needs_java: b
         return Checked(None, tuple(_spec_problem(line) for line in lines))
     definitions = read_definitions(project)
     problems = [*_file_problems(project, definitions), *_use_problems(project, definitions)]
-    problems += _table_problems(project, definitions)
+    problems += table_problems(project, definitions)
     if needs_java:
         problems += java_problems()
     if asks_cluster:
@@ -200,22 +194,18 @@ def _uses(project: Project, definitions: list[Definitions]) -> Iterator[tuple[st
 # Formats of tables, Java
 
 
-def _table_problems(project: Project, definitions: list[Definitions]) -> Iterator[Problem]:
-    jars = " ".join(project.configuration.get(name, "") for name in _JAR_SETTINGS)
-    default = project.configuration.get("spark.sql.sources.default", "parquet").lower()
-    named: list[tuple[str, str, int | None]] = [(default, project.spec_path.name, None)]
-    named += [
-        (name, _relative(project, each.path), line)
-        for each in definitions
-        for name, line in each.found.table_formats.items()
-    ]
-    for name, file, line in named:
-        if name in _PACKAGES and _PACKAGES[name][0] not in jars:
-            yield Problem(
-                f"tables in format {name} need its package: configuration: spark.jars.packages: {_PACKAGES[name][1]}",
-                file,
-                line,
-            )
+def table_problems(project: Project, definitions: list[Definitions]) -> Iterator[Problem]:
+    """What a format needs is said where it is named first."""
+    places: dict[str, tuple[str, int | None]] = {default_format(project): (project.spec_path.name, None)}
+    for each in definitions:
+        for name, line in each.found.table_formats.items():
+            file = _relative(project, each.path)
+            places.setdefault(name, (file, line))
+            what = naming_problem(name)
+            if what is not None:
+                yield Problem(what, file, line)
+    for name, place in places.items():
+        yield from (Problem(what, *place) for what in format_problems(name, project))
 
 
 def java_problems() -> Iterator[Problem]:

@@ -65,10 +65,10 @@ configuration:
   # How many tasks a step that regroups rows has: some for each core. A flow that counts keeps the number it began with.
   spark.sql.shuffle.partitions: "2"
   # Tables as Delta instead of Parquet:
-  #   spark.jars.packages: "io.delta:delta-spark_2.13:VERSION"
+  #   spark.sql.sources.default: "delta"
+  #   spark.jars.packages: "io.delta:delta-spark_4.2_2.13:4.4.0"
   #   spark.sql.extensions: "io.delta.sql.DeltaSparkSessionExtension"
   #   spark.sql.catalog.spark_catalog: "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-  #   spark.sql.sources.default: "delta"
 """
 
 _EVENTS = '''\

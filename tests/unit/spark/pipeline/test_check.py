@@ -77,7 +77,6 @@ def test_nothing(check: Check) -> None:
             "there is no option tpic; did you mean topic?",
         ),
         ('avro(schema_file="no.avsc")', "there is no file no.avsc"),
-        ('@dp.table(format="delta")\ndef a(): ...', "tables in format delta need its package"),
     ],
 )
 def test_what_is_wrong_in_python(check: Check, text: str, said: str) -> None:
@@ -97,8 +96,6 @@ def test_what_is_not_seen_is_not_wrong(check: Check) -> None:
 
 
 def test_what_is_wrong_in_sql(check: Check) -> None:
-    (problem,) = check(sql="CREATE STREAMING TABLE a\nUSING iceberg AS SELECT 1;")
-    assert problem.startswith("error: transformations/b.sql:2: tables in format iceberg need its package")
     (problem,) = check(sql="CREATE TABLE a USING odradek OPTIONS (subscrib 'a', kafka.bootstrap.servers 'b:1');")
     assert "there is no option subscrib" in problem
 
@@ -120,12 +117,6 @@ def test_the_spec(check: Check) -> None:
     assert "nothing matches nothing/**" in problem
     (problem,) = check(spec="name: a\nstorage: s\n")
     assert "there are no definitions" in problem
-    with_delta = SPEC + 'configuration: {spark.sql.sources.default: "delta"}\n'
-    (problem,) = check(spec=with_delta)
-    assert problem.startswith("error: spark-pipeline.yml: tables in format delta")
-    assert (
-        check(spec=with_delta.replace("{spark", "{spark.jars.packages: io.delta:delta-spark_2.13:4.0.0, spark")) == []
-    )
 
 
 def test_schema_files(check: Check, tmp_path: Path) -> None:
