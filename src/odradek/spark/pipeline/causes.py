@@ -36,6 +36,7 @@ _LASTING = (
     *("InputError", "AnalysisException", "ParseException", "NameError", "SyntaxError", "ImportError"),
     *("ModuleNotFoundError", "AttributeError", "TypeError", "KeyError", "IndexError", "PySparkTypeError"),
     *("PySparkAttributeError", "ArithmeticException", "SparkArithmeticException", "SparkNumberFormatException"),
+    *("DeltaAnalysisException", "NoSuchMethodError", "IncompatibleClassChangeError"),
 )
 
 

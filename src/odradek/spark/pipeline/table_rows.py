@@ -1,21 +1,26 @@
-"""How many rows a micro-batch wrote to a table of Parquet files, which Spark does not tell.
+"""How many rows a micro-batch wrote to a table, which Spark does not tell.
 
-A streaming table keeps a log of its files, `_spark_metadata/<batch>`, with a line for each; now and then
-`<batch>.compact` has those of all batches before, too. The footers of the files have the rows. Only files of this
-machine are looked at.
+A streaming table of Parquet files keeps a log of them, `_spark_metadata/<batch>`, with a line for each; now and then
+`<batch>.compact` has those of all batches before, too. The footers of the files have the rows. A table of Delta keeps a
+log of its changes, `_delta_log/<number>.json`; that of a micro-batch has its query, its id and its rows. Only files of
+this machine are looked at.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-#: How Spark describes the sink of a streaming table.
-_SINK = re.compile(r"FileSink\[(?P<path>file:.+)\]")
-_LOG = "_spark_metadata"
+#: How Spark and Delta describe the sink of a streaming table.
+_SINK = re.compile(r"(?P<kind>File|Delta)Sink\[(?P<path>file:.+)\]")
+_LOG, _DELTA_LOG = "_spark_metadata", "_delta_log"
+
+#: How many of the newest are looked at: the batch was written a moment ago.
+_CHANGES_MAX = 20
 
 
 def rows_written(said: Mapping[str, Any]) -> int | None:
@@ -24,11 +29,26 @@ def rows_written(said: Mapping[str, Any]) -> int | None:
     if found is None:
         return None
     table = Path(unquote(urlsplit(found["path"]).path))
-    began_ms = datetime.fromisoformat(said["timestamp"]).timestamp() * 1000
     try:
-        return sum(_rows(path) for path in _files(table / _LOG, said["batchId"], began_ms))
+        return _rows_of_delta(table, said) if found["kind"] == "Delta" else _rows_of_files(table, said)
     except (OSError, ValueError, KeyError):
         return None
+
+
+def _rows_of_delta(table: Path, said: Mapping[str, Any]) -> int | None:
+    changes = sorted((path for path in (table / _DELTA_LOG).glob("*.json") if path.stem.isdecimal()), reverse=True)
+    for path in islice(changes, _CHANGES_MAX):
+        for line in path.read_text().splitlines():
+            change = json.loads(line).get("commitInfo", {})
+            batch = change.get("operationParameters", {})
+            if (batch.get("queryId"), batch.get("epochId")) == (said["id"], str(said["batchId"])):
+                return int(change["operationMetrics"]["numOutputRows"])
+    return None
+
+
+def _rows_of_files(table: Path, said: Mapping[str, Any]) -> int:
+    began_ms = datetime.fromisoformat(said["timestamp"]).timestamp() * 1000
+    return sum(_rows(path) for path in _files(table / _LOG, said["batchId"], began_ms))
 
 
 def _files(log: Path, batch_id: int, began_ms: float) -> Iterator[Path]:

@@ -35,10 +35,19 @@ ANALYSIS = (
     "be resolved. Did you mean one of the following? [`amount`]. SQLSTATE: 42703;\n'Project ['amunt]\n+- Relation\n"
 )
 
+PROVIDER = """\
+pyspark.errors.exceptions.connect.UnknownException: (org.apache.spark.sql.pipelines.graph.DatasetManager$TableMaterializationException) org.apache.spark.sql.delta.DeltaAnalysisException: [DELTA_CANNOT_CHANGE_PROVIDER] 'provider' is a reserved table property, and cannot be altered.
+"""  # noqa: E501 - as Spark says it
+
 
 @pytest.mark.parametrize(
     ("text", "cause", "passes"),
     [
+        (
+            PROVIDER,
+            "[DELTA_CANNOT_CHANGE_PROVIDER] 'provider' is a reserved table property, and cannot be altered.",
+            False,
+        ),
         (LOCATION, "[LOCATION_ALREADY_EXISTS] Cannot name the managed table as `a`.", True),
         (TASK, "odradek.client.errors.Unreachable: no broker answers: localhost:9092: Connection refused", True),
         (INPUT, "there is no option subscrib; did you mean subscribe?", False),

@@ -1,4 +1,4 @@
-"""Rows of a micro-batch, from the log of a table's files and from their footers."""
+"""Rows of a micro-batch, from the log of a table's files and from their footers, or from the log of Delta."""
 
 import json
 from pathlib import Path
@@ -62,3 +62,32 @@ def test_what_cannot_be_told(table: Table) -> None:
     assert table.rows(1) is None
     assert rows_written({"sink": {"description": "ForeachBatchSink"}, "batchId": 1, "timestamp": BEGAN}) is None
     assert rows_written({"batchId": 1}) is None
+
+
+def change(directory: Path, number: int, query: str, batch_id: int, rows: int) -> None:
+    """As Delta 4.4.0 writes it, but for what is of no interest."""
+    said = {
+        "operation": "STREAMING UPDATE",
+        "operationParameters": {"outputMode": "Append", "queryId": query, "epochId": str(batch_id)},
+        "operationMetrics": {"numAddedFiles": "1", "numOutputRows": str(rows)},
+    }
+    lines = ({"commitInfo": said}, {"txn": {"appId": query, "version": batch_id}})
+    (directory / f"{number:020}.json").write_text("\n".join(map(json.dumps, lines)))
+
+
+def test_delta(tmp_path: Path) -> None:
+    log = tmp_path / "a table" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{0:020}.json").write_text(json.dumps({"commitInfo": {"operation": "CREATE TABLE"}}))
+    (log / f"{2:020}.checkpoint.parquet").touch()
+    change(log, 1, "ours", 0, 5)
+    change(log, 2, "ours", 1, 7)
+    change(log, 3, "of another", 1, 9)
+
+    def rows(batch_id: int) -> int | None:
+        sink = {"description": f"DeltaSink[{log.parent.as_uri()}]", "numOutputRows": -1}
+        return rows_written({"sink": sink, "id": "ours", "batchId": batch_id})
+
+    assert (rows(0), rows(1), rows(2)) == (5, 7, None)
+    (log / f"{4:020}.json").write_text("half a li")
+    assert rows(1) is None
