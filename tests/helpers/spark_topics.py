@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from helpers.waiting import wait_until
 
 TIMEOUT_S = 60
 
@@ -83,6 +85,20 @@ class Topics:
     def delete(self, topic: str) -> None:
         for done in self._admin.delete_topics([topic]).values():
             done.result(TIMEOUT_S)
+
+    def make(self, topic: str, records: int = 1) -> None:
+        """Of one partition; once it is gone if it was deleted."""
+        producer = Producer(self._client)
+        wait_until(lambda: self._admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(TIMEOUT_S) is None, "it is")
+        for _ in range(records):
+            producer.produce(topic, value=b"record", partition=0)
+        assert producer.flush(TIMEOUT_S) == 0
+
+    def commit(self, group_id: str, topic: str) -> None:
+        """An offset of a group."""
+        consumer = Consumer({**self._client, "group.id": group_id})
+        consumer.commit(offsets=[TopicPartition(topic, 0, 1)], asynchronous=False)
+        consumer.close()
 
     def _write_transactions(self) -> None:
         """Every second one is aborted, and the last one stays open."""

@@ -24,6 +24,7 @@ from helpers.spark_reads import READS, REFUSED, WRONG, Read, frame, outcome
 from helpers.spark_streams import Stream, StreamOutcome, run_available_now, start
 from helpers.spark_topics import TIMEOUT_S, Topics
 from helpers.waiting import Hopeless, wait_until
+from odradek.spark.decisions import TOPIC as DECISIONS
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
@@ -158,6 +159,24 @@ def group_offsets(bootstrap: str) -> dict[tuple[str, int], int]:
     asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("spark")])
     found: list[TopicPartition] = asked["spark"].result(TIMEOUT_S).topic_partitions
     return {(each.topic, each.partition): each.offset for each in found}
+
+
+def test_patterns_leave_out_what_is_internal(world: World) -> None:
+    """The topic of decisions is internal for us alone."""
+    for topics in world.topics.values():
+        topics.commit("readers", "plain")
+        topics.make(DECISIONS)
+    found = world.each_way(lambda way: topics_of(world, way, subscribePattern=".*"))
+    assert {"plain", DECISIONS} <= found[TRUTH]
+    assert not {"__consumer_offsets", "__transaction_state"} & found[TRUTH]
+    for way in OTHERS:
+        assert found[way] == (found[TRUTH] - {DECISIONS} if way.form == "odradek" else found[TRUTH]), way
+    assert topics_of(world, OTHERS[0], subscribe=DECISIONS) == {DECISIONS}
+
+
+def topics_of(world: World, way: Way, **options: str) -> set[str]:
+    rows = frame(world.spark, way.form, world.bootstrap(way), Read("topics", 0, options))
+    return {row.topic for row in rows.select("topic").distinct().collect()}
 
 
 def test_running_streams_wait_for_enough_records(world: World) -> None:

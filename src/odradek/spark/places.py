@@ -20,6 +20,7 @@ from odradek.common import special_timestamps
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
+from odradek.spark.decisions import TOPIC as DECISIONS
 from odradek.spark.limits import AllSince, At, Everywhere, Limit, Offsets, Since, Special
 from odradek.spark.options import Assign, SourceOptions, SubscribePattern
 
@@ -86,8 +87,9 @@ class Places:
         choice, leaders = self._options.choice, leaders_for(self._settings)
         if isinstance(choice, SubscribePattern):
             pattern = re.compile(choice.pattern)
-            # Anywhere in the name, as the connector has it.
-            topics = {name: found for name, found in leaders.topics().items() if pattern.search(name)}
+            # Anywhere in the name, as the connector has it, and none that is internal: a pipeline would feed on itself.
+            known = leaders.topics().items()
+            topics = {name: found for name, found in known if pattern.search(name) and name != DECISIONS}
         elif isinstance(choice, Assign):
             topics = _all_there(leaders, tuple(dict.fromkeys(each.topic for each in choice.partitions)))
         else:

@@ -20,7 +20,7 @@ class FakeLeaders:
     """Every log has offsets 3 to 100, and a record at each millisecond of the same number."""
 
     def __init__(self) -> None:
-        self.known: dict[str, tuple[int, ...]] = {"a": (0, 1), "ab": (0,), "b": (0,)}
+        self.known: dict[str, tuple[int, ...]] = {"a": (0, 1), "ab": (0,), "b": (0,), "__odradek_spark_decisions": (0,)}
         self.failures: list[Exception] = []
         self.latest: list[int] = []
 
@@ -66,6 +66,8 @@ OPTIONS = {"kafka.bootstrap.servers": "localhost:9", "fetchOffset.retryIntervalM
         ("subscribePattern", "a.?", ["a-0", "a-1", "ab-0"]),
         ("subscribePattern", "b", ["ab-0", "b-0"]),
         ("subscribePattern", "nothing", []),
+        ("subscribePattern", ".*", ["a-0", "a-1", "ab-0", "b-0"]),
+        ("subscribe", "__odradek_spark_decisions", ["__odradek_spark_decisions-0"]),
         ("assign", '{"a": [1], "b": [0, 5]}', ["a-1", "b-0"]),
     ],
 )
