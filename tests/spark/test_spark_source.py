@@ -198,6 +198,23 @@ def test_running_streams_wait_for_enough_records(world: World) -> None:
         query.stop()
 
 
+def test_a_stream_from_the_latest_fails_if_the_log_is_gone_before_it_has_read_anything(world: World) -> None:
+    for topics in world.topics.values():
+        topics.make("again", records=5)
+
+    def began(way: Way) -> StreamingQuery:
+        stream = Stream(f"again_{way.form}_{way.kind.value}", {"subscribePattern": "^again$"})
+        return start(world.spark, way.form, world.bootstrap(way), stream)
+
+    queries = world.each_way(began)
+    for topics in world.topics.values():
+        topics.delete("again")
+        topics.make("again", records=2)
+    for way, query in queries.items():
+        wait_until(lambda query=query: query.exception() is not None, f"{way} has failed")
+        assert "failOnDataLoss" in str(query.exception()), way
+
+
 def rows_in(query: StreamingQuery) -> int:
     failure = query.exception()
     if failure is not None:

@@ -134,8 +134,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @plain_errors()
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         started, ends = offsets_from_json(start), offsets_from_json(end)
-        if started == self._beginning and any(ends.get(each, -1) < offset for each, offset in started.items()):
-            return []  # the first batch again, after a crash
+        if self._is_first_again(started, ends):
+            return []
         return plan(self._options, self._ranges(started, ends))
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -143,6 +143,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def commit(self, end: Json) -> None:
         self._tell(offsets_from_json(end))
+
+    def _is_first_again(self, started: Offsets, ends: Offsets) -> bool:
+        """Whether it is the first batch, after a crash: it ends where `latest` was then. Spark has that end from the
+        checkpoint and has not asked for another; of a later batch such an end would be a loss."""
+        went_back = any(ends.get(each, -1) < offset for each, offset in started.items())
+        return started == self._beginning and not self._has_begun and went_back
 
     def _tell(self, done: Offsets) -> None:
         if self._lag_group is not None:

@@ -74,6 +74,18 @@ def test_the_first_batch_is_empty_again_when_a_crash_let_latest_move_on() -> Non
     ]
 
 
+@pytest.mark.parametrize(("left", "loss"), [({0: 4}, "t-0 went back from offset 10 to 4"), ({}, "t-0: not there any")])
+def test_a_stream_from_the_latest_that_has_read_nothing_yet_tells_of_losses(left: dict[int, int], loss: str) -> None:
+    places = FakePlaces(t={0: 10})
+    stream = reader(places)
+    start = stream.initialOffset()
+    assert stream.latestOffset(start, ALL) == start
+    assert stream.partitions(start, start) == []
+    places.ends = FakePlaces(t=left).ends
+    with pytest.raises(DataLost, match=loss):
+        stream.partitions(start, stream.latestOffset(start, ALL))
+
+
 def test_batches_are_limited_and_all_is_told_of() -> None:
     stream = reader(FakePlaces(t={0: 100, 1: 300}), startingOffsets="earliest", maxOffsetsPerTrigger=40)
     assert stream.reportLatestOffset() is None
