@@ -1,16 +1,18 @@
 """Where definitions read and write topics, found in their text without running it. Pure.
 
 In Python: chains that end in `.format("odradek")…load()` with `option`, `options` and keyword arguments, and
-`create_sink(name, "odradek", options)`. A value is seen where it is a literal, a constant of the module, an f-string or
-a sum of such, `os.environ`, or `spark.conf.get` of what the project's configuration says; other values are not seen,
-and what depends on them is not checked. In SQL: `USING odradek OPTIONS (…)`.
+`create_sink(name, "odradek", options)`. A value is seen where it is a literal, a constant of the module, an argument
+with which a function of the module is called, an f-string or a sum of such, `os.environ`, or `spark.conf.get` of what
+the project's configuration says; other values are not seen, and what depends on them is not checked. In SQL: `USING
+odradek OPTIONS (…)`.
 """
 
 import ast
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 SOURCE = "odradek"
@@ -52,6 +54,10 @@ class SchemaUse:
     arguments: Mapping[str, str]
 
 
+#: Of a function: the lines where it is called, and what its arguments are there.
+_Calls = list[tuple[int, dict[str, ast.expr]]]
+
+
 @dataclass(slots=True)
 class Found:
     uses: list[Use] = field(default_factory=list)
@@ -66,13 +72,35 @@ def python_uses(text: str, configuration: Mapping[str, str]) -> Found:
     """Raises SyntaxError."""
     tree = ast.parse(text)
     values = _Values(tree, configuration)
+    calls = _calls_of_functions(tree)
     found = Found()
     for function, node in _walk(tree, ""):
         if isinstance(node, ast.FunctionDef):
             found.dead_letter_sinks.update(_rejecting_targets(node, values))
         if isinstance(node, ast.Call):
-            _look_at(node, function, values, found)
+            _look_at(node, function, values, calls.get(function, []), found)
     return found
+
+
+def _calls_of_functions(tree: ast.Module) -> dict[str, _Calls]:
+    """Of functions of the module, by name."""
+    functions = {each.name: each.args for each in tree.body if isinstance(each, ast.FunctionDef)}
+    found: dict[str, _Calls] = {}
+    for _, node in _walk(tree, ""):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+            found.setdefault(node.func.id, []).append((node.lineno, _arguments(node, functions[node.func.id])))
+    return found
+
+
+def _arguments(call: ast.Call, taken: ast.arguments) -> dict[str, ast.expr]:
+    names = [each.arg for each in taken.args]
+    # What is not seen hides a constant of the same name.
+    found: dict[str, ast.expr] = {each.arg: ast.Constant(None) for each in (*taken.args, *taken.kwonlyargs)}
+    found |= zip(reversed(names), reversed(taken.defaults), strict=False)
+    found |= {each.arg: node for each, node in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if node}
+    if not any(isinstance(each, ast.Starred) for each in call.args):
+        found |= zip(names, call.args, strict=False)
+    return found | {each.arg: each.value for each in call.keywords if each.arg is not None}
 
 
 def _walk(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
@@ -83,16 +111,10 @@ def _walk(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
         yield from _walk(child, inner)
 
 
-def _look_at(call: ast.Call, function: str, values: "_Values", found: Found) -> None:
+def _look_at(call: ast.Call, function: str, values: "_Values", calls: _Calls, found: Found) -> None:
     name = _called(call)
-    if name == "load" and isinstance(call.func, ast.Attribute):
-        use = _reading(call, function, values)
-        if use is not None:
-            found.uses.append(use)
-    elif name == "create_sink":
-        use = _sink(call, values)
-        if use is not None:
-            found.uses.append(use)
+    if name in ("load", "create_sink"):
+        found.uses.extend(_topic_uses(call, function, values, calls))
     elif name in ("avro", "protobuf") or ast.unparse(call.func) in values.text_formats:
         found.schemas.extend(_schema(call, name, values))
     elif name in ("table", "materialized_view", "create_streaming_table"):
@@ -100,6 +122,26 @@ def _look_at(call: ast.Call, function: str, values: "_Values", found: Found) -> 
             said = values.of(keyword.value) if keyword.arg == "format" else None
             if said is not None:
                 found.table_formats.setdefault(said.lower(), call.lineno)
+
+
+def _topic_uses(call: ast.Call, function: str, values: "_Values", calls: _Calls) -> Iterator[Use]:
+    """Where not all is seen, once for each call of the function it stands in: there may be more to see with its
+    arguments."""
+    use = _topic_use(call, function, values)
+    if use is None:
+        return
+    if use.is_seen or not calls:
+        yield use
+        return
+    for line, arguments in calls:
+        with_arguments = _topic_use(call, function, values.with_names(arguments))
+        yield replace(with_arguments or use, line=line)
+
+
+def _topic_use(call: ast.Call, function: str, values: "_Values") -> Use | None:
+    if _called(call) == "create_sink":
+        return _sink(call, values)
+    return _reading(call, function, values) if isinstance(call.func, ast.Attribute) else None
 
 
 def _schema(call: ast.Call, name: str, values: "_Values") -> Iterator[SchemaUse]:
@@ -231,6 +273,12 @@ class _Values:
                 self._names[node.targets[0].id] = node.value
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
                 self._names[node.target.id] = node.value
+
+    def with_names(self, names: Mapping[str, ast.expr]) -> "_Values":
+        """As they are where these names stand for something, such as arguments of a function."""
+        inner = copy(self)
+        inner._names = {**self._names, **names}
+        return inner
 
     def of(self, node: ast.expr, depth: int = 0) -> str | None:
         """As an option takes it."""

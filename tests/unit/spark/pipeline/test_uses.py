@@ -78,6 +78,37 @@ def test_values_that_are_not_seen() -> None:
     assert not only('spark.read.format("odradek").option(name(), "a").load()').is_complete
 
 
+HELPERS = """
+TOPIC = "not this"
+GROUP = "group of "
+
+def topic(TOPIC, *, group="g"):
+    return spark.readStream.format("odradek").options(subscribe=TOPIC, lagGroup=group).load()
+
+def sink(name, topic):
+    dp.create_sink(name, "odradek", {"topic": topic})
+
+def a():
+    return topic("a")
+
+def b():
+    return topic(TOPIC="b", group=GROUP + where())
+
+topic(*names)
+sink("s", topic=f"{'c'}.out")
+"""
+
+
+def test_arguments_of_functions_of_the_module() -> None:
+    found = python_uses(HELPERS, {}).uses
+    assert [(each.line, each.options, each.unseen) for each in found] == [
+        (12, {"subscribe": "a", "lagGroup": "g"}, frozenset()),
+        (15, {"subscribe": "b"}, {"lagGroup"}),
+        (17, {"lagGroup": "g"}, {"subscribe"}),
+        (18, {"topic": "c.out"}, frozenset()),
+    ]
+
+
 def test_values_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_TOPIC", "from-environment")
     text = """
