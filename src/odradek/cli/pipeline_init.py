@@ -11,6 +11,7 @@ from odradek.cli.options import Settings, network_options
 from odradek.cli.output import print_json
 from odradek.common.failures import InputError
 from odradek.common.topic_names import name_problem
+from odradek.spark.pipeline.project import path_problems
 from odradek.spark.pipeline.template import Template
 
 _DEFAULT_TOPIC = "events"
@@ -57,6 +58,8 @@ def init(settings: Settings, name: str, topic: str) -> None:
 def _check(template: Template, directory: Path) -> None:
     if not _RIGHT_NAME.fullmatch(template.name):
         raise InputError(f"{template.name!r} is no name of a pipeline; right are letters, digits, dots, dashes")
+    for problem in path_problems(str(directory.resolve())):
+        raise InputError(f"{problem}; nothing was written")
     for topic in template.topics:
         problem = name_problem(topic)
         if problem is not None:

@@ -40,10 +40,11 @@ def test_init_overwrites_nothing(directory: Path, capsys: pytest.CaptureFixture[
     assert "is no name of a pipeline" in capsys.readouterr().err
 
 
-def test_init_in_this_directory_and_in_one_with_spaces(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (directory / "my shops").mkdir()
-    assert run(["pipeline", "init", "my shops/tea"]) == 0
-    assert "odradek pipeline run 'my shops/tea'\n" in capsys.readouterr().out
+def test_init_in_directories_with_strange_names(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pipeline", "init", "my shops/tea"]) == 1
+    assert "my shops/tea has ' ' in it, which Spark would misread" in capsys.readouterr().err
+    assert run(["pipeline", "init", "it's/tea"]) == 0
+    assert """odradek pipeline run 'it'"'"'s/tea'\n""" in capsys.readouterr().out
     assert run(["pipeline", "init", "."]) == 1
     assert ". is there already, and not empty" in capsys.readouterr().err
 

@@ -5,12 +5,13 @@ field and what would be right. One thing is added: a storage that is no URI is a
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import yaml  # type: ignore[import-untyped]
 
@@ -20,6 +21,8 @@ SPEC_NAMES = ("spark-pipeline.yml", "spark-pipeline.yaml")
 
 _FIELDS = ("name", "storage", "catalog", "database", "schema", "configuration", "libraries")
 _REQUIRED = ("name", "storage")
+#: What stands otherwise in a URI.
+_NO_PATH = re.compile(r"[\s%#?\"<>\\^`{|}\[\]]")
 _SUFFIXES = (".py", ".sql")
 
 #: What is ours in the storage, or beside the spec where the storage is no local directory.
@@ -51,8 +54,8 @@ class Project:
     @property
     def local_storage(self) -> Path | None:
         """None where the storage is elsewhere, such as s3a://…"""
-        parts = urlsplit(self.storage)
-        return Path(unquote(parts.path)) if parts.scheme == "file" else None
+        scheme, _, path = self.storage.partition(":")
+        return Path(f"/{path.lstrip('/')}") if scheme == "file" else None
 
     @property
     def ours(self) -> Path:
@@ -99,12 +102,14 @@ def read_project(place: str | None) -> Project:
     path = find_spec(place)
     spec = _load(path)
     problems = list(_problems(spec))
+    storage = "" if problems else _storage_uri(path.parent, spec["storage"])
+    problems += path_problems(storage)
     if problems:
         raise InputError("\n".join(f"{path.name}: {problem}" for problem in problems))
     return Project(
         spec_path=path,
         name=spec["name"],
-        storage=_storage_uri(path.parent, spec["storage"]),
+        storage=storage,
         catalog=spec.get("catalog"),
         database=spec.get("database", spec.get("schema")),
         configuration=spec.get("configuration") or {},
@@ -189,8 +194,17 @@ def unusable_files(project: Project) -> list[Path]:
     return [path for path in project.files() if path.suffix not in _SUFFIXES]
 
 
+def path_problems(storage: str) -> Iterator[str]:
+    """Of the path of a storage. Spark 4.2 writes it as a URI and takes that for a path again."""
+    found = _NO_PATH.search(storage)
+    if found is not None:
+        path = storage.removeprefix("file://")
+        yield f"storage: {path} has {found[0]!r} in it, which Spark would misread; right is a path such as /data/shop"
+
+
 def _storage_uri(directory: Path, storage: str) -> str:
     parts = urlsplit(storage)
     if parts.scheme and len(parts.scheme) > 1:
         return storage
-    return Path(os.path.abspath(directory / storage)).as_uri()
+    # Not as_uri(): Hadoop takes the path as it stands, so that %20 would be no space.
+    return f"file://{os.path.abspath(directory / storage)}"

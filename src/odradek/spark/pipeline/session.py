@@ -204,7 +204,7 @@ def jvm_settings(project: Project, place: Place) -> dict[str, str]:
     master = place.master or said.get("spark.master") or "local[*]"
     found = {**_defaults(project, is_local=master.startswith("local")), **said}
     java = f"-Dlog4j2.configurationFile={_log4j_file(project, verbose=place.verbose).as_uri()}"
-    java += f" -Dderby.stream.error.file={project.ours / 'derby.log'}"
+    java += f' "-Dderby.stream.error.file={project.ours / "derby.log"}"'
     return {
         **found,
         "spark.master": master,

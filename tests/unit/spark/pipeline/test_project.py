@@ -26,7 +26,7 @@ def make(directory: Path, spec: str = GOOD) -> Path:
 def test_a_good_one(tmp_path: Path) -> None:
     project = read_project(str(make(tmp_path)))
     assert project.name == "shop" and project.configuration == {"spark.sql.shuffle.partitions": "2"}
-    assert project.storage == (tmp_path / "storage").as_uri()
+    assert project.storage == f"file://{tmp_path}/storage"
     assert project.local_storage == tmp_path / "storage"
     assert project.log == tmp_path / "storage" / "odradek" / "spark.log"
     names = [str(path.relative_to(tmp_path)) for path in project.files()]
@@ -38,6 +38,19 @@ def test_storage_elsewhere(tmp_path: Path) -> None:
     project = read_project(str(make(tmp_path, "name: shop\nstorage: s3a://bucket/shop\n")))
     assert project.storage == "s3a://bucket/shop" and project.local_storage is None
     assert project.state == tmp_path / ".odradek" / "state.json"
+
+
+@pytest.mark.parametrize("storage", ["a b", "a%20b", "file:///a#b", "s3a://bucket/a b"])
+def test_a_storage_that_spark_would_misread(tmp_path: Path, storage: str) -> None:
+    with pytest.raises(InputError, match=r"spark-pipeline.yml: storage: .* in it, which Spark would misread"):
+        read_project(str(make(tmp_path, f"name: shop\nstorage: '{storage}'\n")))
+
+
+def test_a_storage_with_other_letters(tmp_path: Path) -> None:
+    """As it stands: Hadoop does not read a path as a URI."""
+    project = read_project(str(make(tmp_path, "name: shop\nstorage: lädchen\n")))
+    assert project.storage == f"file://{tmp_path}/lädchen"
+    assert project.local_storage == tmp_path / "lädchen"
 
 
 def test_settings_that_count_more(tmp_path: Path) -> None:
