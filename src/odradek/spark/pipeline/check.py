@@ -23,6 +23,7 @@ from odradek.spark.options import Assign, SourceOptions, Subscribe, SubscribePat
 from odradek.spark.pipeline.definitions import Definitions, read_definitions
 from odradek.spark.pipeline.project import Project, read_project, unusable_files
 from odradek.spark.pipeline.schemas import schema_problem
+from odradek.spark.pipeline.state import move_problem
 from odradek.spark.pipeline.table_formats import default_format, format_problems, naming_problem
 from odradek.spark.pipeline.topics import Cluster, client_settings
 from odradek.spark.pipeline.uses import Kind, Use
@@ -94,8 +95,9 @@ def check_project(place: str | None, *, asks_cluster: bool = True, needs_java: b
     definitions = read_definitions(project)
     problems = [*_file_problems(project, definitions), *_use_problems(project, definitions)]
     problems += table_problems(project, definitions)
-    if needs_java:
+    if needs_java:  # where Spark runs on this machine, and with it the catalog of tables
         problems += java_problems()
+        problems += map(Problem, filter(None, [move_problem(project)]))
     if asks_cluster:
         problems += _topic_problems(project, definitions)
     return Checked(project, tuple(problems))

@@ -21,14 +21,14 @@ from dataclasses import asdict, dataclass, replace
 from types import FrameType
 from typing import IO
 
-from odradek.common.failures import check
+from odradek.common.failures import InputError, check
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
 from odradek.spark.pipeline.driver import JVM_GONE, Job
 from odradek.spark.pipeline.events import Event
 from odradek.spark.pipeline.lock import alone
 from odradek.spark.pipeline.project import Project
-from odradek.spark.pipeline.state import RunState, save
+from odradek.spark.pipeline.state import RunState, move_problem, save
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -91,7 +91,10 @@ class Runner:
         self.state = RunState()
 
     def run(self) -> str:
-        """completed, stopped or failed. In the main thread: signals are heard here."""
+        """completed, stopped or failed. In the main thread: signals are heard here. Raises InputError."""
+        moved = None if self._plan.job.remote else move_problem(self._project)
+        if moved is not None:
+            raise InputError(moved)
         self._project.ours.mkdir(parents=True, exist_ok=True)
         with alone(self._project) as self._kept_fd:
             return self._run()

@@ -8,6 +8,7 @@ from typing import Any
 
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.events import Event
+from odradek.spark.pipeline.project import Project
 
 
 @dataclass(slots=True)
@@ -118,3 +119,15 @@ def load(path: Path) -> RunState | None:
         return RunState(**document, flows=flows)
     except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
+
+
+def move_problem(project: Project) -> str | None:
+    """Of a storage that was elsewhere when the pipeline ran last; None where it was not, or is no local directory."""
+    state, storage = load(project.state), project.local_storage
+    if state is None or storage is None or Path(state.log) == project.log:
+        return None
+    before = Path(state.log).parent.parent
+    return (
+        f"the storage was {before} when the pipeline ran last, and tables are known by their full paths: "
+        f"move it back, or remove {storage}, and all that the topics still have is read again"
+    )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -13,6 +14,7 @@ import pytest
 from helpers.waiting import wait_until
 from odradek.common.failures import InputError
 from odradek.spark.pipeline import events
+from odradek.spark.pipeline.check import check_project
 from odradek.spark.pipeline.driver import Job
 from odradek.spark.pipeline.project import Project, read_project
 from odradek.spark.pipeline.runner import Plan, Runner
@@ -178,3 +180,17 @@ def test_lines_are_events_again() -> None:
     event = events.Retry(time_ms=5, attempt=1, retries=3, wait_s=0.5, cause="busy")
     assert json.loads(events.to_line(event))["event"] == "retry"
     assert events.from_line(events.to_line(event)) == event
+
+
+def test_a_storage_that_was_moved(tmp_path: Path) -> None:
+    """Spark would write into tables where they were."""
+    (tmp_path / "before").mkdir()
+    assert Bench(tmp_path / "before").run(["start", "completed"]) == events.COMPLETED
+    (tmp_path / "before").rename(tmp_path / "after")
+    moved = Bench(tmp_path / "after")
+    for _ in range(2):
+        with pytest.raises(InputError, match=rf"the storage was {tmp_path}/before/storage when the pipeline ran last"):
+            moved.run(["start", "completed"])
+    assert f"the storage was {tmp_path}/before/storage" in str(check_project(str(tmp_path / "after")).problems)
+    shutil.rmtree(tmp_path / "after" / "storage")
+    assert moved.run(["start", "completed"]) == events.COMPLETED
