@@ -9,6 +9,7 @@ is waited for as long as Kafka's clients do (`default.api.timeout.ms`), since it
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from difflib import get_close_matches
 from functools import cache
 from typing import TypeVar
 
@@ -34,8 +35,8 @@ _PASSING = (Unreachable, NoLeader, Disconnected, RequestTimedOut, UnknownTopic)
 
 
 @cache
-def leaders_of(bootstrap: tuple[HostPort, ...], client_id: str, timeout_ms: int) -> Leaders:
-    """Kept for as long as the process lives."""
+def leaders_of(bootstrap: tuple[HostPort, ...], client_id: str, timeout_ms: int, lane: int = 0) -> Leaders:
+    """Kept for as long as the process lives. One that works in several threads has a lane for each."""
     return Leaders(bootstrap, client_id, timeout_ms)
 
 
@@ -156,7 +157,8 @@ def _all_there(leaders: Leaders, names: tuple[str, ...]) -> dict[str, tuple[int,
     found = leaders.topics(names)
     missing = [name for name in names if name not in found]
     if missing:
-        raise UnknownTopic(f"there is no topic {', '.join(missing)}")
+        near = get_close_matches(missing[0], leaders.topics(), n=1)
+        raise UnknownTopic(f"there is no topic {', '.join(missing)}{f'; did you mean {near[0]}?' if near else ''}")
     return found
 
 
