@@ -105,7 +105,7 @@ def test_what_passes_is_tried_again_and_what_does_not_is_said(leaders: FakeLeade
     leaders.failures = [Unreachable("nobody")] * 3
     with pytest.raises(Unreachable, match="nobody"):
         resolved(subscribe="b")
-    with pytest.raises(UnknownTopic, match="there is no topic c, d$"):
+    with pytest.raises(UnknownTopic, match=r"there is no topic c, d$"):
         resolved(subscribe="c,d,a")
     with pytest.raises(UnknownTopic, match=r"there is no topic abs; did you mean ab\?"):
         resolved(subscribe="abs")
