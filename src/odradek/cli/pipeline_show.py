@@ -79,6 +79,8 @@ def line_of(event: Event) -> str | None:
         return _progress_line(event)
     if isinstance(event, events.Retry):
         return f"again in {event.wait_s:g} s ({event.attempt} of {event.retries} retries): {event.cause}"
+    if isinstance(event, events.Stopping):
+        return "stopping: what runs has ten seconds to end; another Ctrl-C or SIGTERM does not wait"
     if isinstance(event, events.Ended):
         rows = f"{_rows(event.rows_in)} in, {_rows(event.rows_out)} out"
         return f"{event.state}: {plural(event.updates, 'update')}, {rows}, {event.seconds:.1f} s"
@@ -143,7 +145,7 @@ class _Table:
 
     def show(self, state: RunState, event: Event) -> None:
         self._state = state
-        is_worth_keeping = isinstance(event, events.Retry | events.Session) or (
+        is_worth_keeping = isinstance(event, events.Retry | events.Session | events.Stopping) or (
             isinstance(event, events.Flow | events.Update) and event.error is not None
         )
         said = line_of(event) if is_worth_keeping else None

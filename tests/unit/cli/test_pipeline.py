@@ -154,6 +154,7 @@ def test_lines() -> None:
     assert line_of(failed) == "update 2 failed in 1.2 s: broken"
     assert line_of(events.Flow(time_ms=0, flow="a", update=1, state="running")) is None
     retry = events.Retry(time_ms=0, attempt=2, retries=5, wait_s=2.0, cause="busy")
+    assert (line_of(events.Stopping(time_ms=0)) or "").startswith("stopping: what runs has ten seconds to end")
     assert line_of(retry) == "again in 2 s (2 of 5 retries): busy"
 
 

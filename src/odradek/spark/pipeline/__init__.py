@@ -28,6 +28,7 @@ other one does, however that ended: kill the first with -9 and Spark is gone; ki
                 rows_per_s, duration_ms, lag (records behind the end of its topics, null for a source without offsets),
                 offsets (where it is, by topic and partition), rows_in_total and rows_out_total since `run` began
     retry       attempt (which retry it is), retries, wait_s, cause
+    stopping    a signal was heard; an update that runs may go on for ten seconds, unless another one comes
     ended       state: completed, stopped or failed; updates, rows_in, rows_out, seconds, error (or null)
 
 Exit status: 0 when it completed, or when a continuous one was stopped by SIGINT or SIGTERM; 1 when it failed, the cause

@@ -84,6 +84,11 @@ class Retry(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stopping(Event):
+    KIND = "stopping"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended(Event):
     KIND = "ended"
     state: str
@@ -94,7 +99,9 @@ class Ended(Event):
     error: str | None = None
 
 
-_KINDS: dict[str, type[Event]] = {kind.KIND: kind for kind in (Started, Session, Update, Flow, Progress, Retry, Ended)}
+_KINDS: dict[str, type[Event]] = {
+    kind.KIND: kind for kind in (Started, Session, Update, Flow, Progress, Retry, Stopping, Ended)
+}
 
 #: States of flows and updates.
 QUEUED, STARTING, RUNNING = "queued", "starting", "running"

@@ -118,6 +118,7 @@ class Runner:
                 error = self._updates()
                 ending = events.COMPLETED if error is None else events.FAILED
             except _Stopped:
+                self._tell(events.Stopping(time_ms=_now_ms()))
                 ending = events.STOPPED
             finally:
                 self._stop_driver()

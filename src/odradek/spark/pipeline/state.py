@@ -31,7 +31,7 @@ class FlowState:
 @dataclass(slots=True)
 class RunState:
     pipeline: str = ""
-    #: running, waiting (for the next trigger), retrying, completed, stopped or failed
+    #: running, waiting (for the next trigger), retrying, stopping, completed, stopped or failed
     state: str = events.RUNNING
     pid: int = 0
     driver_pid: int | None = None
@@ -72,6 +72,8 @@ class RunState:
             flow.state, flow.error = event.state, event.error
         elif isinstance(event, events.Retry):
             self.state, self.last_error, self.last_error_ms = "retrying", event.cause, event.time_ms
+        elif isinstance(event, events.Stopping):
+            self.state = events.Stopping.KIND
         elif isinstance(event, events.Ended):
             self._end(event)
         return event

@@ -153,6 +153,7 @@ def test_a_signal_stops_it(bench: Bench, number: signal.Signals) -> None:
     stopping.start()
     assert bench.run(["session", "hang"], trigger_s=0.0) == "stopped"
     stopping.join()
+    assert bench.kinds()[-2:] == ["stopping", "ended"]
     kept = load(bench.project.state)
     assert kept is not None and kept.state == "stopped" and kept.flows["orders"].state == "stopped"
     assert signal.getsignal(number) is not None
