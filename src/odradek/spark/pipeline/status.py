@@ -17,7 +17,7 @@ from odradek.spark.pipeline.state import FlowState, RunState, load
 from odradek.spark.pipeline.topics import Cluster, Lags, client_settings
 
 #: States in which somebody must be running it.
-_BUSY = (events.RUNNING, "waiting", "retrying")
+_BUSY = (events.RUNNING, "waiting", "retrying", events.Stopping.KIND)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,8 +101,15 @@ def test_one_that_runs(project: Project) -> None:
     assert [(flow.flow, flow.state, flow.lag) for flow in status.flows] == [("orders", "running", None)]
 
 
-def test_one_that_was_killed(project: Project) -> None:
-    ran(project, events.Started(**{**_fields(STARTED), "pid": _free_pid()}), RUNNING)
+def test_one_that_is_being_stopped(project: Project) -> None:
+    ran(project, STARTED, RUNNING, events.Stopping(time_ms=3_000))
+    status = read_status(project)
+    assert (status.state, status.pid) == ("stopping", os.getpid())
+
+
+@pytest.mark.parametrize("last", [RUNNING, events.Stopping(time_ms=3_000)])
+def test_one_that_was_killed(project: Project, last: events.Event) -> None:
+    ran(project, events.Started(**{**_fields(STARTED), "pid": _free_pid()}), RUNNING, last)
     status = read_status(project)
     assert status.state == "killed" and status.pid is None
     assert [flow.state for flow in status.flows] == ["stopped"]
