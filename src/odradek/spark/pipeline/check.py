@@ -125,6 +125,7 @@ def _file_problems(project: Project, definitions: list[Definitions]) -> Iterator
     for each in definitions:
         if each.problem is not None:
             yield Problem(each.problem, _relative(project, each.path), each.line)
+        yield from (Problem(missing, _relative(project, each.path), line) for line, missing in each.missing)
         for use in each.found.schemas:
             what = schema_problem(use, project.directory)
             if what is not None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from odradek.spark.pipeline.modules import missing_modules
 from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.uses import Found, Kind, Use, python_uses, sql_uses
 
@@ -16,6 +17,8 @@ class Definitions:
     found: Found
     problem: str | None = None
     line: int | None = None
+    #: Lines that name what is not installed, with what is said of it.
+    missing: tuple[tuple[int, str], ...] = ()
 
 
 def read_definitions(project: Project) -> list[Definitions]:
@@ -25,8 +28,10 @@ def read_definitions(project: Project) -> list[Definitions]:
 def _read(path: Path, project: Project) -> Definitions:
     try:
         text = path.read_text()
-        found = python_uses(text, project.configuration) if path.suffix == ".py" else sql_uses(text)
-        return Definitions(path, found)
+        if path.suffix == ".sql":
+            return Definitions(path, sql_uses(text))
+        found = python_uses(text, project.configuration)
+        return Definitions(path, found, missing=tuple(missing_modules(text, project.directory)))
     except SyntaxError as error:
         return Definitions(path, Found(), f"this is no Python: {error.msg}", error.lineno)
     except (UnicodeDecodeError, ValueError):

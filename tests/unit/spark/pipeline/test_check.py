@@ -2,6 +2,7 @@
 
 import json
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,6 +135,17 @@ def test_schema_files(check: Check, tmp_path: Path) -> None:
     assert "order.ddl: field name: STRNG is no type" in problem
     (problem,) = check(text + 'json(schema_file="no.ddl")')
     assert "there is no file no.ddl" in problem
+
+
+def test_modules_that_are_not_there(check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "beside.py").write_text("")
+    text = "import json, beside\nfrom pyspark.sql import functions\ntry:\n    import nowhere\nexcept ImportError: ...\n"
+    assert check(text) == []
+    (problem,) = check(text + "from nowhere.deep import that")
+    assert problem.startswith("error: transformations/a.py:6: there is no module nowhere, neither in ")
+    monkeypatch.setitem(sys.modules, "fastavro", None)
+    (problem,) = check('formats.avro(registry="http://r", subject="s")')
+    assert problem == "error: transformations/a.py:1: avro needs fastavro: pip install 'odradek[avro]'"
 
 
 def test_java(check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
