@@ -1,9 +1,9 @@
 """Fetch the peers that Odradek is measured against, once, into a cache outside the project.
 
-A peer is a program that we did not write: Apache Kafka with its tools, and Spark's own Kafka connector. Maven resolves
-it by name; what comes is checked against the peer's `.lock` file (name and SHA-256 of every jar), and only a complete,
-checked copy ever gets the final name, by one rename. A lock makes parallel callers wait for one fetch instead of
-starting several.
+A peer is a program that we did not write: Apache Kafka with its tools, Spark's own Kafka connector, Delta's tables.
+Maven resolves it by name; what comes is checked against the peer's `.lock` file (name and SHA-256 of every jar), and
+only a complete, checked copy ever gets the final name, by one rename. A lock makes parallel callers wait for one fetch
+instead of starting several.
 
 The cache is `~/.cache/odradek/peers`, or `$ODRADEK_PEERS`. As a command: `python tools/peers.py kafka spark-kafka`.
 """
@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 KAFKA_VERSION = "4.3.1"
 SPARK_VERSION = "4.2.0"
+DELTA_VERSION = "4.4.0"
 JAVA_VERSION = 17
 
 
@@ -73,7 +74,19 @@ SPARK_KAFKA = Peer(
     is_transitive=False,
 )
 
-PEERS = {"kafka": KAFKA, "spark-kafka": SPARK_KAFKA}
+#: The rest of what it depends on is for catalogs that tables on a disk do not need.
+DELTA = Peer(
+    title=f"Delta {DELTA_VERSION} for Spark {SPARK_VERSION}",
+    directory=f"delta-{DELTA_VERSION}",
+    lock_file=Path(__file__).with_name("peers-delta.lock"),
+    artifacts=(
+        Artifact("io.delta", "delta-spark_4.2_2.13", DELTA_VERSION),
+        Artifact("io.delta", "delta-storage", DELTA_VERSION),
+    ),
+    is_transitive=False,
+)
+
+PEERS = {"kafka": KAFKA, "spark-kafka": SPARK_KAFKA, "delta": DELTA}
 
 #: 94 jars took 25 s from an empty repository here; a slow line gets fifty times that before we give up.
 _FETCH_TIMEOUT_S = 1200
@@ -96,8 +109,16 @@ def kafka_directory() -> Path:
 
 
 def spark_kafka_jars() -> list[Path]:
-    directory = peer_directory(SPARK_KAFKA)
-    return [directory / name for name in _locked_jars(SPARK_KAFKA)]
+    return _jars_of(SPARK_KAFKA)
+
+
+def delta_jars() -> list[Path]:
+    return _jars_of(DELTA)
+
+
+def _jars_of(peer: Peer) -> list[Path]:
+    directory = peer_directory(peer)
+    return [directory / name for name in _locked_jars(peer)]
 
 
 def peer_directory(peer: Peer) -> Path:

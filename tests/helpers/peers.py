@@ -18,6 +18,7 @@ def _load() -> ModuleType:
 _peers = _load()
 PeerMissing = _peers.PeerMissing
 cache_directory = _peers.cache_directory
+delta_jars = _peers.delta_jars
 java = _peers.java
 java_command = _peers.java_command
 kafka_classpath = _peers.kafka_classpath

@@ -75,6 +75,10 @@ class Running:
     def of(self, kind: str) -> list[Event]:
         return [event for event in self.events if event["event"] == kind]
 
+    def rows(self, flow: str, count: str = "rows_in") -> int:
+        """That it took; a batch that Spark did again is counted once."""
+        return sum({event["batch_id"]: event[count] for event in self.of("progress") if event["flow"] == flow}.values())
+
 
 @contextmanager
 def running(project: Path, *options: str, settings: Mapping[str, str] | None = None) -> Iterator[Running]:

@@ -79,14 +79,9 @@ class Orders:
 
 
 def wait_until_taken(run: Running, orders: Orders) -> None:
-    """By every flow; a batch that Spark did again is counted again."""
-
-    def rows(flow: str) -> int:
-        batches = {event["batch_id"]: event["rows_in"] for event in run.of("progress") if event["flow"] == flow}
-        return sum(batches.values())
-
+    """By every flow."""
     wait_until(
-        lambda: all(rows(flow) == orders.count for flow in ("raw", "copied", "dead_letters")),
+        lambda: all(run.rows(flow) == orders.count for flow in ("raw", "copied", "dead_letters")),
         f"{orders.count} rows in each flow",
         WAIT_S,
         lambda: str(run.events[-20:]),

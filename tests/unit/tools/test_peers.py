@@ -51,7 +51,7 @@ def command(machine: Path, lock: str, *peers: str) -> list[str]:
     """The tool with locks of our own in the place of the real ones."""
     (machine / "tools").mkdir(exist_ok=True)
     (machine / "tools" / "peers.py").write_bytes(TOOL.read_bytes())
-    for name in ("peers.lock", "peers-spark-kafka.lock"):
+    for name in ("peers.lock", "peers-spark-kafka.lock", "peers-delta.lock"):
         (machine / "tools" / name).write_text(lock)
     return [sys.executable, str(machine / "tools" / "peers.py"), *peers]
 
@@ -109,7 +109,7 @@ def test_several_peers_each_in_a_place_of_its_own(machine: Path) -> None:
 
 def test_a_peer_that_there_is_not(machine: Path) -> None:
     done = fetch(machine, "", "kafka", "flink")
-    assert (done.returncode, done.stderr) == (2, "usage: python tools/peers.py [kafka|spark-kafka] ...\n")
+    assert (done.returncode, done.stderr) == (2, "usage: python tools/peers.py [kafka|spark-kafka|delta] ...\n")
 
 
 def test_side_by_side_only_one_fetches(machine: Path) -> None:

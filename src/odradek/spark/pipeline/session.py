@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from odradek.common.failures import InputError
 from odradek.spark.pipeline.project import Project
+from odradek.spark.pipeline.table_formats import format_defaults
 
 #: A session is given this long to end by itself.
 _END_TIMEOUT_S = 60
@@ -46,8 +47,13 @@ _CORE = (
 #: checkpoint it would not notice, but there is a lock against that.
 _RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 
-#: A flow that failed is tried again by whoever asked for the update, who knows which failures pass.
-_FLOW_DEFAULTS = {"spark.sql.pipelines.maxFlowRetryAttempts": "0"}
+_FLOW_DEFAULTS = {
+    # A flow that failed is tried again by whoever asked for the update, who knows which failures pass.
+    "spark.sql.pipelines.maxFlowRetryAttempts": "0",
+    # Spark that is killed while it writes a flow's first offsets leaves an unfinished file, beside which it would never
+    # start again.
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
+}
 
 _LOG4J = """\
 rootLogger.level = {level}
@@ -218,7 +224,9 @@ def jvm_settings(project: Project, place: Place) -> dict[str, str]:
 
 
 def _defaults(project: Project, *, is_local: bool) -> dict[str, str]:
-    here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"} if is_local else {}
+    here = {}
+    if is_local:
+        here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", **format_defaults(project)}
     renaming = {} if project.local_storage is None else {"spark.sql.streaming.checkpointFileManagerClass": _RENAMING}
     return {
         **here,

@@ -1,0 +1,125 @@
+"""A pipeline whose tables are Delta's, by Delta itself: Spark's JVM is killed and the pipeline started again, and every
+order is in the tables and in the topic once."""
+
+from pathlib import Path
+
+import pytest
+
+from helpers import peers, spark
+from helpers.pipelines import WAIT_S, Running, make_project, running
+from helpers.processes import kill
+from helpers.reading import read_by_librdkafka
+from helpers.waiting import wait_until
+from odradek.client.blocking.producer import Producer
+from odradek.spark.pipeline.check import check_project
+from odradek.testing import Cluster
+
+pytestmark = [pytest.mark.slow, pytest.mark.peer]
+
+DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+ORDERS = """\
+from pyspark import pipelines as dp
+from pyspark.sql import DataFrame, SparkSession
+
+spark = SparkSession.active()
+OPTIONS = {"kafka.bootstrap.servers": spark.conf.get("spark.shop.bootstrap")}
+
+
+@dp.table
+def orders() -> DataFrame:
+    rows = spark.readStream.format("odradek").options(**OPTIONS, subscribe="orders", startingOffsets="earliest").load()
+    return rows.selectExpr("CAST(value AS STRING) AS number", "partition")
+
+
+dp.create_sink("copies", "odradek", {**OPTIONS, "topic": "copies", "delivery": "exactly-once", "sinkId": "copies"})
+
+
+@dp.append_flow(target="copies")
+def copied() -> DataFrame:
+    return spark.readStream.table("orders").selectExpr("number AS value")
+"""
+
+COUNTS = "CREATE MATERIALIZED VIEW counts AS SELECT partition, count(*) AS orders FROM orders GROUP BY partition;"
+
+
+class Shop:
+    def __init__(self, directory: Path, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.sent = 0
+        settings = {
+            **DELTA,
+            "spark.sql.sources.default": "delta",
+            "spark.jars": ",".join(map(str, peers.delta_jars())),
+            "spark.shop.bootstrap": bootstrap,
+        }
+        lines = "".join(f'  {name}: "{value}"\n' for name, value in settings.items())
+        self.project = make_project(directory, {"a.py": ORDERS, "b.sql": COUNTS}, f"configuration:\n{lines}")
+
+    def send(self, count: int) -> None:
+        producer = Producer({"bootstrap.servers": self.bootstrap})
+        producer.start()
+        try:
+            for number in range(self.sent, self.sent + count):
+                producer.send("orders", str(number).encode())
+            producer.flush()
+        finally:
+            producer.close()
+        self.sent += count
+
+    @property
+    def numbers(self) -> list[str]:
+        return sorted(map(str, range(self.sent)))
+
+
+def test_kill_and_start_again(tmp_path: Path) -> None:
+    with Cluster() as cluster:
+        cluster.create_topic("orders", partitions=2)
+        cluster.create_topic("copies")
+        shop = Shop(tmp_path / "shop", cluster.bootstrap)
+        assert check_project(str(shop.project)).problems == ()
+        shop.send(100)
+        with running(shop.project, "--continuous", "--trigger", "1s", "--master", "local[2]") as run:
+            _kill_the_jvm(run, shop)
+            assert run.stop() == 0
+        shop.send(50)
+        with running(shop.project, "--master", "local[2]") as run:
+            assert run.end() == 0, run.events[-20:]
+            assert (run.rows("orders"), run.rows("orders", "rows_out")) == (50, 50)
+        copies = read_by_librdkafka(shop.bootstrap, "copies", isolation_level="read_committed")
+        assert sorted((seen.value or b"").decode() for seen in copies) == shop.numbers
+    _check_tables(shop, tmp_path)
+
+
+def _kill_the_jvm(run: Running, shop: Shop) -> None:
+    _wait_until_taken(run, shop)
+    (session,) = run.of("session")
+    seen = len(run.events)
+    shop.send(100)
+    run.wait_for("an update", lambda event: event["event"] == "update" and event["state"] == "running", seen)
+    kill(session["jvm_pid"])
+    run.wait_for("another attempt", lambda event: event["event"] == "session" and event["attempt"] == 2, seen)
+    _wait_until_taken(run, shop)
+    seen = len(run.events)
+    run.wait_for("an update", lambda event: event["event"] == "update" and event["state"] == "completed", seen)
+
+
+def _wait_until_taken(run: Running, shop: Shop) -> None:
+    wait_until(
+        lambda: all(run.rows(flow) == shop.sent for flow in ("orders", "copied")),
+        f"{shop.sent} rows in each flow",
+        WAIT_S,
+        lambda: str(run.events[-20:]),
+    )
+
+
+def _check_tables(shop: Shop, directory: Path) -> None:
+    with spark.session(directory, jars=peers.delta_jars(), settings=DELTA) as session:
+        warehouse = shop.project / "storage" / "warehouse"
+        orders = session.read.format("delta").load(str(warehouse / "orders"))
+        assert sorted(row["number"] for row in orders.collect()) == shop.numbers
+        counts = session.read.format("delta").load(str(warehouse / "counts"))
+        assert sum(row["orders"] for row in counts.collect()) == shop.sent
