@@ -58,8 +58,8 @@ def init(settings: Settings, name: str, topic: str) -> None:
 def _check(template: Template, directory: Path) -> None:
     if not _RIGHT_NAME.fullmatch(template.name):
         raise InputError(f"{template.name!r} is no name of a pipeline; right are letters, digits, dots, dashes")
-    for problem in path_problems(str(directory.resolve())):
-        raise InputError(f"{problem}; nothing was written")
+    for misread in path_problems(str(directory.resolve())):
+        raise InputError(f"{misread}; nothing was written")
     for topic in template.topics:
         problem = name_problem(topic)
         if problem is not None:
