@@ -94,16 +94,20 @@ class MemoryCoordinator:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def fate(self, transaction: PreparedTransaction) -> Fate:
+    def fates(self, transactions: Sequence[PreparedTransaction]) -> dict[PreparedTransaction, Fate]:
+        return {each: self._fate(each) for each in transactions}
+
+    def _fate(self, transaction: PreparedTransaction) -> Fate:
         self._world.step()
         found = self._world.transactions[transaction.transactional_id]
         fates = {State.ONGOING: Fate.OPEN, State.COMMITTED: Fate.COMMITTED, State.ABORTED: Fate.ABORTED}
         return fates.get(found.state, Fate.UNKNOWN)
 
-    def commit(self, transaction: PreparedTransaction) -> None:
-        self._world.step()
-        self._end(transaction, State.COMMITTED)
-        self._world.step()
+    def commit(self, transactions: Sequence[PreparedTransaction]) -> None:
+        for each in reversed(transactions):  # in any order
+            self._world.step()
+            self._end(each, State.COMMITTED)
+            self._world.step()
 
     def abort(self, transaction: PreparedTransaction) -> None:
         self._world.step()

@@ -5,7 +5,7 @@ confluent-kafka, which reads what is committed.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from pathlib import Path
@@ -60,6 +60,10 @@ def bootstrap(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         yield address
 
 
+def lanes_of(options: SinkOptions) -> list[Transactions]:
+    return [transactions_for(options, lane) for lane in range(3)]
+
+
 class Sink:
     """A topic of its own, and a driver with tasks for it."""
 
@@ -70,7 +74,7 @@ class Sink:
         admin.create_topics([NewTopic(self.topic, _PARTITIONS, 1)])[self.topic].result(60)
         given = {"kafka.bootstrap.servers": bootstrap, "topic": self.topic, "delivery": "exactly-once"}
         self.options: SinkOptions = sink_options({**given, "sinkId": self.id, **settings})
-        self.coordinator = SinkCoordinator(transactions_for(self.options))
+        self.coordinator = SinkCoordinator(lanes_of(self.options))
         self._attempts = count()
 
     def store(self, patience_ms: int = 120_000) -> DecisionLog:
@@ -79,6 +83,9 @@ class Sink:
 
     def driver(self, coordinator: SinkCoordinator | None = None) -> ExactlyOnce:
         return ExactlyOnce(self.id, self.store(), coordinator or self.coordinator)
+
+    def fate(self, transaction: PreparedTransaction) -> Fate:
+        return self.coordinator.fates([transaction])[transaction]
 
     def write(self, run: int, *rows: str) -> PreparedTransaction:
         name = transactional_id(self.id, run, 0, next(self._attempts))
@@ -121,14 +128,15 @@ class Dying(SinkCoordinator):
     """Of a driver that dies after so many commits."""
 
     def __init__(self, sink: Sink, commits: int) -> None:
-        super().__init__(transactions_for(sink.options))
+        super().__init__(lanes_of(sink.options))
         self._commits = commits
 
-    def commit(self, transaction: PreparedTransaction) -> None:
-        if self._commits == 0:
-            raise KeyboardInterrupt
-        self._commits -= 1
-        super().commit(transaction)
+    def commit(self, transactions: Sequence[PreparedTransaction]) -> None:
+        for each in transactions:
+            if self._commits == 0:
+                raise KeyboardInterrupt
+            self._commits -= 1
+            super().commit([each])
 
 
 def test_batches_are_committed_and_a_replay_is_known(bootstrap: str) -> None:
@@ -176,14 +184,14 @@ def test_an_end_that_is_asked_for_twice_is_answered_as_the_first(bootstrap: str)
     run = sink.driver().begin_run()
     committed, aborted = sink.write(run, "a"), sink.write(run, "b")
     for _ in range(3):
-        sink.coordinator.commit(committed)
+        sink.coordinator.commit([committed])
         sink.coordinator.abort(aborted)
     sink.coordinator.abort(committed)
     with pytest.raises(Refused, match="INVALID_TXN_STATE"):
-        sink.coordinator.commit(aborted)
-    wait_until(lambda: sink.coordinator.fate(committed) is Fate.COMMITTED, "it is committed")
-    assert sink.coordinator.fate(aborted) is Fate.ABORTED
-    assert sink.coordinator.fate(PreparedTransaction("nobody's", 1, 0)) is Fate.UNKNOWN
+        sink.coordinator.commit([aborted])
+    wait_until(lambda: sink.fate(committed) is Fate.COMMITTED, "it is committed")
+    assert sink.fate(aborted) is Fate.ABORTED
+    assert sink.fate(PreparedTransaction("nobody's", 1, 0)) is Fate.UNKNOWN
     sink.wait_for("a")
 
 
@@ -199,7 +207,7 @@ def test_what_dead_attempts_left_open_is_aborted_at_once(bootstrap: str) -> None
     sink.driver().begin_run()
     assert sink.coordinator.open_ids(f"{sink.id}-") == []
     with pytest.raises(Refused):
-        sink.coordinator.commit(left)
+        sink.coordinator.commit([left])
     sink.wait_for("a")
 
 
@@ -308,7 +316,7 @@ def test_a_transaction_whose_time_is_up_before_the_decision_fails_the_batch(boot
     driver = sink.driver()
     run = driver.begin_run()
     prepared = sink.write(run, "late")
-    wait_until(lambda: sink.coordinator.fate(prepared) is Fate.ABORTED, "its time is up")
+    wait_until(lambda: sink.fate(prepared) is Fate.ABORTED, "its time is up")
     with pytest.raises(BatchLost, match="took longer than a transaction may"):
         driver.commit(run, "query", 0, [prepared], 1)
     sink.wait_for()
@@ -321,7 +329,7 @@ def test_a_decision_is_revoked_if_the_broker_aborted_all_of_it(bootstrap: str) -
     prepared = [sink.write(run, "a"), sink.write(run, "b")]
     with pytest.raises(KeyboardInterrupt):
         driver.commit(run, "query", 0, prepared, 2)
-    wait_until(lambda: all(sink.coordinator.fate(each) is Fate.ABORTED for each in prepared), "their time is up")
+    wait_until(lambda: all(sink.fate(each) is Fate.ABORTED for each in prepared), "their time is up")
     following = sink.driver()
     run = following.begin_run()
     following.commit(run, "query", 0, [sink.write(run, "a", "b")], 2)
@@ -335,7 +343,7 @@ def test_half_a_batch_is_an_error_that_stays(bootstrap: str) -> None:
     prepared = [sink.write(run, "a"), sink.write(run, "b")]
     with pytest.raises(KeyboardInterrupt):
         driver.commit(run, "query", 0, prepared, 2)
-    wait_until(lambda: sink.coordinator.fate(prepared[1]) is Fate.ABORTED, "its time is up")
+    wait_until(lambda: sink.fate(prepared[1]) is Fate.ABORTED, "its time is up")
     for _ in range(2):
         with pytest.raises(BatchTorn, match=r"committed, .* aborted"):
             sink.driver().begin_run()

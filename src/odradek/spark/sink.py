@@ -30,6 +30,9 @@ from odradek.spark.transactions import ExactlyOnce, transactional_id
 #: What Spark tells the tasks of a stream: the id of the query, which it keeps in the checkpoint.
 _QUERY_ID = "sql.streaming.queryId"
 
+#: Transactions of a batch that the driver ends at once: enough to share the wait for replication, and few connections.
+_LANES = 8
+
 #: All jobs of a sink are one query, whose batches are numbered as their runs are: none is taken for another, and many
 #: of them do not make the sink forget its streams.
 _JOBS = "df.write"
@@ -130,9 +133,9 @@ class _Sink:
         return self._run if self._begun_runs is None else self._begun_runs.last()
 
     def _exactly_once(self, sink_id: str) -> ExactlyOnce:
-        transactions = transactions_for(self._options)
-        store = DecisionLog(leaders_for(self._options), transactions, self._options.producer, sink_id)
-        return ExactlyOnce(sink_id, store, SinkCoordinator(transactions))
+        lanes = [transactions_for(self._options, lane) for lane in range(_LANES)]
+        store = DecisionLog(leaders_for(self._options), lanes[0], self._options.producer, sink_id)
+        return ExactlyOnce(sink_id, store, SinkCoordinator(lanes))
 
 
 class _Writer:

@@ -1,6 +1,12 @@
-"""The transactions of an exactly-once sink, as the driver asks the cluster about them."""
+"""The transactions of an exactly-once sink, as the driver asks the cluster about them.
 
-from collections.abc import Sequence
+A batch has as many as it had tasks. Brokers take up one request of a connection after the other, and an end waits until
+it is replicated: so they are shared out among lanes, each a thread with connections of its own.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from odradek.client.direct.transactions import Transactions
 from odradek.client.errors import Refused
@@ -8,6 +14,8 @@ from odradek.client.producer.sequences import ProducerIdentity
 from odradek.protocol.error_codes import ErrorCode
 from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.transactions import Fate
+
+Result = TypeVar("Result")
 
 #: Of the producer that takes over the id of one that died, and does nothing with it.
 _FENCING_TIMEOUT_MS = 60_000
@@ -27,25 +35,26 @@ _ABORTED = ("PrepareAbort", "CompleteAbort", "PrepareEpochFence")
 class SinkCoordinator:
     """The `Coordinator` of a sink."""
 
-    def __init__(self, transactions: Transactions) -> None:
-        self._transactions = transactions
+    def __init__(self, lanes: Sequence[Transactions]) -> None:
+        """Of which none shares connections with another."""
+        self._lanes = lanes
+        self._transactions = lanes[0]
 
-    def fate(self, transaction: PreparedTransaction) -> Fate:
-        """An id is used for one transaction, so that its state is that of the transaction. An abort by the broker
-        raises the epoch; a commit does not."""
-        found = self._transactions.describe(transaction.transactional_id)
-        if found is None:
-            return Fate.UNKNOWN
-        if found.state in _ABORTED and found.identity.producer_id == transaction.producer_id:
-            return Fate.ABORTED
-        if found.identity != _identity(transaction):
-            return Fate.UNKNOWN
-        if found.state in _COMMITTED:
-            return Fate.COMMITTED
-        return Fate.OPEN if found.state == "Ongoing" else Fate.UNKNOWN
+    def fates(self, transactions: Sequence[PreparedTransaction]) -> dict[PreparedTransaction, Fate]:
+        return self._in_lanes(_fate, transactions)
 
-    def commit(self, transaction: PreparedTransaction) -> None:
-        self._transactions.end(transaction.transactional_id, _identity(transaction), is_commit=True)
+    def commit(self, transactions: Sequence[PreparedTransaction]) -> None:
+        self._in_lanes(_commit, transactions)
+
+    def _in_lanes(
+        self, work: Callable[[Transactions, PreparedTransaction], Result], transactions: Sequence[PreparedTransaction]
+    ) -> dict[PreparedTransaction, Result]:
+        """Raises what the first that failed did, when all have come to an end."""
+        count = len(self._lanes)
+        shares = [(lane, transactions[number::count]) for number, lane in enumerate(self._lanes[: len(transactions)])]
+        with ThreadPoolExecutor(count) as pool:
+            found = pool.map(lambda share: [(each, work(share[0], each)) for each in share[1]], shares)
+            return {each: result for results in found for each, result in results}
 
     def abort(self, transaction: PreparedTransaction) -> None:
         try:
@@ -59,6 +68,25 @@ class SinkCoordinator:
 
     def fence(self, transactional_id: str) -> None:
         self._transactions.begin(transactional_id, _FENCING_TIMEOUT_MS)
+
+
+def _commit(lane: Transactions, transaction: PreparedTransaction) -> None:
+    lane.end(transaction.transactional_id, _identity(transaction), is_commit=True)
+
+
+def _fate(lane: Transactions, transaction: PreparedTransaction) -> Fate:
+    """An id is used for one transaction, so that its state is that of the transaction. An abort by the broker raises
+    the epoch; a commit does not."""
+    found = lane.describe(transaction.transactional_id)
+    if found is None:
+        return Fate.UNKNOWN
+    if found.state in _ABORTED and found.identity.producer_id == transaction.producer_id:
+        return Fate.ABORTED
+    if found.identity != _identity(transaction):
+        return Fate.UNKNOWN
+    if found.state in _COMMITTED:
+        return Fate.COMMITTED
+    return Fate.OPEN if found.state == "Ongoing" else Fate.UNKNOWN
 
 
 def _identity(transaction: PreparedTransaction) -> ProducerIdentity:

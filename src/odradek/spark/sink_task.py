@@ -36,13 +36,13 @@ _GIVE_UP_MS = 5_000
 _FIRST_PARTITION_BELOW = 1 << 16
 
 
-def leaders_for(options: SinkOptions) -> Leaders:
+def leaders_for(options: SinkOptions, lane: int = 0) -> Leaders:
     settings = options.producer
-    return leaders_of(settings.bootstrap_servers, settings.client_id, settings.request_timeout_ms)
+    return leaders_of(settings.bootstrap_servers, settings.client_id, settings.request_timeout_ms, lane)
 
 
-def transactions_for(options: SinkOptions) -> Transactions:
-    return Transactions(leaders_for(options), options.producer.delivery_timeout_ms)
+def transactions_for(options: SinkOptions, lane: int = 0) -> Transactions:
+    return Transactions(leaders_for(options, lane), options.producer.delivery_timeout_ms)
 
 
 class TaskWriter:

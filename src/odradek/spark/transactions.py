@@ -53,10 +53,10 @@ class Store(Protocol):
 
 
 class Coordinator(Protocol):
-    def fate(self, transaction: PreparedTransaction) -> Fate: ...
+    def fates(self, transactions: Sequence[PreparedTransaction]) -> dict[PreparedTransaction, Fate]: ...
 
-    def commit(self, transaction: PreparedTransaction) -> None:
-        """Does nothing if it is committed. Raises ApiError where it cannot be any more."""
+    def commit(self, transactions: Sequence[PreparedTransaction]) -> None:
+        """In no order. Does nothing for those that are committed. Raises ApiError where one cannot be any more."""
 
     def abort(self, transaction: PreparedTransaction) -> None:
         """Does nothing if it has ended, however."""
@@ -163,7 +163,8 @@ class ExactlyOnce:
                 f"{last.batch_id}, which is committed. Was the checkpoint rolled back? To write these rows again, "
                 "start with a new checkpoint"
             )
-        lost = [each.transactional_id for each, fate in self._fates(decision).items() if fate is not Fate.OPEN]
+        fates = self._coordinator.fates(decision.transactions)
+        lost = [each.transactional_id for each, fate in fates.items() if fate is not Fate.OPEN]
         if lost:
             raise BatchLost(
                 f"sink {self._sink_id}: batch {batch_id} took longer than a transaction may, or was fenced; nothing of "
@@ -171,8 +172,9 @@ class ExactlyOnce:
             )
 
     def _commit_all(self, state: SinkState, decision: Decision) -> SinkState:
-        for each in decision.transactions:
-            self._coordinator.commit(each)
+        # The first one by itself: if its time was up, nothing is committed yet, and the decision can be revoked.
+        for some in (decision.transactions[:1], decision.transactions[1:]):
+            self._coordinator.commit(some)
         state = state.done(decision)
         self._store.write(state)
         return state
@@ -184,10 +186,10 @@ class ExactlyOnce:
 
     def _finish(self, state: SinkState, decision: Decision) -> SinkState:
         """What a driver has decided, that may be gone by now."""
-        fates = self._fates(decision)
+        fates = self._coordinator.fates(decision.transactions)
         if Fate.ABORTED in fates.values() and Fate.COMMITTED not in fates.values():
             self._abort(decision.transactions)
-            fates = self._fates(decision)  # the driver that decided may have been quicker
+            fates = self._coordinator.fates(decision.transactions)  # the driver that decided may have been quicker
         if all(fate is Fate.ABORTED for fate in fates.values()):
             state = state.revoked(decision)
             self._store.write(state)
@@ -199,9 +201,6 @@ class ExactlyOnce:
             f"sink {self._sink_id}: batch {decision.batch_id} of query {decision.query_id} was decided, and its "
             f"transactions were not all committed before their time was up: {told}. See docs/spark.md, Torn batches"
         )
-
-    def _fates(self, decision: Decision) -> dict[PreparedTransaction, Fate]:
-        return {each: self._coordinator.fate(each) for each in decision.transactions}
 
     def _abort(self, prepared: Iterable[PreparedTransaction]) -> None:
         for each in prepared:

@@ -148,6 +148,26 @@ def test_but_not_when_the_driver_that_decided_lives_and_is_quicker() -> None:
         driver(world).begin_run()
 
 
+def test_nothing_is_committed_if_the_time_of_the_first_was_up_since_the_decision() -> None:
+    world = World()
+    protocol, job = driver(world), Job(world, batches=1)
+    run = protocol.begin_run()
+    first, second = prepared = [job.write(run, 0, partition) for partition in range(2)]
+
+    def abort_first(_: int) -> None:
+        if from_json(world.stored).unfinished:
+            found = world.transactions[first.transactional_id]
+            found.state, found.epoch = State.ABORTED, 1
+
+    world.on_step = abort_first
+    with pytest.raises(ApiError):
+        protocol.commit(run, "query", 0, prepared, 4)
+    assert world.transactions[second.transactional_id].state is State.ONGOING
+    world.on_step = lambda _: None
+    Job(world, batches=1, attempts=10).run()
+    assert world.visible() == job.expected()
+
+
 def test_a_failed_commit_is_not_aborted_once_it_is_decided() -> None:
     """Spark calls abort after a commit that raised."""
     for step in range(1, STEPS + 1):
