@@ -18,6 +18,9 @@ EVENTS, COPIES = "events", "copies"
 
 _TOO_SLOW = "Python worker failed to connect back"
 
+#: Where Spark is killed while it writes the first offsets of a query, it leaves a file that it refuses to start beside.
+_UNFINISHED_FILES = {"spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false"}
+
 #: Of what the job finds in its table at the end; there once it is done.
 RESULT = "table.json"
 
@@ -25,7 +28,7 @@ RESULT = "table.json"
 def main(bootstrap: str, directory: Path, batch_records: str) -> None:
     # A task may fail three times before its query does.
     builder = SparkSession.builder.master("local[2,4]").appName("copies")
-    for name, value in settings_of(directory).items():
+    for name, value in {**settings_of(directory), **_UNFINISHED_FILES}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     events = (
