@@ -121,6 +121,11 @@ def flow_cells(name: str, flow: FlowState) -> tuple[str, ...]:
     )
 
 
+def _by_name(state: RunState) -> list[tuple[str, FlowState]]:
+    """Spark tells of them in any order. A copy: the other thread may add some."""
+    return sorted(state.flows.copy().items(), key=lambda each: each[0])
+
+
 class _Table:
     """On stderr; what is worth keeping stays above it. Use it as a context."""
 
@@ -157,7 +162,7 @@ class _Table:
         """What stays when it is over."""
         state = self._state
         if state.flows:
-            print_table(COLUMNS, [flow_cells(name, flow) for name, flow in state.flows.items()])
+            print_table(COLUMNS, [flow_cells(name, flow) for name, flow in _by_name(state)])
         rows = f"{_rows(state.rows_in)} in, {_rows(state.rows_out)} out"
         print(f"{state.pipeline} {state.state}: {plural(state.updates_completed, 'update')}, {rows}")
         sys.stdout.flush()
@@ -174,7 +179,7 @@ class _Table:
         table = Table(box=None, pad_edge=False)
         for index, column in enumerate(COLUMNS):
             table.add_column(column, justify="left" if index < 2 else "right")
-        flows = dict(state.flows)  # the other thread may add some
+        flows = dict(_by_name(state))
         for name, flow in flows.items():
             cells = flow_cells(name, flow)
             table.add_row(cells[0], Text(cells[1], _COLOURS.get(flow.state, "")), *cells[2:])

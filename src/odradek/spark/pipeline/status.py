@@ -90,7 +90,7 @@ def _flows(project: Project, run: RunState | None, lags: Lags, *, is_busy: bool)
     checkpoints = {} if storage is None else {each.flow: each for each in read_checkpoints(storage)}
     states = run.flows if run else {}
     found = []
-    for name in dict.fromkeys((*states, *checkpoints)):
+    for name in sorted({*states, *checkpoints}):  # Spark tells of them in any order
         flow, checkpoint = states.get(name, FlowState(state=events.STOPPED)), checkpoints.get(name)
         offsets = offsets_from_json(flow.offsets) if checkpoint is None else checkpoint.offsets
         unfinished = flow.state in (events.QUEUED, events.STARTING, events.RUNNING)

@@ -101,6 +101,12 @@ def test_one_that_runs(project: Project) -> None:
     assert [(flow.flow, flow.state, flow.lag) for flow in status.flows] == [("orders", "running", None)]
 
 
+def test_flows_in_the_order_of_their_names(project: Project) -> None:
+    flows = (events.Flow(time_ms=3_000, flow=name, update=1, state="queued") for name in ("b", "c", "a"))
+    ran(project, STARTED, *flows)
+    assert [flow.flow for flow in read_status(project).flows] == ["a", "b", "c"]
+
+
 def test_one_that_is_being_stopped(project: Project) -> None:
     ran(project, STARTED, RUNNING, events.Stopping(time_ms=3_000))
     status = read_status(project)
