@@ -27,6 +27,12 @@ from odradek.records.columns import Columns, read_columns
 #: and memory of the chunk before is used again. Twice as much is slower, and so is a quarter.
 _CHUNK_BYTES = 8 * 1024 * 1024
 
+#: Towards the end of a range no more is asked for than is likely to be needed: what lies behind it would be thrown
+#: away. Until a chunk has told how large its records are, they are taken to be of a kilobyte.
+_CHUNK_BYTES_MIN = 256 * 1024
+_RECORD_BYTES_GUESS = 1024
+_SLACK = 1.1
+
 #: How long a leader may wait for data. There is some up to the end of the range, so that it hardly ever does.
 _WAIT_MS = 500
 
@@ -79,6 +85,7 @@ class _Reader:
         self._leaders = leaders
         self._request = request
         self._ahead: Leadership | None = None  # who has been asked for the next chunk already
+        self._record_bytes: float = _RECORD_BYTES_GUESS
 
     def fetch(self, position: int) -> tuple[PartitionData, int]:
         """What lies at the position, and where the next chunk begins, which is under way when this returns."""
@@ -118,12 +125,12 @@ class _Reader:
         return response.responses[0].partitions[0]
 
     def _send(self, leadership: Leadership, position: int) -> None:
-        wanted = self._request
+        wanted, chunk_bytes = self._request, self._chunk_bytes(position)
         topic, partition = wanted.partition
         request = FetchRequest(
             max_wait_ms=_WAIT_MS,
             min_bytes=1,
-            max_bytes=wanted.chunk_bytes,
+            max_bytes=chunk_bytes,
             isolation_level=int(wanted.is_read_committed),
             topics=[
                 FetchTopic(
@@ -134,13 +141,17 @@ class _Reader:
                             partition=partition,
                             current_leader_epoch=leadership.leader_epoch,
                             fetch_offset=position,
-                            partition_max_bytes=wanted.chunk_bytes,
+                            partition_max_bytes=chunk_bytes,
                         )
                     ],
                 )
             ],
         )
         self._leaders.connection(leadership.leader).send(request)
+
+    def _chunk_bytes(self, position: int) -> int:
+        likely = int((self._request.end - position) * self._record_bytes * _SLACK)
+        return min(self._request.chunk_bytes, max(_CHUNK_BYTES_MIN, likely))
 
     def _next_position(self, data: PartitionData, position: int) -> int | None:
         """None if the leader has to be asked again."""
@@ -154,9 +165,11 @@ class _Reader:
         if data.error_code:
             where = f"{self._request.partition} at offset {position}"
             raise Refused(f"{where}: {error_name(data.error_code)}", data.error_code)
-        after = offset_after(data.records or b"")
+        records = data.records or b""
+        after = offset_after(records)
         if after is None:
             return None
+        self._record_bytes = len(records) / max(1, after - position)
         if after < self._request.end:
             self._ask_ahead(after)
         return after
