@@ -16,6 +16,8 @@ from odradek.testing import Cluster
 
 ODRADEK = str(Path(sys.executable).with_name("odradek"))
 
+_LIMIT_S = 60
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
@@ -187,6 +189,7 @@ def test_lines_are_sent_as_they_come_and_ctrl_c_says_how_many(cluster: Cluster, 
         producing.stdin.flush()
         assert command.do("consume", "live", "-n", "1") == "now\n"
         producing.send_signal(signal.SIGINT)
+        producing.wait(_LIMIT_S)  # before its input ends, which would be another reason to stop
         out, err = producing.communicate()
     assert producing.returncode == INTERRUPTED and not err
     assert out.startswith("Delivered 1 record to live.\n")

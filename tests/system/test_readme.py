@@ -171,4 +171,17 @@ def test_the_links(page: str) -> None:
     text = (ROOT / page).read_text()
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert links or page != "README.md"
-    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+    assert [link for link in links if not leads_somewhere(ROOT / page, link)] == []
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    """To a file, or to a heading of one."""
+    name, _, heading = link.partition("#")
+    target = page.parent / name if name else page
+    return target.exists() and (not heading or heading in headings_of(target))
+
+
+def headings_of(page: Path) -> set[str]:
+    """As links name them: in small letters, joined by dashes."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
