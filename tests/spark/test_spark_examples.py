@@ -23,6 +23,7 @@ import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from helpers.nodes import ODRADEK
+from helpers.pipelines import quick_settings
 from helpers.schema_registry import RegistryStub, registry_stub
 from helpers.spark import environment
 from helpers.waiting import Hopeless, wait_until
@@ -36,16 +37,8 @@ _STOP_TIMEOUT_S = 120
 
 _PARQUET = dataset.ParquetFileFormat(read_options=dataset.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
 
-#: JVMs that start quickly, and take the tests' memory.
-_SPARK = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.ui.enabled": "false",
-    "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-}
+#: To compile a query takes longer than to run it on a few rows.
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +81,12 @@ class Example:
     @contextmanager
     def running(self) -> Iterator[None]:
         settings = {
-            **_SPARK,
+            **quick_settings(),
+            **_INTERPRETED,
             f"spark.{self.name}.bootstrap": self._bootstrap,
             **({f"spark.{self.name}.registry": self._registry} if self._registry else {}),
         }
-        command = [*ODRADEK, "pipeline", "run", str(self.directory), "--continuous", "--trigger", "3s"]
+        command = [*ODRADEK, "pipeline", "run", str(self.directory), "--continuous", "--trigger", "1s"]
         command += ["--master", "local[2]", "--retries", "100", "--format", "json"]
         command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
         with (self.directory / "events.jsonl").open("w") as output, (self.directory / "errors").open("w") as errors:
