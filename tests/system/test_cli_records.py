@@ -175,6 +175,15 @@ def test_what_was_sent_before_a_wrong_record_is_said(cluster: Cluster, command: 
     assert command.do("consume", "half", "-e", "-f", "%k %h\\n") == "a tag=1,tag=2\nb tag=1,tag=2\n"
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Heard by the processes that a test starts, also where tests run under nohup, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_lines_are_sent_as_they_come_and_ctrl_c_says_how_many(cluster: Cluster, command: Command) -> None:
     cluster.create_topic("live")
     with subprocess.Popen(
