@@ -155,7 +155,7 @@ def read_columns(
 ) -> Columns:
     """`aborted` makes it read_committed; `limit_bytes` is what each batch may unfold to; `check` verifies each CRC."""
     data, begin = _bytes_around(chunk)
-    view = memoryview(chunk)
+    view = memoryview(data)[begin : begin + len(chunk)]  # of a copy, where there is one: nobody else's buffer is kept
     plain = None if aborted else _read_plain(view, begin, check)
     if plain is not None:
         runs, batches = plain
