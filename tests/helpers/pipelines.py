@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import spark
-from helpers.processes import kill_tree
+from helpers.processes import kill, kill_tree
 from helpers.waiting import wait_until
 
 ODRADEK = str(Path(sys.executable).parent / "odradek")
@@ -71,6 +71,15 @@ class Running:
         status = self.process.wait(WAIT_S)
         self._listening.join()
         return status
+
+    def kill_the_jvm(self, send: Callable[[], object]) -> None:
+        """In the update that takes what is sent; another attempt is under way when this returns."""
+        (session,) = self.of("session")
+        seen = len(self.events)
+        send()
+        self.wait_for("an update", lambda event: event["event"] == "update" and event["state"] == "running", seen)
+        kill(session["jvm_pid"])
+        self.wait_for("another attempt", lambda event: event["event"] == "session" and event["attempt"] == 2, seen)
 
     def of(self, kind: str) -> list[Event]:
         return [event for event in self.events if event["event"] == kind]

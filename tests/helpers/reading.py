@@ -1,6 +1,7 @@
 """Reading with both clients: ours, and librdkafka's, which says what is right."""
 
 import asyncio
+import time
 from collections.abc import Coroutine, Iterable
 from typing import Any, NamedTuple, TypeVar
 
@@ -41,8 +42,10 @@ def run(work: Coroutine[Any, Any, _Result]) -> _Result:
     return asyncio.run(limited())
 
 
-def read_by_librdkafka(bootstrap: str, topic: str, partitions: int = 1, **settings: object) -> list[Seen]:
-    """All that there is now, by partition and offset."""
+def read_by_librdkafka(
+    bootstrap: str, topic: str, partitions: int = 1, *, tolerates_errors: bool = True, **settings: object
+) -> list[Seen]:
+    """All that there is now, by partition and offset. Errors pass by where nodes come and go."""
     consumer = confluent_kafka.Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -57,13 +60,17 @@ def read_by_librdkafka(bootstrap: str, topic: str, partitions: int = 1, **settin
     consumer.assign(places)
     found: list[Seen] = []
     ended: set[int] = set()
+    deadline_s = time.monotonic() + LIMIT_S
     while len(ended) < partitions:
+        assert time.monotonic() < deadline_s, f"only {len(ended)} partitions could be read to their end"
         for message in consumer.consume(500, 0.2):
             error = message.error()
             if error is None:
                 found.append(_seen(message))
             elif error.code() == KafkaError._PARTITION_EOF:
                 ended.add(message.partition() or 0)
+            else:
+                assert tolerates_errors, error
     consumer.close()
     return sorted(found)
 

@@ -7,7 +7,6 @@ import pytest
 
 from helpers import peers, spark
 from helpers.pipelines import WAIT_S, Running, make_project, running
-from helpers.processes import kill
 from helpers.reading import read_by_librdkafka
 from helpers.waiting import wait_until
 from odradek.client.blocking.producer import Producer
@@ -96,12 +95,7 @@ def test_kill_and_start_again(tmp_path: Path) -> None:
 
 def _kill_the_jvm(run: Running, shop: Shop) -> None:
     _wait_until_taken(run, shop)
-    (session,) = run.of("session")
-    seen = len(run.events)
-    shop.send(100)
-    run.wait_for("an update", lambda event: event["event"] == "update" and event["state"] == "running", seen)
-    kill(session["jvm_pid"])
-    run.wait_for("another attempt", lambda event: event["event"] == "session" and event["attempt"] == 2, seen)
+    run.kill_the_jvm(lambda: shop.send(100))
     _wait_until_taken(run, shop)
     seen = len(run.events)
     run.wait_for("an update", lambda event: event["event"] == "update" and event["state"] == "completed", seen)

@@ -137,12 +137,7 @@ def _kill_the_jvm(run: Running, orders: Orders, project: Path) -> None:
     shown = status(project)
     assert shown["state"] in ("running", "waiting") and shown["pid"] == run.process.pid
     assert {flow["flow"]: flow["lag"] for flow in shown["flows"]} == {"raw": 0, "copied": None, "dead_letters": None}
-    (session,) = run.of("session")
-    seen = len(run.events)
-    orders.send(100)
-    run.wait_for("an update", lambda event: event["event"] == "update" and event["state"] == "running", seen)
-    kill(session["jvm_pid"])
-    run.wait_for("another attempt", lambda event: event["event"] == "session" and event["attempt"] == 2, seen)
+    run.kill_the_jvm(lambda: orders.send(100))
     assert [event["cause"] for event in run.of("retry")] == ["Spark's JVM is gone"]
     wait_until_taken(run, orders)
 

@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from helpers import processes
 from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
 from helpers.figures import report
 from helpers.nodes import Cluster, three_nodes
+from helpers.reading import read_by_librdkafka
 from helpers.spark import quick_environment
 from helpers.spark_copy_job import COPIES, EVENTS, RESULT
 from helpers.waiting import wait_until
@@ -112,30 +113,8 @@ def produce_events(bootstrap: str, count: int) -> None:
 
 def committed_in(bootstrap: str, topic: str) -> Counter[bytes]:
     """Keys of the records that are committed, up to the end of each partition, of which nothing may be open."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "count",
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-            "enable.auto.commit": False,
-            **CLIENT,
-        }
-    )
-    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)])
-    found: Counter[bytes] = Counter()
-    ended: set[int] = set()
-    deadline_s = time.monotonic() + 120
-    while len(ended) < PARTITIONS:
-        assert time.monotonic() < deadline_s, f"only {len(ended)} partitions could be read to their end"
-        for message in consumer.consume(1_000, 1):
-            error = message.error()
-            if error is None:
-                found[message.key() or b""] += 1
-            elif error.code() == KafkaError._PARTITION_EOF:
-                ended.add(message.partition() or 0)
-    consumer.close()
-    return found
+    found = read_by_librdkafka(bootstrap, topic, PARTITIONS, isolation_level="read_committed")
+    return Counter(seen.key or b"" for seen in found)
 
 
 def faults_of(chance: random.Random, job: Job, cluster: Cluster) -> list[tuple[str, Callable[[], object]]]:

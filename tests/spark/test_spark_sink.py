@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 
 from helpers.data_load import CLIENT, bootstrap_of
 from helpers.nodes import Kind, one_of_each_kind
+from helpers.reading import read_by_librdkafka
 from helpers.spark import connector_jars, session
 from helpers.waiting import wait_until
 
@@ -68,31 +69,10 @@ class World:
 
     def records(self, way: Way, topic: str) -> list[Written]:
         """What is committed, partition by partition."""
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self.bootstraps[way.kind],
-                "group.id": "count",
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-                "enable.auto.commit": False,
-                **CLIENT,
-            }
+        found = read_by_librdkafka(
+            self.bootstraps[way.kind], topic, _PARTITIONS, tolerates_errors=False, isolation_level="read_committed"
         )
-        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(_PARTITIONS)])
-        found: list[Written] = []
-        ended: set[int] = set()
-        while len(ended) < _PARTITIONS:
-            message = consumer.poll(120)
-            assert message is not None
-            error = message.error()
-            if error is None:
-                headers = tuple((name, value) for name, value in message.headers() or ())
-                found.append((message.partition() or 0, message.key(), message.value(), headers))
-            else:
-                assert error.code() == KafkaError._PARTITION_EOF
-                ended.add(message.partition() or 0)
-        consumer.close()
-        return sorted(found, key=lambda each: each[0])
+        return [(seen.partition, seen.key, seen.value, seen.headers) for seen in found]
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from helpers.kafka_node import kafka_node
+from helpers.reading import read_by_librdkafka
 from helpers.waiting import wait_until
 from odradek.client.direct.transactions import Transactions
 from odradek.client.errors import Refused, UnknownTopic
@@ -95,29 +96,10 @@ class Sink:
 
     def rows(self) -> Counter[str]:
         """What is committed, up to the end of each partition: nothing may be open."""
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self.bootstrap,
-                "group.id": "count",
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-                "enable.auto.commit": False,
-            }
+        found = read_by_librdkafka(
+            self.bootstrap, self.topic, _PARTITIONS, tolerates_errors=False, isolation_level="read_committed"
         )
-        consumer.assign([TopicPartition(self.topic, number, OFFSET_BEGINNING) for number in range(_PARTITIONS)])
-        found: Counter[str] = Counter()
-        ended: set[int] = set()
-        while len(ended) < _PARTITIONS:
-            message = consumer.poll(60)
-            assert message is not None
-            error = message.error()
-            if error is None:
-                found[(message.value() or b"").decode()] += 1
-            else:
-                assert error.code() == KafkaError._PARTITION_EOF
-                ended.add(message.partition() or 0)
-        consumer.close()
-        return found
+        return Counter((seen.value or b"").decode() for seen in found)
 
     def wait_for(self, *rows: str) -> None:
         """Markers are written after the answer."""
@@ -322,13 +304,19 @@ def test_a_transaction_whose_time_is_up_before_the_decision_fails_the_batch(boot
     sink.wait_for()
 
 
-def test_a_decision_is_revoked_if_the_broker_aborted_all_of_it(bootstrap: str) -> None:
+def left_by_a_dead_driver(bootstrap: str, commits: int) -> tuple[Sink, list[PreparedTransaction]]:
+    """A batch of two transactions that is decided, of which so many are committed."""
     sink = Sink(bootstrap, **{"kafka.transaction.timeout.ms": "2000"})
-    driver = sink.driver(Dying(sink, 0))
+    driver = sink.driver(Dying(sink, commits))
     run = driver.begin_run()
     prepared = [sink.write(run, "a"), sink.write(run, "b")]
     with pytest.raises(KeyboardInterrupt):
         driver.commit(run, "query", 0, prepared, 2)
+    return sink, prepared
+
+
+def test_a_decision_is_revoked_if_the_broker_aborted_all_of_it(bootstrap: str) -> None:
+    sink, prepared = left_by_a_dead_driver(bootstrap, commits=0)
     wait_until(lambda: all(sink.fate(each) is Fate.ABORTED for each in prepared), "their time is up")
     following = sink.driver()
     run = following.begin_run()
@@ -337,12 +325,7 @@ def test_a_decision_is_revoked_if_the_broker_aborted_all_of_it(bootstrap: str) -
 
 
 def test_half_a_batch_is_an_error_that_stays(bootstrap: str) -> None:
-    sink = Sink(bootstrap, **{"kafka.transaction.timeout.ms": "2000"})
-    driver = sink.driver(Dying(sink, 1))
-    run = driver.begin_run()
-    prepared = [sink.write(run, "a"), sink.write(run, "b")]
-    with pytest.raises(KeyboardInterrupt):
-        driver.commit(run, "query", 0, prepared, 2)
+    sink, prepared = left_by_a_dead_driver(bootstrap, commits=1)
     wait_until(lambda: sink.fate(prepared[1]) is Fate.ABORTED, "its time is up")
     for _ in range(2):
         with pytest.raises(BatchTorn, match=r"committed, .* aborted"):
