@@ -92,6 +92,8 @@ def load_segments(loading: Loading, epochs: EpochCache) -> Segments:
             if reason:
                 loading.repairs.append(f"rebuilt the indexes of {segment.log_path}: {reason}")
                 _rebuild_indexes(loading, segments, segment, epochs)
+            elif corrected := segment.txn_index.repair():
+                loading.repairs.append(f"corrected {segment.txn_index.path}: {corrected} last stable offsets too high")
             segment.release_indexes()  # each holds a descriptor, and a node has very many segments
         segments.add(segment)
     return segments

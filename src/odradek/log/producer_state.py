@@ -2,7 +2,7 @@
 
 Decide and apply are apart: `prepare_update` gives a `ProducerAppend` that checks a producer's batches and changes
 nothing; once they are in the log, `update` applies it. A marker's `CompletedTxn` is entered into the transaction index
-with `last_stable_offset`, and only then `complete_txn` is called.
+with `last_stable_offset`, and only then `complete_txn` is called; several of one append in the order of their markers.
 
 A transaction passes through two maps, both by its first offset. `_ongoing`: data written, no marker. `_unreplicated`:
 marker written, but the high watermark has not passed it, so it could still be lost. The first offset of both together
@@ -177,8 +177,13 @@ class ProducerState:
         return next(iter(self._ongoing), None)
 
     def last_stable_offset(self, completed: CompletedTxn) -> int:
-        """What it will be once `completed` is: for the transaction index."""
+        """The last stable offset right behind the marker of `completed`: for the transaction index.
+
+        One append may bring many transactions, and all of them are entered before the first is completed. Those that
+        begin behind the marker do not count: the last stable offset is never beyond the offset after the marker."""
         for first_offset, txn in self._ongoing.items():
+            if first_offset > completed.last_offset:
+                break
             if txn.producer_id != completed.producer_id:
                 return first_offset
         return completed.last_offset + 1

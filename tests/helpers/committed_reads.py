@@ -1,0 +1,216 @@
+"""Random transactions as a log stores them, and what a `read_committed` consumer must see of any prefix.
+
+The model knows nothing of `odradek.log`: it is told which batches there are and derives open, committed and aborted
+transactions from that list alone.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from helpers.logs import NOON_MS
+from odradek.log.offsets import AbortedTxn
+from odradek.log.unified_log import UnifiedLog
+from odradek.log.views import Isolation
+from odradek.records.aborted import AbortedTransaction, AbortedTransactions
+from odradek.records.batch import read_batches
+from odradek.records.builder import BatchBuilder, end_transaction_marker
+
+NO_PRODUCER = -1
+
+#: Version, producer id, first offset, last offset, last stable offset.
+INDEX_ENTRY = struct.Struct(">hqqqq")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenBatch:
+    """One batch with its offset assigned. `commits` is None for data; of a marker it says how the transaction ended."""
+
+    data: bytes
+    base_offset: int
+    records: tuple[tuple[int, bytes, bytes], ...]
+    producer_id: int = NO_PRODUCER
+    is_transactional: bool = False
+    commits: bool | None = None
+
+    @property
+    def next_offset(self) -> int:
+        return self.base_offset + max(1, len(self.records))
+
+
+@dataclass(slots=True)
+class History:
+    """The batches of a partition in order. Each producer has at most one open transaction."""
+
+    draw: Random
+    producers: int = 4
+    keys: int = 12
+    batches: list[WrittenBatch] = field(default_factory=list)
+    open_transactions: set[int] = field(default_factory=set)
+    _sequences: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def end_offset(self) -> int:
+        return self.batches[-1].next_offset if self.batches else 0
+
+    def add_random(self, count: int) -> None:
+        """Mostly short transactions that abort; some overlap for long, some commit, some data is in none."""
+        for _ in range(count):
+            producer_id = self.draw.randrange(self.producers)
+            if producer_id in self.open_transactions and self.draw.random() < 0.55:
+                self.end(producer_id, commit=self.draw.random() < 0.3)
+            elif self.draw.random() < 0.15:
+                self.write(NO_PRODUCER, self.draw.randint(1, 3))
+            else:
+                self.write(producer_id, self.draw.randint(1, 3))
+
+    def write(self, producer_id: int, count: int = 1) -> None:
+        offset = self.end_offset
+        is_transactional = producer_id != NO_PRODUCER
+        sequence = self._sequences.get(producer_id, 0) if is_transactional else -1
+        builder = BatchBuilder(
+            base_offset=offset,
+            leader_epoch=0,
+            producer_id=producer_id,
+            producer_epoch=0 if is_transactional else -1,
+            base_sequence=sequence,
+            is_transactional=is_transactional,
+        )
+        records = []
+        for number in range(count):
+            key = b"key %d" % self.draw.randrange(self.keys)
+            value = b"%d " % (offset + number) + bytes(self.draw.randrange(120))
+            builder.append(NOON_MS, key, value)
+            records.append((offset + number, key, value))
+        if is_transactional:
+            self._sequences[producer_id] = sequence + count
+            self.open_transactions.add(producer_id)
+        self.batches.append(WrittenBatch(builder.build(), offset, tuple(records), producer_id, is_transactional))
+
+    def end(self, producer_id: int, *, commit: bool) -> None:
+        marker = end_transaction_marker(
+            commit=commit,
+            timestamp=NOON_MS,
+            producer_id=producer_id,
+            producer_epoch=0,
+            coordinator_epoch=0,
+            base_offset=self.end_offset,
+            leader_epoch=0,
+        )
+        self.open_transactions.discard(producer_id)
+        self.batches.append(WrittenBatch(bytes(marker), self.end_offset, (), producer_id, True, commit))
+
+
+def committed(batches: Sequence[WrittenBatch]) -> list[tuple[int, bytes, bytes]]:
+    """Offset, key and value of what `read_committed` shows of a log of exactly these batches."""
+    outcome: dict[tuple[int, int], bool] = {}
+    firsts: dict[int, int] = {}
+    for batch in batches:
+        if batch.commits is not None:
+            outcome[batch.producer_id, firsts.pop(batch.producer_id, -1)] = batch.commits
+        elif batch.is_transactional:
+            firsts.setdefault(batch.producer_id, batch.base_offset)
+    last_stable_offset = min(firsts.values(), default=1 << 62)
+    shown: list[tuple[int, bytes, bytes]] = []
+    current: dict[int, int] = {}
+    for batch in batches:
+        if batch.base_offset >= last_stable_offset:
+            break
+        if batch.commits is not None:
+            current.pop(batch.producer_id, None)
+        elif not batch.is_transactional or outcome[
+            batch.producer_id, current.setdefault(batch.producer_id, batch.base_offset)
+        ]:
+            shown += batch.records
+    return shown
+
+
+def aborted_entries(appends: Iterable[Sequence[WrittenBatch]], *, as_kafka: bool = False) -> list[AbortedTxn]:
+    """The transaction index of a log that got these appends; `as_kafka`: as Apache Kafka 4.3.1 computes it, which
+    enters all transactions of an append before it writes the index."""
+    entries: list[AbortedTxn] = []
+    ongoing: dict[int, int] = {}
+    for batches in appends:
+        started = _started(ongoing, batches)
+        for batch in batches:
+            if not batch.is_transactional:
+                continue
+            first = next((offset for offset, owner in ongoing.items() if owner == batch.producer_id), None)
+            if batch.commits is None:
+                if first is None:
+                    ongoing[batch.base_offset] = batch.producer_id
+            elif first is not None:
+                del ongoing[first]
+                last = batch.base_offset
+                others = [offset for offset in ongoing if offset < last]
+                if as_kafka and not others:
+                    others = [o for o, owner in started.items() if o > last and owner != batch.producer_id]
+                if not batch.commits:
+                    entries.append(AbortedTxn(batch.producer_id, first, last, min(others, default=last + 1)))
+    return entries
+
+
+def _started(ongoing: Mapping[int, int], batches: Sequence[WrittenBatch]) -> dict[int, int]:
+    """The transactions that begin in an append, first offset to producer."""
+    open_producers = set(ongoing.values())
+    started: dict[int, int] = {}
+    for batch in batches:
+        if batch.commits is not None:
+            open_producers.discard(batch.producer_id)
+        elif batch.is_transactional and batch.producer_id not in open_producers:
+            open_producers.add(batch.producer_id)
+            started[batch.base_offset] = batch.producer_id
+    return started
+
+
+def random_appends(draw: Random, batches: Sequence[WrittenBatch]) -> Iterator[Sequence[WrittenBatch]]:
+    """The batches in appends of one to all of them."""
+    at = 0
+    while at < len(batches):
+        size = draw.choice((1, 2, 5, 20, len(batches)))
+        yield batches[at : at + size]
+        at += size
+
+
+def read_committed(
+    log: UnifiedLog, max_bytes: int, draw: Random, start_offset: int | None = None
+) -> list[tuple[int, bytes | None, bytes | None]]:
+    """What a consumer gets by fetches of `max_bytes`, whatever the order of the aborted transactions in a response."""
+    shown: list[tuple[int, bytes | None, bytes | None]] = []
+    offset = log.log_start_offset if start_offset is None else start_offset
+    while True:
+        found = log.read(offset, max_bytes, Isolation.TXN_COMMITTED)
+        batches = list(read_batches(log.fetch(found)))
+        if not batches:
+            return shown
+        aborted = [AbortedTransaction(txn.producer_id, txn.first_offset) for txn in found.aborted or ()]
+        draw.shuffle(aborted)
+        transactions = AbortedTransactions(aborted)
+        for batch in batches:
+            if transactions.shows(batch):
+                shown += [(r.offset, r.key, r.value) for r in batch.records() if r.offset >= offset]
+        offset = batches[-1].next_offset
+
+
+def stored_index(log: UnifiedLog) -> list[AbortedTxn]:
+    """The entries of all segments as they are in the files."""
+    entries: list[AbortedTxn] = []
+    for segment in log.segments:
+        segment.txn_index.write()
+        if log.files.exists(segment.txn_index.path):
+            stored = log.files.read_file(segment.txn_index.path)
+            entries += [AbortedTxn(*fields) for _, *fields in INDEX_ENTRY.iter_unpack(stored)]
+    return entries
+
+
+def replace_index(log: UnifiedLog, entries: Sequence[AbortedTxn]) -> None:
+    """Put these entries, of the whole log, in place of those that it has."""
+    for segment in log.segments:
+        following = log.segments.higher(segment.base_offset)
+        end = following.base_offset if following is not None else log.log_end_offset
+        segment.txn_index.reset()
+        for entry in entries:
+            if segment.base_offset <= entry.last_offset < end:
+                segment.txn_index.append(entry)
+        segment.txn_index.write()
