@@ -55,7 +55,20 @@ class History:
         return self.batches[-1].next_offset if self.batches else 0
 
     def add_random(self, count: int) -> None:
-        """Mostly short transactions that abort; some overlap for long, some commit, some data is in none."""
+        """Transactions that overlap, then short ones of one producer while no other is open, then the next one's."""
+        self._add_overlapping(self.draw.randrange(count))
+        if self.draw.random() < 0.7:
+            for producer_id in sorted(self.open_transactions):
+                self.end(producer_id, commit=self.draw.random() < 0.5)
+            self._add_short(producer_id=self.draw.randrange(self.producers), count=self.draw.randint(1, 8))
+            self.write(self.draw.randrange(self.producers))
+
+    def _add_short(self, producer_id: int, count: int) -> None:
+        for _ in range(count):
+            self.write(producer_id, self.draw.randint(1, 3))
+            self.end(producer_id, commit=self.draw.random() < 0.2)
+
+    def _add_overlapping(self, count: int) -> None:
         for _ in range(count):
             producer_id = self.draw.randrange(self.producers)
             if producer_id in self.open_transactions and self.draw.random() < 0.55:
