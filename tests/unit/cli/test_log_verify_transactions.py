@@ -63,19 +63,17 @@ def test_nothing_is_wrong_after_compaction_truncation_recovery_and_expiry(
 def test_a_producer_whose_batches_were_cleaned_away_is_no_problem(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The snapshot at the start of the active segment still has it; in front of the gap the log is whole."""
+    """The snapshot of a clean stop stays where it is, inside of the segment that compaction makes."""
     log = CompactedLog(OsFileSystem(), f"{tmp_path}/topic-0")
     log.append((b"a", b"stays"))
     log.append((b"b", b"goes"), producer_id=0)
-    log.append((b"b", b"goes too"), producer_id=1)
-    log.roll()
-    log.append((b"b", b"stays"), producer_id=1)
-    log.roll()
+    log.restart()
     log.clock.now_ms += EXPIRATION_MS
-    log.append((b"c", b"stays"), producer_id=1)
     log.log.expire_producers()
+    log.append((b"b", b"stays"), producer_id=1)
     log.clean()
-    assert [batch.producer_id for batch in stored_batches(log.log)] == [-1, 1, 1]
+    assert [batch.producer_id for batch in stored_batches(log.log)] == [-1, 1]
+    assert Path(log.directory, "00000000000000000002.snapshot").exists()
     assert problems_in(log.log, capsys) == []
 
 
