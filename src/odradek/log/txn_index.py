@@ -85,7 +85,7 @@ class TxnIndex(IndexFile):
         if self.is_empty:
             return 0
         stored = self._mapped()[: self._stored * self.entry_bytes]
-        wrong = sum(last_stable > last + 1 for _, _, _, last, last_stable in _ENTRY.iter_unpack(stored))
+        wrong: int = sum(last_stable > last + 1 for _, _, _, last, last_stable in _ENTRY.iter_unpack(stored))
         if wrong:
             corrected = b"".join(_ENTRY.pack(CURRENT_VERSION, *entry) for entry in self.entries())
             self.release()

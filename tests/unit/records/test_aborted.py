@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.committed_reads import History, WrittenBatch, aborted_entries, committed
+from helpers.committed_reads import NO_PRODUCER, History, WrittenBatch, aborted_entries, committed
 from odradek.records.aborted import AbortedTransaction, AbortedTransactions
 from odradek.records.batch import read_batches
 from odradek.records.columns import read_columns
@@ -16,6 +16,7 @@ from odradek.records.columns import read_columns
 def history(seed: int) -> list[WrittenBatch]:
     """Transactions of four producers, all of them ended."""
     made = History(Random(seed))
+    made.write(NO_PRODUCER)
     made.add_random(60)
     for producer_id in sorted(made.open_transactions):
         made.end(producer_id, commit=bool(producer_id % 2))
