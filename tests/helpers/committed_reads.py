@@ -287,6 +287,10 @@ class Replica:
         self.log.close()
         self.load(clean_shutdown=False, recovery_point=self.draw.randint(0, self.log.log_end_offset))
 
+    def expire_producers(self) -> None:
+        self.rig.clock.now_ms += self.log.producers.expiration_ms
+        self.log.expire_producers()
+
     def take_kafkas_index(self) -> None:
         replace_index(self.log, aborted_entries(self.appends, as_kafka=True))
         self.has_kafkas_index = True

@@ -64,6 +64,8 @@ class ProducerState:
         self.max_transaction_timeout_ms = max_transaction_timeout_ms
         self.verification_enabled = verification_enabled
         self.map_end_offset = 0
+        #: No producer has written from this offset up to `map_end_offset`; None if one has.
+        self.idle_since: int | None = 0
         self.snapshots = ProducerSnapshots(files, directory, is_new=is_new)
         self._snapshot_offset = 0
         self._producers: dict[int, ProducerEntry] = {}
@@ -101,6 +103,7 @@ class ProducerState:
         producer_id = append.producer_id
         if producer_id < 0:
             fail(f"{producer_id} is no producer's id")
+        self.idle_since = None
         entry = self._producers.get(producer_id)
         if entry is None:
             entry = self._producers[producer_id] = ProducerEntry(producer_id)
@@ -267,7 +270,7 @@ class ProducerState:
         for old in list(self.snapshots.offsets):
             self.snapshots.delete(old)
         self._snapshot_offset = 0
-        self.map_end_offset = offset
+        self.map_end_offset = self.idle_since = offset
 
     def truncate_fully_and_reload_snapshots(self) -> None:
         self.truncate_fully_and_start_at(0)
@@ -304,10 +307,10 @@ class ProducerState:
             live = [entry for entry in entries if not self._is_expired(entry, now_ms)]
             for entry in sorted(live, key=_txn_order):
                 self.load_entry(entry)
-            self._snapshot_offset = self.map_end_offset = offset
+            self._snapshot_offset = self.map_end_offset = self.idle_since = offset
             self._note_oldest_txn()
             return
-        self._snapshot_offset = self.map_end_offset = log_start_offset
+        self._snapshot_offset = self.map_end_offset = self.idle_since = log_start_offset
 
     def _clear(self) -> None:
         self._producers.clear()

@@ -1,8 +1,9 @@
 """`read_committed` returns exactly the committed records, however the batches came and whatever happened since.
 
 Random transactions reach a log in appends of one batch to all of them, as they reach a follower. In between the log is
-truncated, rolled, restarted after a clean stop or a crash, and its transaction indexes are replaced by those that
-Apache Kafka would have written. Every fetch size from one batch to everything must give what the model says.
+truncated, rolled and restarted after a clean stop or a crash, producers expire, and its transaction indexes are
+replaced by those that Apache Kafka would have written. Every fetch size from one batch to everything must give what the
+model says.
 """
 
 import pytest
@@ -21,7 +22,8 @@ def test_every_fetch_size_returns_exactly_the_committed_records(seed: int) -> No
     replica = Replica(seed)
     actions = (
         *(replica.catch_up, replica.catch_up, replica.truncate, replica.roll),
-        *(replica.restart, replica.recover, replica.take_kafkas_index, replica.take_kafkas_index),
+        *(replica.restart, replica.recover, replica.expire_producers),
+        *(replica.take_kafkas_index, replica.take_kafkas_index),
     )
     for _ in range(STEPS):
         replica.draw.choice(actions)()
@@ -35,7 +37,7 @@ def test_compaction_drops_the_aborted_records_and_no_others(seed: int) -> None:
     replica = Replica(seed, cleanup_policy=COMPACT)
     actions = (
         *(replica.catch_up, replica.catch_up, replica.compact, replica.compact, replica.roll),
-        *(replica.restart, replica.recover),
+        *(replica.restart, replica.recover, replica.expire_producers),
     )
     for _ in range(STEPS):
         replica.draw.choice(actions)()

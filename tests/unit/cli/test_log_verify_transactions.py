@@ -43,16 +43,13 @@ def test_nothing_is_wrong_after_compaction_truncation_recovery_and_expiry(
 ) -> None:
     replica = Replica(seed, rig_in(tmp_path), (policy,))
 
-    def expire_producers() -> None:
-        replica.rig.clock.now_ms += EXPIRATION_MS
-        replica.log.expire_producers()
-
     def delete_records() -> None:
         log = replica.log
         log.update_high_watermark(log.log_end_offset)
         log.maybe_increment_log_start_offset(replica.draw.randint(log.log_start_offset, log.high_watermark))
 
-    actions = [replica.catch_up, replica.catch_up, replica.roll, replica.restart, replica.recover, expire_producers]
+    actions = [replica.catch_up, replica.catch_up, replica.roll, replica.restart, replica.recover]
+    actions += [replica.expire_producers]
     actions += [replica.compact, replica.compact] if policy == "compact" else [replica.truncate, delete_records]
     for _ in range(STEPS):
         replica.draw.choice(actions)()
