@@ -25,16 +25,30 @@ class Producer:
     timestamp: int = NOTHING
     coordinator_epoch: int = NOTHING
     current_txn_first_offset: int = NOTHING
+    has_txn_records: bool = False
     has_data: bool = False
     has_marker: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class AbortedInLog:
+    """An aborted transaction as its batches show it. `has_records`: compaction has not emptied all of them."""
+
+    entry: AbortedTxn
+    has_records: bool
+
+    @property
+    def marker(self) -> tuple[int, int]:
+        """Producer id and offset of the marker."""
+        return self.entry.producer_id, self.entry.last_offset
+
+
 class Rebuild:
-    """Fed with every batch in order. `aborted` collects the transactions that ended since it was last taken."""
+    """Fed with every batch in order. `take_aborted` returns the transactions that ended since it was last called."""
 
     def __init__(self) -> None:
         self.producers: dict[int, Producer] = {}
-        self._aborted: list[AbortedTxn] = []
+        self._aborted: list[AbortedInLog] = []
 
     def add(self, batch: Batch) -> None:
         """Raises InvalidRecord for a marker that is none."""
@@ -52,10 +66,13 @@ class Rebuild:
         producer.last_offset = batch.last_offset
         producer.offset_delta = batch.last_offset - batch.base_offset
         producer.timestamp = batch.max_timestamp
-        if batch.is_transactional and producer.current_txn_first_offset == NOTHING:
-            producer.current_txn_first_offset = batch.base_offset
+        if batch.is_transactional:
+            if producer.current_txn_first_offset == NOTHING:
+                producer.current_txn_first_offset = batch.base_offset
+                producer.has_txn_records = False
+            producer.has_txn_records |= batch.count > 0
 
-    def take_aborted(self) -> list[AbortedTxn]:
+    def take_aborted(self) -> list[AbortedInLog]:
         taken, self._aborted = self._aborted, []
         return taken
 
@@ -70,7 +87,8 @@ class Rebuild:
         producer.current_txn_first_offset = NOTHING
         if first_offset != NOTHING and not marker.committed:
             last_stable_offset = _first_open(self.producers.values(), batch.last_offset + 1)
-            self._aborted.append(AbortedTxn(batch.producer_id, first_offset, batch.last_offset, last_stable_offset))
+            entry = AbortedTxn(batch.producer_id, first_offset, batch.last_offset, last_stable_offset)
+            self._aborted.append(AbortedInLog(entry, producer.has_txn_records))
 
 
 def _first_open(producers: Iterable[Producer], end_offset: int) -> int:

@@ -6,7 +6,7 @@ A *note* is worth knowing and harmless, for example files that wait for their de
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from odradek.cli.log_files import DataDir, Kind, LogFile, PartitionDir
@@ -87,6 +87,7 @@ class Verification:
         self._progress = progress
         self._checked: dict[str, PartitionReport | None] = {}
         self._data_dirs: set[str] = set()
+        self._log_start_offsets: dict[str, dict[TopicPartition, int]] = {}
 
     @property
     def reports(self) -> list[PartitionReport]:
@@ -116,8 +117,19 @@ class Verification:
             if directory.unreadable:
                 self._findings.complain(directory.path, None, directory.unreadable)
             else:
-                self._checked[real_path] = PartitionCheck(directory, self._findings, self._progress).run()
+                log_start_offset = self._log_start_offset(os.path.dirname(real_path), directory.partition)
+                check = PartitionCheck(directory, self._findings, self._progress, log_start_offset)
+                self._checked[real_path] = check.run()
         return self._checked[real_path]
+
+    def _log_start_offset(self, data_dir: str, partition: TopicPartition) -> int:
+        """The checkpointed log start offset. A checkpoint that cannot be read is a finding of its data directory."""
+        if data_dir not in self._log_start_offsets:
+            path = os.path.join(data_dir, names.LOG_START_CHECKPOINT)
+            self._log_start_offsets[data_dir] = {}
+            with suppress(DamagedFile, InputError, ApiError, OSError):
+                self._log_start_offsets[data_dir] = read_offsets(LogFile(path, Kind.OFFSETS, partition))
+        return self._log_start_offsets[data_dir].get(partition, 0)
 
     def _check_data_dir(self, target: DataDir, live: dict[TopicPartition, PartitionReport | None]) -> None:
         present = {file.name for file in target.files}

@@ -1,30 +1,24 @@
 """Check the directory of one partition: the chain of its segments, and everything that repeats what they say."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from odradek.cli.log_entries import read_producer_snapshot, read_txn_index
 from odradek.cli.log_files import Kind, LogFile, PartitionDir
 from odradek.cli.log_readers import read_entries, read_epochs
-from odradek.cli.log_rebuild import NOTHING, Producer, Rebuild
+from odradek.cli.log_rebuild import Rebuild
+from odradek.cli.log_verify_producers import Evidence, snapshot_flaws
 from odradek.cli.log_verify_segment import SegmentFacts, check_offset_index, check_segment, check_time_index
 from odradek.cli.log_verify_snapshot import check_metadata_snapshot
+from odradek.cli.log_verify_transactions import LogRange, check_txn_index, describe
 from odradek.cli.output import Progress
 from odradek.common.ids import TopicPartition
 from odradek.log import names
 from odradek.log.checkpoints import EpochEntry
-from odradek.log.offsets import AbortedTxn
 from odradek.records.batch import Batch
-
-#: What a snapshot says of a producer, and what can be held against an incomplete log.
-_ALL_FIELDS = (
-    *("epoch", "last_sequence", "last_offset", "offset_delta", "timestamp"),
-    *("coordinator_epoch", "current_txn_first_offset"),
-)
-_DATA_FIELDS = ("epoch", "last_sequence", "last_offset")
 
 _INDEX_KINDS = (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TXN_INDEX)
 
@@ -61,14 +55,17 @@ class PartitionCheck:
     known of the producers is forgotten, and if it was the last one, nothing is held against the end of the log.
     """
 
-    def __init__(self, directory: PartitionDir, findings: Findings, progress: Progress) -> None:
+    def __init__(
+        self, directory: PartitionDir, findings: Findings, progress: Progress, log_start_offset: int = 0
+    ) -> None:
         self._directory = directory
         self._findings = findings
         self._progress = progress
         self._rebuild = Rebuild()
         self._snapshots = self._directory.live(Kind.PRODUCER_SNAPSHOT)
         self._epochs: list[EpochEntry] = []
-        self._complete = True  # nothing was cut off in front or cleaned away: the log tells its whole history
+        self._log_start_offset = log_start_offset
+        self._evidence = Evidence.WHOLE
         self._end_known = True
         self._next_offset = 0
         self._index_entries = 0
@@ -77,7 +74,8 @@ class PartitionCheck:
         segments = self._directory.live(Kind.SEGMENT)
         self._check_small_files(segments)
         self._next_offset = segments[0].base_offset if segments else 0
-        self._complete = self._next_offset == 0
+        is_cut = self._next_offset > 0 or self._log_start_offset > 0
+        self._evidence = Evidence.TAIL if is_cut else Evidence.WHOLE
         found = [self._check_segment(segment, last=segment is segments[-1]) for segment in segments]
         self._check_snapshots(before_offset=None)
         self._check_epoch_ends()
@@ -97,6 +95,9 @@ class PartitionCheck:
         def visit(batch: Batch, position: int) -> None:
             self._visit(segment.path, batch, position)
 
+        if segment.base_offset > self._next_offset:
+            self._reach(segment.base_offset)
+            self._next_offset = segment.base_offset
         unread = SegmentFacts(segment.base_offset, 0, max(self._next_offset, segment.base_offset))
         facts = unread
         with self._findings.caught(segment.path):
@@ -104,7 +105,7 @@ class PartitionCheck:
         self._next_offset = facts.next_offset
         if facts is unread:
             self._rebuild = Rebuild()
-            self._complete = False
+            self._evidence = Evidence.GAPS
             self._end_known = not last
             self._read_indexes(segment)
         else:
@@ -112,15 +113,23 @@ class PartitionCheck:
         return facts
 
     def _visit(self, path: str, batch: Batch, position: int) -> None:
-        self._check_snapshots(before_offset=batch.base_offset)
-        if batch.base_offset != self._next_offset or batch.count != batch.last_offset_delta + 1:
-            self._complete = False
+        self._reach(batch.base_offset)
+        if batch.count != batch.last_offset_delta + 1:
+            self._evidence = Evidence.GAPS
         self._next_offset = max(self._next_offset, batch.next_offset)
         epoch = self._epoch_at(batch.base_offset)
         if epoch is not None and batch.magic == 2 and epoch != batch.leader_epoch:
             said = f"batch {batch.base_offset} has leader epoch {batch.leader_epoch}, the checkpoint {epoch}"
             self._findings.complain(path, position, said)
         self._rebuild.add(batch)
+
+    def _reach(self, offset: int) -> None:
+        """Compare the snapshots up to `offset`, where a batch or a segment begins. For one behind or within a gap, some
+        of what it was made from is no longer in the log."""
+        self._check_snapshots(before_offset=min(self._next_offset, offset))
+        if offset != self._next_offset:
+            self._evidence = Evidence.GAPS
+        self._check_snapshots(before_offset=offset)
 
     def _indexes_of(self, segment: LogFile) -> dict[Kind, LogFile]:
         beside = (f for f in self._directory.files if f.base_offset == segment.base_offset and not f.suffix)
@@ -151,19 +160,16 @@ class PartitionCheck:
             self._check_txn_index(segment, txn_index, facts)
 
     def _check_txn_index(self, segment: LogFile, file: LogFile | None, facts: SegmentFacts) -> None:
-        rebuilt = self._rebuild.take_aborted()
-        found = [] if file is None else read_txn_index(file.path)
+        in_log = self._rebuild.take_aborted()
+        entries = [] if file is None else read_txn_index(file.path)
         path = segment.path if file is None else file.path
-        for aborted in found:
-            if not segment.base_offset <= aborted.last_offset < facts.next_offset:
-                self._findings.complain(path, None, f"{_words(aborted)} ended outside of this segment")
-            if aborted.first_offset > aborted.last_offset:
-                self._findings.complain(path, None, f"{_words(aborted)} ended before it began")
-        if self._complete and found != rebuilt:
-            for aborted in (a for a in rebuilt if a not in found):
-                self._findings.complain(path, None, f"{_words(aborted)} is in the segment and not in the index")
-            for aborted in (a for a in found if a not in rebuilt):
-                self._findings.complain(path, None, f"{_words(aborted)} is in the index and not in the segment")
+        for entry in entries:
+            if not segment.base_offset <= entry.last_offset < facts.next_offset:
+                self._findings.complain(path, None, f"{describe(entry)} ended outside of this segment")
+            if entry.first_offset > entry.last_offset:
+                self._findings.complain(path, None, f"{describe(entry)} ended before it began")
+        log = LogRange(self._log_start_offset, self._evidence is Evidence.WHOLE)
+        check_txn_index(entries, in_log, log, partial(self._findings.complain, path))
 
     def _check_snapshots(self, *, before_offset: int | None) -> None:
         """All that are due: up to `before_offset`, or the rest."""
@@ -174,25 +180,9 @@ class PartitionCheck:
                 self._findings.complain(snapshot.path, None, said)
             with self._findings.caught(snapshot.path):
                 for entry in read_producer_snapshot(snapshot.path):
-                    self._compare(snapshot, entry.producer_id, entry)
-
-    def _compare(self, snapshot: LogFile, producer_id: int, entry: object) -> None:
-        """A producer that the snapshot lacks may have expired; one that the log lacks was cut off or cleaned away."""
-        rebuilt = self._rebuild.producers.get(producer_id)
-        if rebuilt is None:
-            if self._complete:
-                self._findings.complain(snapshot.path, None, f"producer {producer_id} is not in the log")
-            return
-        for name in self._comparable(rebuilt):
-            said, found = getattr(entry, name), getattr(rebuilt, name)
-            if said != found:
-                reason = f"producer {producer_id}: {name.replace('_', ' ')} {said}, the log says {found}"
-                self._findings.complain(snapshot.path, None, reason)
-
-    def _comparable(self, rebuilt: Producer) -> Iterable[str]:
-        if self._complete:
-            return _ALL_FIELDS
-        return _DATA_FIELDS if rebuilt.has_data and rebuilt.last_offset != NOTHING else ()
+                    producer = self._rebuild.producers.get(entry.producer_id)
+                    for flaw in snapshot_flaws(entry, producer, self._evidence):
+                        self._findings.complain(snapshot.path, None, flaw)
 
     def _epoch_at(self, offset: int) -> int | None:
         covering = bisect_right(self._epochs, offset, key=lambda entry: entry.start_offset)
@@ -226,8 +216,3 @@ class PartitionCheck:
             check_metadata_snapshot(file, self._findings.complain, self._progress)
         elif file.kind in _INDEX_KINDS and file.base_offset not in bases:
             self._findings.complain(file.path, None, "an index without its segment")
-
-
-def _words(aborted: AbortedTxn) -> str:
-    offsets = f"{aborted.first_offset}..{aborted.last_offset}"
-    return f"the aborted transaction of producer {aborted.producer_id}, offsets {offsets}"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from odradek.common.failures import check
 from odradek.common.ids import TopicPartition
+from odradek.log import reading
 from odradek.log.clean_rules import LastRecord
 from odradek.log.config import LogConfig
 from odradek.log.offsets import AbortedTxn
@@ -176,14 +177,8 @@ def last_records(log: UnifiedLog) -> dict[int, LastRecord]:
 
 def collect_aborted(log: UnifiedLog, start: int, end: int) -> list[AbortedTxn]:
     """Aborted transactions with data below `end`, from the segment of `start` on; a marker may lie far behind."""
-    found: list[AbortedTxn] = []
     first = log.segments.floor(start)
-    for segment in [first, *log.segments.above(first.base_offset)] if first is not None else []:
-        aborted, complete = segment.collect_aborted(log.log_start_offset, end)
-        found += aborted
-        if complete:
-            break
-    return found
+    return [] if first is None else reading.collect_aborted(log, first, log.log_start_offset, end)
 
 
 def group_sources(

@@ -37,12 +37,14 @@ def rebuild_producers(
             producers.update_map_end_offset(offset)
             producers.take_snapshot()
         return
-    nothing_to_find = producers.is_empty and producers.map_end_offset >= end_offset
-    is_current = producers.map_end_offset == end_offset
+    idle_since, known_end = producers.idle_since, producers.map_end_offset
     producers.truncate_and_reload(log_start_offset, end_offset, now_ms)
-    if not is_current:
+    if known_end != end_offset:
         recall_batches(producers, segments)
-    if producers.map_end_offset < end_offset and not nothing_to_find:
+    # Most logs have no producers: nothing need be read where none is known to have written. That none is known now is
+    # no reason. Those that wrote may have expired, and one of their transactions is open again without its marker.
+    is_idle = idle_since is not None and idle_since <= producers.map_end_offset and end_offset <= known_end
+    if producers.map_end_offset < end_offset and not is_idle:
         for segment in segments.between(producers.map_end_offset, end_offset):
             start = max(segment.base_offset, producers.map_end_offset, log_start_offset)
             producers.update_map_end_offset(start)

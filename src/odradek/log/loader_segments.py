@@ -92,6 +92,8 @@ def load_segments(loading: Loading, epochs: EpochCache) -> Segments:
             if reason:
                 loading.repairs.append(f"rebuilt the indexes of {segment.log_path}: {reason}")
                 _rebuild_indexes(loading, segments, segment, epochs)
+            elif corrected := segment.txn_index.repair():
+                loading.repairs.append(f"corrected {segment.txn_index.path}: {corrected} last stable offsets too high")
             segment.release_indexes()  # each holds a descriptor, and a node has very many segments
         segments.add(segment)
     return segments
@@ -161,6 +163,9 @@ def split_segment(loading: Loading, base_offset: int) -> None:
             file.sync()
         part.flush_done()
         part.set_modified_ms(source.modified_ms())
+        # Batches alone do not tell which transactions were aborted: with an index missing, the next round of loading
+        # makes all indexes of the part again, with the producers as they were at its start.
+        part.offset_index.delete()
     for part in reversed(parts):
         part.change_suffix(CLEANED_SUFFIX, SWAP_SUFFIX)
         part.close_handlers()

@@ -2,7 +2,7 @@
 
 Decide and apply are apart: `prepare_update` gives a `ProducerAppend` that checks a producer's batches and changes
 nothing; once they are in the log, `update` applies it. A marker's `CompletedTxn` is entered into the transaction index
-with `last_stable_offset`, and only then `complete_txn` is called.
+with `last_stable_offset`, and only then `complete_txn` is called; several of one append in the order of their markers.
 
 A transaction passes through two maps, both by its first offset. `_ongoing`: data written, no marker. `_unreplicated`:
 marker written, but the high watermark has not passed it, so it could still be lost. The first offset of both together
@@ -64,6 +64,8 @@ class ProducerState:
         self.max_transaction_timeout_ms = max_transaction_timeout_ms
         self.verification_enabled = verification_enabled
         self.map_end_offset = 0
+        #: No producer has written from this offset up to `map_end_offset`; None if one has.
+        self.idle_since: int | None = 0
         self.snapshots = ProducerSnapshots(files, directory, is_new=is_new)
         self._snapshot_offset = 0
         self._producers: dict[int, ProducerEntry] = {}
@@ -101,6 +103,7 @@ class ProducerState:
         producer_id = append.producer_id
         if producer_id < 0:
             fail(f"{producer_id} is no producer's id")
+        self.idle_since = None
         entry = self._producers.get(producer_id)
         if entry is None:
             entry = self._producers[producer_id] = ProducerEntry(producer_id)
@@ -177,8 +180,13 @@ class ProducerState:
         return next(iter(self._ongoing), None)
 
     def last_stable_offset(self, completed: CompletedTxn) -> int:
-        """What it will be once `completed` is: for the transaction index."""
+        """The last stable offset right behind the marker of `completed`: for the transaction index.
+
+        One append may bring many transactions, and all of them are entered before the first is completed. Those that
+        begin behind the marker do not count: the last stable offset is never beyond the offset after the marker."""
         for first_offset, txn in self._ongoing.items():
+            if first_offset > completed.last_offset:
+                break
             if txn.producer_id != completed.producer_id:
                 return first_offset
         return completed.last_offset + 1
@@ -262,7 +270,7 @@ class ProducerState:
         for old in list(self.snapshots.offsets):
             self.snapshots.delete(old)
         self._snapshot_offset = 0
-        self.map_end_offset = offset
+        self.map_end_offset = self.idle_since = offset
 
     def truncate_fully_and_reload_snapshots(self) -> None:
         self.truncate_fully_and_start_at(0)
@@ -299,10 +307,10 @@ class ProducerState:
             live = [entry for entry in entries if not self._is_expired(entry, now_ms)]
             for entry in sorted(live, key=_txn_order):
                 self.load_entry(entry)
-            self._snapshot_offset = self.map_end_offset = offset
+            self._snapshot_offset = self.map_end_offset = self.idle_since = offset
             self._note_oldest_txn()
             return
-        self._snapshot_offset = self.map_end_offset = log_start_offset
+        self._snapshot_offset = self.map_end_offset = self.idle_since = log_start_offset
 
     def _clear(self) -> None:
         self._producers.clear()

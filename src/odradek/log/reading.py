@@ -89,17 +89,28 @@ def find_place(log: UnifiedLog, offset: int) -> OffsetMetadata:
 
 
 def _aborted(log: UnifiedLog, offset: int, segment: Segment, found: SegmentRead) -> tuple[AbortedTxn, ...]:
-    """Aborted transactions that overlap what is read; their index entries may be in later segments."""
+    """Aborted transactions that overlap what is read; their index entries may be in later segments.
+
+    The search ends with the first later entry at whose marker nothing was open that reaches into the range (see
+    `txn_index`). Segments in which no aborted transaction ends are not looked at."""
     upper = segment.fetch_upper_bound_offset(found.start.position, found.records.length)
-    following = log.segments.higher(segment.base_offset)
     if upper is None:
+        following = log.segments.higher(segment.base_offset)
         upper = following.base_offset if following is not None else log.log_end_offset
-    aborted, complete = segment.collect_aborted(offset, upper)
-    while not complete and following is not None:
-        more, complete = following.collect_aborted(offset, upper)
-        aborted = aborted + more
-        following = log.segments.higher(following.base_offset)
-    return tuple(aborted)
+    return tuple(collect_aborted(log, segment, offset, upper))
+
+
+def collect_aborted(log: UnifiedLog, first: Segment, offset: int, upper: int) -> list[AbortedTxn]:
+    """Aborted transactions that overlap offsets from `offset` to below `upper` and end in segment `first` or later."""
+    aborted, complete = first.collect_aborted(offset, upper)
+    if complete:
+        return aborted
+    for segment in log.segments.with_aborted_above(first.base_offset):
+        more, complete = segment.collect_aborted(offset, upper)
+        aborted += more
+        if complete:
+            break
+    return aborted
 
 
 def fetch(log: UnifiedLog, found: LogRead) -> bytes:

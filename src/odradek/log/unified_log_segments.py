@@ -12,11 +12,13 @@ from odradek.log.segment import Segment
 class Segments:
     """A sorted list of base offsets beside a dictionary: every look-up is a bisection."""
 
-    __slots__ = ("_by_offset", "_offsets", "active")
+    __slots__ = ("_by_offset", "_offsets", "_with_aborted", "active")
 
     def __init__(self) -> None:
         self._offsets: list[int] = []
         self._by_offset: dict[int, Segment] = {}
+        # Base offsets of the sealed segments in which aborted transactions end; None until somebody asks.
+        self._with_aborted: list[int] | None = None
         #: The last segment, the only one that is written to. Not to be asked for while there is none.
         self.active: Segment
 
@@ -50,6 +52,7 @@ class Segments:
         if segment.base_offset not in self._by_offset:
             insort(self._offsets, segment.base_offset)
         self._by_offset[segment.base_offset] = segment
+        self._with_aborted = None
         self.active = self._by_offset[self._offsets[-1]]
 
     def remove(self, base_offset: int) -> Segment:
@@ -57,6 +60,7 @@ class Segments:
         check(segment is not None, f"there is no segment with base offset {base_offset}")
         assert segment is not None
         del self._offsets[bisect_left(self._offsets, base_offset)]
+        self._with_aborted = None
         if self._offsets:
             self.active = self._by_offset[self._offsets[-1]]
         return segment
@@ -80,6 +84,20 @@ class Segments:
     def above(self, base_offset: int) -> list[Segment]:
         """Those whose base offset is larger."""
         return [self._by_offset[offset] for offset in self._offsets[bisect_right(self._offsets, base_offset) :]]
+
+    def with_aborted_above(self, base_offset: int) -> list[Segment]:
+        """Those whose base offset is larger and in which aborted transactions end.
+
+        Remembered, as a fetch at the start of a long log would look at every segment: a sealed segment keeps its
+        transaction index until it is removed or replaced."""
+        if self._with_aborted is None:
+            self._with_aborted = [
+                offset for offset in self._offsets[:-1] if not self._by_offset[offset].txn_index.is_empty
+            ]
+        offsets = self._with_aborted[bisect_right(self._with_aborted, base_offset) :]
+        if self.active.base_offset > base_offset and not self.active.txn_index.is_empty:
+            offsets.append(self.active.base_offset)
+        return [self._by_offset[offset] for offset in offsets]
 
     def between(self, start: int, end: int) -> list[Segment]:
         """Those that may hold an offset in [start, end): also the one that begins below `start`."""

@@ -5,7 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from helpers.logs import DIRECTORY, NOON_MS, HandClock, Rig, batch, idempotent, stored_records, stored_values
+from helpers.logs import (
+    DIRECTORY,
+    NOON_MS,
+    HandClock,
+    Rig,
+    batch,
+    committed_records,
+    idempotent,
+    stored_records,
+    stored_values,
+)
+from helpers.segments import marker
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ports import FileSystem
@@ -325,6 +336,27 @@ class TestSplit:
         assert any("split" in repair for repair in log.repairs)
         log.append_as_leader(batch("next"), 1)
         assert [record.offset for record in stored_records(rig.load())][-1] == far + 2
+
+    def test_the_parts_know_the_aborted_transactions_that_end_in_them(self) -> None:
+        """Below the recovery point nothing else would bring their transaction indexes back."""
+        disk = SimulatedDisk()
+        rig = Rig(disk)
+        rig.load(cleanup_policy=("compact",)).close()
+        far = 2**31 + 5
+        file = disk.open(segment_path(DIRECTORY, 0, ".log"), create=True)
+        for sequence, offset in enumerate((0, far)):
+            data = idempotent(7, sequence, "no", base_offset=offset, leader_epoch=0, is_transactional=True)
+            file.append(data)
+            file.append(bytes(marker(offset + 1, 7, commit=False).buffer))
+        disk.open(segment_path(DIRECTORY, far + 10, ".log"), create=True).append(
+            batch("yes", base_offset=far + 10, leader_epoch=0)
+        )
+        log = rig.load(recovery_point=far + 10)
+        log.update_high_watermark(log.log_end_offset)
+        assert log.segments.base_offsets == [0, far, far + 10]
+        entries = [list(segment.txn_index.entries()) for segment in log.segments]
+        assert entries == [[(7, 0, 1, 2)], [(7, far, far + 1, far + 2)], []]
+        assert [record.value for record in committed_records(log)] == [b"yes"]
 
 
 class TestNames:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from helpers.logs import Rig, batch, committed_records, idempotent, stored_batches, stored_values
 from odradek.common.failures import Fault
+from odradek.log import loader_producers
 from odradek.log.errors import OutOfOrderSequence
 from odradek.log.offsets import AppendOrigin
 from odradek.log.unified_log import UnifiedLog
@@ -123,3 +124,47 @@ def test_below_the_first_segment_means_starting_anew(rig: Rig) -> None:
 def test_a_negative_offset_is_our_mistake(rig: Rig) -> None:
     with pytest.raises(Fault):
         filled(rig).truncate_to(-1)
+
+
+class TestExpiredProducers:
+    """All producers have expired when the log is truncated: none is known, but the log that is left has some."""
+
+    def log_of_two_transactions(self, rig: Rig) -> UnifiedLog:
+        """From 0 to 1 and from 2 to 3; the snapshot of a roll has the first one open. The log was restarted later."""
+        log = rig.load()
+        log.append_as_leader(idempotent(7, 0, "first", is_transactional=True), 0)
+        log.roll()
+        self.commit(log)
+        log.append_as_leader(idempotent(7, 1, "second", is_transactional=True), 0)
+        self.commit(log)
+        log.append_as_leader(batch("last"), 0)
+        rig.clock.now_ms += log.producers.expiration_ms
+        log.flush(include_active=True)
+        log.close()
+        log = rig.load(clean_shutdown=True, recovery_point=log.log_end_offset)
+        assert log.producers.is_empty
+        return log
+
+    def commit(self, log: UnifiedLog) -> None:
+        marker = end_transaction_marker(
+            commit=True, timestamp=log.clock.wall_ms(), producer_id=7, producer_epoch=0, coordinator_epoch=0
+        )
+        log.append_as_leader(bytearray(marker), 0, AppendOrigin.COORDINATOR, transaction_version=1)
+
+    @pytest.mark.parametrize(("end_offset", "last_stable_offset"), [(4, 4), (3, 2), (2, 2), (1, 0)])
+    def test_a_transaction_is_open_if_its_marker_is_cut_off_and_only_then(
+        self, rig: Rig, end_offset: int, last_stable_offset: int
+    ) -> None:
+        log = self.log_of_two_transactions(rig)
+        log.truncate_to(end_offset)
+        log.update_high_watermark(end_offset)
+        assert (log.log_end_offset, log.last_stable_offset) == (end_offset, last_stable_offset)
+
+    def test_a_log_without_producers_is_not_read_again(self, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+        log = rig.load(segment_bytes=250)
+        for number in range(10):
+            log.append_as_leader(batch(str(number)), 0)
+        monkeypatch.setattr(loader_producers, "replay_segment", lambda *_: pytest.fail("a segment was read"))
+        log.truncate_to(7)
+        log.truncate_to(3)
+        assert log.log_end_offset == 3
