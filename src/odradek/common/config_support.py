@@ -23,11 +23,13 @@ class Level(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """`reason` is a clause without a full stop; `instead` a sentence that names what to use, or empty."""
+    """`reason` is a clause without a full stop; `instead` a sentence that names what to use, or empty; `harmless` are
+    values that ask for what happens anyway, besides the default and the empty one."""
 
     level: Level
     reason: str = ""
     instead: str = ""
+    harmless: tuple[str, ...] = ()
 
     @property
     def reason_sentence(self) -> str:
@@ -41,8 +43,8 @@ class Support:
 EFFECTIVE = Support(Level.EFFECTIVE)
 
 
-def no_effect(reason: str, instead: str = "") -> Support:
-    return Support(Level.NO_EFFECT, reason, instead)
+def no_effect(reason: str, instead: str = "", *, harmless: tuple[str, ...] = ()) -> Support:
+    return Support(Level.NO_EFFECT, reason, instead, harmless)
 
 
 def rejected(reason: str, instead: str = "") -> Support:
@@ -89,6 +91,8 @@ def is_ignored(definition: ConfigDefinition, support: Support, value: str) -> bo
     """Whether somebody asked by this value for something that does not happen. A number asks for an amount even if it
     is the default; any other default describes what happens anyway."""
     if support.level is not Level.NO_EFFECT:
+        return False
+    if value.strip().lower() in support.harmless:
         return False
     is_number = definition.type in ("short", "int", "long", "double")
     return bool(value.strip()) and (is_number or not asks_for_nothing(definition, value))

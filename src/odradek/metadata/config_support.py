@@ -144,7 +144,10 @@ BROKER = SupportTable(
         ),
         (no_effect("coordinators keep no buffers"), "group.coordinator.cached.buffer.max.bytes"),
         (
-            no_effect("the protocols classic and consumer are always served, share and streams never"),
+            no_effect(
+                "the protocols classic and consumer are always served, share and streams never",
+                harmless=("classic,consumer", "consumer,classic"),
+            ),
             "group.coordinator.rebalance.protocols",
         ),
         (no_effect("one fetcher serves each leader"), "num.replica.fetchers"),
