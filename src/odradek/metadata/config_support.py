@@ -139,7 +139,7 @@ BROKER = SupportTable(
             "group.coordinator.background.threads group.coordinator.threads",
         ),
         (
-            no_effect("a batch of a coordinator is written as soon as the one before it is replicated"),
+            no_effect("every decision of a coordinator is a batch of its own"),
             "group.coordinator.append.linger.ms",
         ),
         (no_effect("coordinators keep no buffers"), "group.coordinator.cached.buffer.max.bytes"),
@@ -291,6 +291,15 @@ REMOVED: Mapping[str, Support] = {
         "removed in Apache Kafka 4.0", "Set the feature eligible.leader.replicas.version instead."
     ),
 }
+
+#: Settings that Apache Kafka lets change while brokers run, and that are read only from the file here.
+FILE_ONLY: Mapping[str, Support] = dict.fromkeys(
+    (
+        *("group.consumer.assignment.interval.ms", "listener.security.protocol.map", "listeners"),
+        "num.recovery.threads.per.data.dir",
+    ),
+    no_effect("it is read when a node starts", "Set it in the file of each node."),
+)
 
 #: Settings of one listener. Those that reject for all listeners reject for one; no other has an effect for one.
 LISTENER_PREFIX = "listener.name."

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from odradek.common.config_support import Support, is_ignored
 from odradek.metadata.config_schema import definitions
-from odradek.metadata.config_support import TABLES
+from odradek.metadata.config_support import FILE_ONLY, TABLES
 from odradek.metadata.configs_image import ConfigResource
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
@@ -68,7 +68,7 @@ def _sets_quotas(delta: MetadataDelta) -> bool:
 
 def _ignored(resource: ConfigResource, name: str, value: str) -> Support | None:
     if resource.type == ConfigResourceType.BROKER:
-        return ignored_support(name, value)
+        return FILE_ONLY.get(name) or ignored_support(name, value)
     table, definition = TABLES.get(resource.type), definitions(resource.type).get(name)
     support = None if table is None else table.find(name)
     if support is None or definition is None:
