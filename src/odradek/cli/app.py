@@ -96,8 +96,9 @@ def _invoke(arguments: list[str], settings: Settings) -> int:
     except click.exceptions.Exit as end:  # --help and --version
         return end.exit_code
     except click.ClickException as error:
-        error.message = printable(error.message, keep="\n")
-        error.show()
+        text = io.StringIO()
+        error.show(text)
+        sys.stderr.write(printable(text.getvalue(), keep="\n"))
         return error.exit_code
     return int(status or 0)
 

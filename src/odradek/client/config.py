@@ -32,7 +32,7 @@ class ClientConfig:
 def read_client_config(files: FileSystem, path: str, defaults: ClientConfig) -> ClientConfig:
     """Raises InputError naming file, line and key; OSError if the file cannot be read."""
     properties = read_properties(files, path)
-    protocol = properties.get("security.protocol", _SUPPORTED_PROTOCOL)
+    protocol = properties.get("security.protocol") or _SUPPORTED_PROTOCOL
     if protocol.strip().upper() != _SUPPORTED_PROTOCOL:
         raise properties.error(
             "security.protocol", f"{protocol} is not supported; {_SUPPORTED_PROTOCOL} is the only protocol"

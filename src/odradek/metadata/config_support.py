@@ -118,7 +118,7 @@ BROKER = SupportTable(
         (rejected("security providers of Java cannot be loaded", "Leave it out."), "security.providers"),
         # Accepted without an effect.
         (
-            no_effect("verification of a partition is retried as often as the broker's other requests"),
+            no_effect("a request that finds its transaction busy is answered at once, and the client retries"),
             "add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms",
         ),
         (
