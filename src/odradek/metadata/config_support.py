@@ -296,7 +296,7 @@ REMOVED: Mapping[str, Support] = {
 FILE_ONLY: Mapping[str, Support] = dict.fromkeys(
     (
         *("group.consumer.assignment.interval.ms", "listener.security.protocol.map", "listeners"),
-        "num.recovery.threads.per.data.dir",
+        *("log.cleaner.backoff.ms", "num.recovery.threads.per.data.dir"),
     ),
     no_effect("it is read when a node starts", "Set it in the file of each node."),
 )
