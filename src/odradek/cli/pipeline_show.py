@@ -178,8 +178,8 @@ class _Table:
         state, seconds = self._state, int(time.monotonic() - self._began_s)
         what = "starting Spark" if state.attempt == 0 else state.state
         clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-        told = f"  {what}  update {state.update}  {clock}  log {state.log}"
-        head = Text.assemble((printable(state.pipeline), "bold"), printable(told))
+        details = f"  {what}  update {state.update}  {clock}  log {state.log}"
+        head = Text.assemble((printable(state.pipeline), "bold"), printable(details))
         table = Table(box=None, pad_edge=False)
         for index, column in enumerate(COLUMNS):
             table.add_column(column, justify="left" if index < 2 else "right")
