@@ -125,8 +125,18 @@ def _listening_elsewhere(place: Place) -> list[str]:
 def _unknown_setting(place: Place) -> list[str]:
     """Only a warning, as in Kafka; that the directory is another node's ends it."""
     place.broken(nun_partitions="3", node_id="2", controller_quorum_voters=f"2@{HOST}:{place.controller_port}")
-    warning = "server.properties:8: nun.partitions: there is no such setting. Did you mean num.partitions?"
+    warning = "server.properties:8: nun.partitions: unknown setting, ignored. Did you mean num.partitions?"
     return [warning, f"{place.data} belongs to the node 1, and node.id is 2."]
+
+
+def _unsupported(place: Place) -> list[str]:
+    place.broken(ssl_keystore_location="/x", num_network_threads="3", remote_log_storage_system_enable="true")
+    return [
+        "server.properties:8: ssl.keystore.location: TLS is not supported.",
+        "  Listeners speak PLAINTEXT; protect them by the network. See docs/settings.md.",
+        "server.properties:10: remote.log.storage.system.enable: Tiered storage is not supported.",
+        "  Give log.dirs the space, and limit it by log.retention.bytes. See docs/settings.md.",
+    ]
 
 
 def _bad_value(place: Place) -> list[str]:
@@ -156,6 +166,7 @@ def _missing_file(place: Place) -> list[str]:
         _advertised_to_nobody,
         _listening_elsewhere,
         _unknown_setting,
+        _unsupported,
         _bad_value,
         _broken_properties,
         _missing_file,

@@ -86,6 +86,8 @@ class Services:
     check_broker_configs: Callable[[Mapping[str, str], bool], None] = check_dynamic
     #: The node's file, as text.
     static_configs: Mapping[str, str] = field(default_factory=dict)
+    #: `fetch.max.bytes`: no response to a fetch is larger, but for a single batch that is.
+    fetch_max_bytes: int = 57_671_680
     clock: Clock = field(default_factory=SystemClock)
     #: By broker and its epoch: the connection that its latest heartbeat came on.
     heartbeat_connections: dict[tuple[int, int], str] = field(default_factory=dict)

@@ -115,10 +115,11 @@ def _params(ctx: Context, request: FetchRequest, replica_id: int, replica_epoch:
         isolation = Isolation.LOG_END
     elif request.isolation_level == _READ_COMMITTED:
         isolation = Isolation.TXN_COMMITTED
+    max_bytes = min(request.max_bytes, ctx.services.fetch_max_bytes)
     return FetchParams(
         max_wait_ms=request.max_wait_ms,
-        min_bytes=request.min_bytes,
-        max_bytes=request.max_bytes,
+        min_bytes=min(request.min_bytes, max_bytes),
+        max_bytes=max_bytes,
         isolation=isolation,
         replica_id=replica_id,
         replica_epoch=replica_epoch,

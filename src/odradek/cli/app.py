@@ -13,11 +13,12 @@ from collections.abc import Sequence
 import click
 
 from odradek import __version__
-from odradek.cli.errors import tell
+from odradek.cli.errors import echo, tell
 from odradek.cli.lazy import LazyGroup, Subcommand
 from odradek.cli.main import INTERRUPTED
 from odradek.cli.options import Settings, local_options
 from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
+from odradek.common.printable import printable
 
 #: Only what exists is listed. The text is here so that `--help` imports none of them.
 SUBCOMMANDS = (
@@ -95,7 +96,9 @@ def _invoke(arguments: list[str], settings: Settings) -> int:
     except click.exceptions.Exit as end:  # --help and --version
         return end.exit_code
     except click.ClickException as error:
-        error.show()
+        text = io.StringIO()
+        error.show(text)
+        sys.stderr.write(printable(text.getvalue(), keep="\n"))
         return error.exit_code
     return int(status or 0)
 
@@ -106,7 +109,7 @@ def _have_streams() -> bool:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  it is there until the end
     if sys.stdout is None:
-        print("odradek: standard output is closed", file=sys.stderr)
+        echo("odradek: standard output is closed", err=True)
         return False
     return True
 

@@ -12,7 +12,7 @@ import click
 
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
-from odradek.cli.errors import warn
+from odradek.cli.errors import echo, warn
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, status_of
 from odradek.cli.output import UNKNOWN, print_json, print_table
@@ -47,7 +47,7 @@ def describe_command(settings: Settings) -> None:
         ]
         print_json({"cluster_id": described.cluster_id, "controller_id": described.controller_id, "nodes": nodes})
         return
-    click.echo(f"cluster {described.cluster_id}")
+    echo(f"cluster {described.cluster_id}")
     rows = [
         (node.id, f"{node.host}:{node.port}", node.rack or "-", "fenced" if node.is_fenced else "active")
         for node in described.nodes
@@ -127,7 +127,7 @@ def unregister_command(settings: Settings, broker_id: int, yes: bool) -> None:
     if settings.as_json:
         print_json({"id": broker_id, "unregistered": True})
     else:
-        click.echo(f"Unregistered broker {broker_id}.")
+        echo(f"Unregistered broker {broker_id}.")
 
 
 def _document(log_dir: LogDir, topics: tuple[str, ...]) -> dict[str, Any]:

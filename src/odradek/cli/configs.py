@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from odradek.cli.connection import on_cluster
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, status_of
 from odradek.cli.output import print_json, print_table
@@ -131,7 +132,7 @@ def alter_command(
         print_json([{**_named(resource), "altered": not dry_run} for resource in accepted(outcomes)])
     else:
         for resource in accepted(outcomes):
-            click.echo(f"{'Could change' if dry_run else 'Changed'} {label(resource)}.")
+            echo(f"{'Could change' if dry_run else 'Changed'} {label(resource)}.")
     return status_of(_labelled(outcomes), "settings of", _advice)
 
 

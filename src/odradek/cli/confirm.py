@@ -5,6 +5,7 @@ import sys
 import click
 
 from odradek.common.failures import InputError
+from odradek.common.printable import printable
 
 
 def confirm(what: str, *, yes: bool) -> None:
@@ -14,7 +15,7 @@ def confirm(what: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InputError(f"{what} Nobody is there to be asked whether that is right: --yes would say so.")
     try:
-        agreed = click.confirm(f"{what} Is that right?", err=True)
+        agreed = click.confirm(printable(f"{what} Is that right?"), err=True)
     except click.Abort:  # Ctrl-C or the end of the input
         raise KeyboardInterrupt from None
     if not agreed:

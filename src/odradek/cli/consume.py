@@ -120,7 +120,7 @@ def _writer(settings: Settings, form: str | None) -> Writer:
 
         return lambda record: record_line(record).encode() + b"\n"
     if form is not None:
-        return compile_format(form)
+        return compile_format(form, for_terminal=sys.stdout.isatty())
     return printable_value_line if sys.stdout.isatty() else value_line
 
 

@@ -10,6 +10,7 @@ import click
 from odradek.cli.complete import complete_topics
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings, network_options
 from odradek.cli.outcomes import accepted, status_of, unknown_topic
 from odradek.cli.output import print_json
@@ -43,7 +44,7 @@ def elect_leaders(settings: Settings, names: tuple[str, ...], unclean: bool, yes
         print_json([{"topic": each.topic, "partition": each.partition, "elected": changed} for each, changed in found])
     else:
         for each, changed in found:
-            click.echo(f"{each}: {'a leader was elected' if changed else 'nothing to do'}")
+            echo(f"{each}: {'a leader was elected' if changed else 'nothing to do'}")
         if not found and not outcomes:
-            click.echo("Nothing to do.")
+            echo("Nothing to do.")
     return status_of(outcomes, "partition", unknown_topic)

@@ -1,13 +1,13 @@
 """How an error reaches a person: one line on stderr, `odradek: PLACE: reason`, whatever the names in it hold."""
 
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
 from odradek.common.failures import InputError
+from odradek.common.printable import printable, traceback_lines
 
 
 @contextmanager
@@ -29,7 +29,8 @@ def describe(error: Exception) -> str:
 def tell(error: Exception, *, verbose: bool) -> None:
     """`verbose` shows the way to it too."""
     if verbose:
-        traceback.print_exception(error)
+        for line in traceback_lines(error):
+            echo(line, err=True)
     if isinstance(error, InputError):
         for line in describe(error).splitlines():  # a file may have several things wrong with it, one a line
             warn(line)
@@ -40,11 +41,12 @@ def tell(error: Exception, *, verbose: bool) -> None:
 def warn(said: str) -> None:
     """It stands after everything already said on stdout."""
     sys.stdout.flush()
-    print(f"odradek: {one_line(said)}", file=sys.stderr, flush=True)
+    echo(f"odradek: {said}", err=True)
 
 
-def one_line(text: str) -> str:
-    """A file may be called anything; what would break the line or steer the terminal is shown escaped."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Write one line to stdout or stderr. Names in it may be anybody's, so it is escaped as a whole."""
+    stream = sys.stderr if err else sys.stdout
+    stream.write(printable(text) + "\n")
+    if err:
+        stream.flush()

@@ -15,6 +15,7 @@ import click
 from odradek.cli.complete import complete_groups
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
+from odradek.cli.errors import echo
 from odradek.cli.groups_reset import HAS_MEMBERS, reset_command
 from odradek.cli.groups_show import (
     Lag,
@@ -95,7 +96,7 @@ def describe_command(settings: Settings, names: tuple[str, ...], view: str | Non
     if settings.as_json:
         print_json([member_document(each) if view else description_document(each) for each in found])
     elif not outcomes:
-        click.echo("There are no groups.")
+        echo("There are no groups.")
     else:
         {"members": print_members, "state": print_states, None: print_lags}[view](found)
     return status_of(outcomes, "group", _unknown_group)
@@ -114,7 +115,7 @@ def delete_command(settings: Settings, names: tuple[str, ...], yes: bool) -> int
     if settings.as_json:
         print_json(deleted)
     elif deleted:
-        click.echo(f"Deleted {', '.join(deleted)}.")
+        echo(f"Deleted {', '.join(deleted)}.")
     return status_of(outcomes, "group", _unknown_group)
 
 
@@ -139,9 +140,9 @@ def delete_offsets_command(settings: Settings, name: str, places: tuple[str, ...
     if settings.as_json:
         print_json([{"topic": each.topic, "partition": each.partition} for each in gone])
     elif gone:
-        click.echo(f"Forgot the offsets of {plural(len(gone), 'partition')}.")
+        echo(f"Forgot the offsets of {plural(len(gone), 'partition')}.")
     elif accepted(outcomes):
-        click.echo(f"Group {name} has committed nothing for {', '.join(places)}.")
+        echo(f"Group {name} has committed nothing for {', '.join(places)}.")
     return status_of(outcomes, "partition", _is_read)
 
 

@@ -13,6 +13,7 @@ import click
 from odradek.cli.complete import complete_groups
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings, network_options
 from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.output import plural, print_json, print_table
@@ -81,7 +82,7 @@ def reset_command(
     if settings.as_json:
         print_json(_documents(plan, done))
     elif done:
-        click.echo(f"Changed {plural(len(done), 'offset')} of {name}.")
+        echo(f"Changed {plural(len(done), 'offset')} of {name}.")
     return status_of({**plan.missing, **outcomes}, "partition", _has_members)
 
 

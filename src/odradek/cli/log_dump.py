@@ -5,13 +5,12 @@ batches); a single file that is no segment is its entries, one a line. Damage is
 what follows it is still shown, and the exit status is 1.
 """
 
-import json
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from odradek.cli.errors import describe, one_line, warn
+from odradek.cli.errors import describe, echo, warn
 from odradek.cli.log_decode import Undecodable, decode_control, decoder_for
 from odradek.cli.log_files import DataDir, Kind, LogFile, PartitionDir, find_target
 from odradek.cli.log_readers import Entry, read_entries
@@ -21,6 +20,7 @@ from odradek.cli.log_walk import BatchAt, Damage, walk_batches
 from odradek.cli.options import Settings
 from odradek.cli.output import print_json
 from odradek.common.failures import ApiError, InputError
+from odradek.common.printable import printable, printable_json
 from odradek.log.errors import DamagedFile
 from odradek.records.batch import Batch, Record
 
@@ -84,7 +84,7 @@ class Dump:
     def _show_file(self, file: LogFile) -> None:
         try:
             if not self.settings.as_json:
-                print(f"{one_line(file.path)}  ({file.kind}, {os.path.getsize(file.path)} bytes)")
+                echo(f"{printable(file.path)}  ({file.kind}, {os.path.getsize(file.path)} bytes)")
             if file.kind in (Kind.SEGMENT, Kind.METADATA_SNAPSHOT):
                 self._show_batches(file)
             elif file.kind is not Kind.UNKNOWN:
@@ -102,7 +102,7 @@ class Dump:
                 print_json({"file": file.path, **entry})
             else:
                 said = [said_value(name, value, utc=self.settings.utc) for name, value in entry.items()]
-                print("  " + "  ".join(said))
+                echo("  " + "  ".join(said))
 
     def _show_batches(self, file: LogFile) -> None:
         with mapped(file.path) as view:
@@ -118,7 +118,7 @@ class Dump:
         batch = found.batch
         try:
             if not self.settings.as_json:
-                print("  " + batch_line(batch, found.position, utc=self.settings.utc))
+                echo("  " + batch_line(batch, found.position, utc=self.settings.utc))
             elif self.options.batches_only:
                 print_json(batch_json(file.partition, found.position, batch))
             if self.options.batches_only or (self.settings.as_json and batch.is_control and not self.options.control):
@@ -132,8 +132,8 @@ class Dump:
     def _show_record(self, file: LogFile, batch: Batch, record: Record) -> None:
         meaning = self._meaning(file, batch, record)
         if not self.settings.as_json:
-            said = None if meaning is None else json.dumps(meaning, ensure_ascii=False)
-            print("    " + record_line(record, said, utc=self.settings.utc, whole=self.settings.verbose))
+            said = None if meaning is None else printable_json(meaning)
+            echo("    " + record_line(record, said, utc=self.settings.utc, whole=self.settings.verbose))
             return
         sys.stdout.write(record_json(json_prefix(file.partition), batch.leader_epoch, record, meaning))
 

@@ -1,11 +1,10 @@
 """How batches, records and bytes look as text and as JSON."""
 
-import json
 from functools import cache
 
-from odradek.cli.errors import one_line
 from odradek.cli.output import format_timestamp, plural
 from odradek.common.ids import TopicPartition
+from odradek.common.printable import dump_json, printable
 from odradek.protocol.facts import snake_case
 from odradek.records.batch import Batch, Compression, Record, TimestampType
 
@@ -26,7 +25,7 @@ CLIENT_TIMESTAMP_TYPE = {
 @cache
 def json_prefix(partition: TopicPartition) -> str:
     """What all lines of a partition begin with."""
-    return f'{{"topic": {json.dumps(partition.topic)}, "partition": {partition.partition}, '
+    return f'{{"topic": {dump_json(partition.topic)}, "partition": {partition.partition}, '
 
 
 def record_json(prefix: str, leader_epoch: int, record: Record, decoded: object = None) -> str:
@@ -35,8 +34,8 @@ def record_json(prefix: str, leader_epoch: int, record: Record, decoded: object 
     value = "null" if record.value is None else f'"{record.value.hex()}"'
     headers = "[]"
     if record.headers:
-        headers = json.dumps([[name, None if data is None else data.hex()] for name, data in record.headers])
-    meaning = "" if decoded is None else f', "decoded": {json.dumps(decoded)}'
+        headers = dump_json([[name, None if data is None else data.hex()] for name, data in record.headers])
+    meaning = "" if decoded is None else f', "decoded": {dump_json(decoded)}'
     return (
         f'{prefix}"offset": {record.offset}, "timestamp": {record.timestamp}, '
         f'"timestamp_type": {CLIENT_TIMESTAMP_TYPE[record.timestamp_type]}, "key": {key}, "value": {value}, '
@@ -105,7 +104,8 @@ def record_line(record: Record, meaning: str | None, *, utc: bool, whole: bool) 
     line = f"{record.offset}  {format_timestamp(record.timestamp, utc=utc)}  "
     line += f"{show_bytes(record.key, limit)}: {show_bytes(record.value, limit)}" if meaning is None else meaning
     if record.headers:
-        line += "  " + " ".join(f"{header.key}={show_bytes(header.value, limit)}" for header in record.headers)
+        headers = (f"{printable(header.key)}={show_bytes(header.value, limit)}" for header in record.headers)
+        line += "  " + " ".join(headers)
     return line
 
 
@@ -118,7 +118,7 @@ def said_value(name: str, value: object, *, utc: bool) -> str:
     elif isinstance(value, list):
         said = ",".join(str(inner) for element in value for inner in element.values()) or "none"
     else:
-        said = one_line(str(value)) or '""'
+        said = printable(str(value)) or '""'
     return f"{snake_case(name)} {said}"
 
 

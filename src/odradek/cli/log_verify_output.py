@@ -2,11 +2,12 @@
 
 from dataclasses import asdict
 
-from odradek.cli.errors import one_line
+from odradek.cli.errors import echo
 from odradek.cli.log_verify import Findings
 from odradek.cli.log_verify_partition import PartitionReport
 from odradek.cli.options import Settings
 from odradek.cli.output import UNKNOWN, plural, print_json, print_table
+from odradek.common.printable import printable
 
 _HEADERS = ("partition", "segments", "batches", "records", "bytes", "start", "end", "index entries")
 
@@ -18,16 +19,16 @@ def print_findings(settings: Settings, reports: list[PartitionReport], findings:
     print_table(_HEADERS, [_row(report) for report in reports])
     notes = findings.notes if settings.verbose else []
     for said in notes:
-        print(f"note: {one_line(said)}")
+        echo(f"note: {printable(said)}")
     if findings.notes and not notes:
-        print(f"{plural(len(findings.notes), 'note')}, shown with -v")
+        echo(f"{plural(len(findings.notes), 'note')}, shown with -v")
     for said in findings.problems:
-        print(f"wrong: {one_line(said)}")
+        echo(f"wrong: {printable(said)}")
     total = sum(report.size_bytes for report in reports)
     records = sum(report.records for report in reports)
     verdict = plural(findings.count, "problem") if findings.count else "all is well"
     counted = ", ".join((plural(len(reports), "partition"), plural(records, "record"), plural(total, "byte")))
-    print(f"{counted}: {verdict}")
+    echo(f"{counted}: {verdict}")
 
 
 def _row(report: PartitionReport) -> tuple[object, ...]:

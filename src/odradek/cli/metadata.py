@@ -69,7 +69,7 @@ def cat_command(settings: Settings, path: str, source: str | None, secrets: bool
     if settings.as_json:
         print_json(content)
     else:
-        click.echo(pretty_json(content))
+        sys.stdout.write(pretty_json(content) + "\n")
 
 
 def _image(settings: Settings, source: str | None) -> MetadataImage:

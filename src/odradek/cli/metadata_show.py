@@ -1,11 +1,10 @@
 """How metadata looks to people: a tree a line a node, and JSON that is not longer than it must be."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from odradek.cli.errors import one_line
 from odradek.cli.metadata_nodes import Leaf, Node, sorted_names
+from odradek.common.printable import dump_json, printable, printable_json
 
 _INDENT = "  "
 
@@ -22,21 +21,21 @@ def tree_lines(node: Node, indent: str = "") -> Iterator[str]:
     for name in sorted_names(children):
         child = children[name]
         if isinstance(child, Leaf):
-            yield f"{indent}{one_line(name)}: {_shown(child.content)}"
+            yield f"{indent}{printable(name)}: {_shown(child.content)}"
         else:
-            yield f"{indent}{one_line(name)}/"
+            yield f"{indent}{printable(name)}/"
             yield from tree_lines(child, indent + _INDENT)
 
 
 def pretty_json(content: Any, indent: str = "") -> str:
     """What is too long for a line is broken at its outermost commas."""
-    text = json.dumps(content, ensure_ascii=False)
+    text = printable_json(content)
     if len(indent) + len(text) <= _COLUMNS or not isinstance(content, dict | list):
         return text
     inner = indent + _INDENT
     if isinstance(content, list):
         return "[\n" + ",\n".join(inner + pretty_json(each, inner) for each in content) + f"\n{indent}]"
-    members = (f"{inner}{json.dumps(name)}: {pretty_json(each, inner)}" for name, each in content.items())
+    members = (f"{inner}{printable_json(name)}: {pretty_json(each, inner)}" for name, each in content.items())
     return "{\n" + ",\n".join(members) + f"\n{indent}}}"
 
 
@@ -54,4 +53,4 @@ def _short(value: Any) -> str:
         return "{" + ",".join(f"{name}:{_short(each)}" for name, each in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_short, value)) + "]"
-    return one_line(value) if isinstance(value, str) else json.dumps(value)
+    return printable(value) if isinstance(value, str) else dump_json(value)

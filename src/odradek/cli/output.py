@@ -3,7 +3,6 @@
 No library for it: `rich` costs more to import than these commands take to run.
 """
 
-import json
 import shutil
 import sys
 import textwrap
@@ -12,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from odradek.cli.errors import one_line
+from odradek.common.printable import dump_json, printable
 
 #: Two spaces between columns read better than lines.
 _GAP = "  "
@@ -24,7 +23,7 @@ _PLAIN_INTERVAL_S = 10.0
 
 def print_json(document: Any) -> None:
     """One document; also one line of a stream."""
-    sys.stdout.write(json.dumps(document) + "\n")
+    sys.stdout.write(dump_json(document) + "\n")
 
 
 #: A cell for a number that could not be found out.
@@ -42,7 +41,7 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 def table_lines(headers: Sequence[str], rows: Sequence[Sequence[object]], columns: int | None) -> list[str]:
     """Where it is too wide, text in the last column is cut; a number never is: each row becomes a list instead."""
-    cells = [[one_line(str(cell)) for cell in row] for row in rows]
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
     right = [bool(rows) and all(_is_number(row[index]) for row in rows) for index in range(len(headers))]
     lines = []
@@ -101,7 +100,7 @@ class Progress:
         now_s = time.monotonic()
         if now_s >= self._next_s:
             self._next_s = now_s + self._interval_s
-            self._show(f"{one_line(path)}: {100 * position // max(size_bytes, 1)} % of {size_bytes} bytes")
+            self._show(f"{path}: {100 * position // max(size_bytes, 1)} % of {size_bytes} bytes")
 
     def say(self, text: str) -> bool:
         """Whether it was shown: not yet if the last time was just before."""
@@ -115,10 +114,10 @@ class Progress:
     def _show(self, text: str) -> None:
         if self._terminal:
             width = (_terminal_columns(sys.stderr.fileno()) or 80) - 1
-            sys.stderr.write("\r\x1b[K" + text[:width])
+            sys.stderr.write("\r\x1b[K" + printable(text)[:width])
             self._shown = True
         else:
-            sys.stderr.write(text + "\n")
+            sys.stderr.write(printable(text) + "\n")
         sys.stderr.flush()
 
     def finish(self) -> None:

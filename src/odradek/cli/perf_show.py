@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings
 from odradek.cli.output import print_json, print_table
+from odradek.common.printable import printable
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -83,7 +85,7 @@ class Meter:
         rates = f"{rate:,.0f} records/s, {mib_rate:,.1f} MiB/s"
         latency = f", {sum(recent) / len(recent):.1f} ms mean, {max(recent):.1f} ms max" if recent else ""
         if self._live is None:
-            print(f"{self.records:,} of {self._total:,} records, {rates}{latency}", file=sys.stderr, flush=True)
+            echo(f"{self.records:,} of {self._total:,} records, {rates}{latency}", err=True)
         else:
             self._live.update(_panel(self._what, self.records, self._total, f"{rates}{latency}"))
 
@@ -123,9 +125,10 @@ def percentiles(values_ms: Sequence[float]) -> dict[str, float]:
 def _panel(what: str, records: int, total: int, figures: str) -> "Table":
     from rich.progress_bar import ProgressBar
     from rich.table import Table
+    from rich.text import Text
 
     lines = Table.grid()
-    lines.add_row(f"{what}: {records:,} of {total:,} records")
+    lines.add_row(Text(printable(f"{what}: {records:,} of {total:,} records")))  # a name in brackets is no markup
     lines.add_row(ProgressBar(total=total, completed=min(records, total), width=60))
     lines.add_row(figures)
     return lines

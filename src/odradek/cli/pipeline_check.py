@@ -5,9 +5,10 @@ from dataclasses import asdict
 
 import click
 
-from odradek.cli.errors import one_line
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options
 from odradek.cli.output import plural, print_json
+from odradek.common.printable import printable
 from odradek.spark.pipeline.check import ERROR, Checked, Problem, check_project
 from odradek.spark.pipeline.project import Project
 
@@ -54,10 +55,10 @@ def _show(checked: Checked, settings: Settings) -> None:
         print_json({"pipeline": name, "good": checked.is_good, "problems": problems})
         return
     for each in checked.problems:
-        print(f"{each.severity}: {one_line(str(each))}")
+        echo(f"{each.severity}: {printable(str(each))}")
     errors = sum(each.severity == ERROR for each in checked.problems)
     if errors:
-        print(plural(errors, "error"))
+        echo(plural(errors, "error"))
     elif checked.project is not None:
-        print(f"{checked.project.name} is good: {plural(len(checked.project.files()), 'file')}")
+        echo(f"{checked.project.name} is good: {plural(len(checked.project.files()), 'file')}")
     sys.stdout.flush()

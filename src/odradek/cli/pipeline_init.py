@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from odradek.cli.complete import complete_topics
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings, network_options
 from odradek.cli.output import print_json
 from odradek.common.failures import InputError
@@ -46,13 +47,14 @@ def init(settings: Settings, name: str, topic: str) -> None:
     if settings.as_json:
         print_json({"project": str(directory.resolve()), "files": list(files), "topics": list(template.topics)})
         return
-    click.echo(f"made {directory}: {', '.join(path for path in files if not path.startswith('.'))}")
-    click.echo("next:")
+    echo(f"made {directory}: {', '.join(path for path in files if not path.startswith('.'))}")
+    echo("next:")
     brokers = f" -b {settings.bootstrap}" if settings.bootstrap else ""
     for each in template.topics:
-        click.echo(f"  odradek topics create {each}{brokers}")
+        echo(f"  odradek topics create {each}{brokers}")
     place = shlex.quote(str(directory))
-    click.echo(f"  odradek pipeline check {place}\n  odradek pipeline run {place}")
+    echo(f"  odradek pipeline check {place}")
+    echo(f"  odradek pipeline run {place}")
 
 
 def _check(template: Template, directory: Path) -> None:

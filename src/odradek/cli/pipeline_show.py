@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings
 from odradek.cli.output import format_timestamp, plural, print_json, print_table
+from odradek.common.printable import printable
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.events import Event
 from odradek.spark.pipeline.state import FlowState, RunState
@@ -53,7 +55,8 @@ def _as_json(state: RunState, event: Event) -> None:
 def _as_line(event: Event, *, utc: bool) -> None:
     said = line_of(event)
     if said is not None:
-        print(f"{_moment(event.time_ms, utc=utc)} {said}", flush=True)
+        echo(f"{_moment(event.time_ms, utc=utc)} {said}")
+        sys.stdout.flush()
 
 
 def _moment(time_ms: int, *, utc: bool) -> str:
@@ -156,7 +159,7 @@ class _Table:
         said = line_of(event) if is_worth_keeping else None
         if said is not None:
             moment = _moment(event.time_ms, utc=self._settings.utc)
-            self._live.console.print(f"{moment} {said}", markup=False, highlight=False)
+            self._live.console.print(f"{moment} {printable(said)}", markup=False, highlight=False)
 
     def finish(self) -> None:
         """What stays when it is over."""
@@ -164,7 +167,7 @@ class _Table:
         if state.flows:
             print_table(COLUMNS, [flow_cells(name, flow) for name, flow in _by_name(state)])
         rows = f"{_rows(state.rows_in)} in, {_rows(state.rows_out)} out"
-        print(f"{state.pipeline} {state.state}: {plural(state.updates_completed, 'update')}, {rows}")
+        echo(f"{state.pipeline} {state.state}: {plural(state.updates_completed, 'update')}, {rows}")
         sys.stdout.flush()
 
     def _render(self) -> "Group":
@@ -175,14 +178,17 @@ class _Table:
         state, seconds = self._state, int(time.monotonic() - self._began_s)
         what = "starting Spark" if state.attempt == 0 else state.state
         clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-        head = Text.assemble((state.pipeline, "bold"), f"  {what}  update {state.update}  {clock}  log {state.log}")
+        details = f"  {what}  update {state.update}  {clock}  log {state.log}"
+        head = Text.assemble((printable(state.pipeline), "bold"), printable(details))
         table = Table(box=None, pad_edge=False)
         for index, column in enumerate(COLUMNS):
             table.add_column(column, justify="left" if index < 2 else "right")
         flows = dict(_by_name(state))
         for name, flow in flows.items():
-            cells = flow_cells(name, flow)
-            table.add_row(cells[0], Text(cells[1], _COLOURS.get(flow.state, "")), *cells[2:])
+            # As `Text`: a name in square brackets is no markup.
+            first, state_text, *others = (Text(printable(cell)) for cell in flow_cells(name, flow))
+            state_text.stylize(_COLOURS.get(flow.state, ""))
+            table.add_row(first, state_text, *others)
         lags = [flow.lag for flow in flows.values() if flow.lag is not None]
         totals = ("total", "", "", f"{state.rows_in:,}", f"{state.rows_out:,}", "", f"{sum(lags):,}" if lags else "")
         table.add_row(*totals, style="bold")

@@ -4,9 +4,10 @@ from dataclasses import asdict
 
 import click
 
-from odradek.cli.errors import one_line
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options
 from odradek.cli.output import UNKNOWN, format_timestamp, plural, print_json, print_table
+from odradek.common.printable import printable
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.status import FlowStatus, Status, read_status
 
@@ -28,7 +29,7 @@ def status(settings: Settings, project: str | None) -> None:
 
 def _show(status: Status, *, utc: bool) -> None:
     who = "" if status.pid is None else f" (process {status.pid})"
-    print(f"{status.pipeline}: {status.state}{who}{_since(status, utc=utc)}")
+    echo(f"{status.pipeline}: {status.state}{who}{_since(status, utc=utc)}")
     if status.flows:
         print_table(
             ("flow", "state", "batch", "last batch", "rows in", "rows out", "lag"),
@@ -36,11 +37,11 @@ def _show(status: Status, *, utc: bool) -> None:
         )
     for each in status.dead_letters:
         count = UNKNOWN if each.records is None else plural(each.records, "dead letter")
-        print(f"{each.topic}: {count}")
+        echo(f"{each.topic}: {count}")
     if status.last_error is not None and status.last_error_ms is not None:
-        print(f"last error, {format_timestamp(status.last_error_ms, utc=utc)}: {one_line(status.last_error)}")
+        echo(f"last error, {format_timestamp(status.last_error_ms, utc=utc)}: {printable(status.last_error)}")
     if status.started_ms is not None:
-        print(f"Spark's log is {status.log}")
+        echo(f"Spark's log is {status.log}")
 
 
 def _since(status: Status, *, utc: bool) -> str:

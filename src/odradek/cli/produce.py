@@ -15,7 +15,7 @@ import click
 
 from odradek.cli.client_options import client_config, property_option
 from odradek.cli.complete import complete_topics
-from odradek.cli.errors import warn, wrong_usage
+from odradek.cli.errors import echo, warn, wrong_usage
 from odradek.cli.input_chunks import STDIN, pieces, whole
 from odradek.cli.main import INTERRUPTED
 from odradek.cli.options import Settings, network_options
@@ -215,7 +215,7 @@ async def _send_all(
 ) -> None:
     is_typed = source.paths == (STDIN,) and sys.stdin.isatty()
     if is_typed:
-        print("A line is a record; Ctrl-D ends.", file=sys.stderr)
+        echo("A line is a record; Ctrl-D ends.", err=True)
     wanted = source.form.common.partition
     if wanted is not None:
         await _check_partition(producer, topic, wanted)
@@ -262,7 +262,7 @@ def _show(settings: Settings, topic: str, sent: _Sent) -> None:
         ]
         print_json({"topic": topic, "delivered": sent.delivered, "failed": sent.failed, "partitions": rows})
     else:
-        click.echo(f"Delivered {plural(sent.delivered, 'record')} to {topic}.")
+        echo(f"Delivered {plural(sent.delivered, 'record')} to {topic}.")
         if partitions:
             headers = ("partition", "records", "first offset", "last offset")
             print_table(headers, [(partition, *_cells(each)) for partition, each in partitions])

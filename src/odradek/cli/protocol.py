@@ -14,11 +14,12 @@ from typing import BinaryIO
 
 import click
 
-from odradek.cli.errors import one_line, warn
+from odradek.cli.errors import echo, warn
 from odradek.cli.options import Settings, local_options
 from odradek.cli.output import print_json, print_table
 from odradek.cli.protocol_lines import BadMessage, Converter, decode_fields, encode_fields
 from odradek.common.failures import InputError
+from odradek.common.printable import dump_json, printable
 
 #: A frame has 100 MiB at most by default (socket.request.max.bytes); as hex and JSON together it is three times that.
 _MAX_LINE_BYTES = 512 * 1024 * 1024
@@ -86,7 +87,7 @@ def decode(settings: Settings, lines: bool, words: tuple[str, ...]) -> int:
         return _convert_lines(words, decode_fields)
     message, version, given = _three_words(words, "HEX")
     fields = decode_fields({"message": message, "version": version, "hex": given})
-    print(json.dumps(fields["json"], indent=None if settings.as_json else 2))
+    sys.stdout.write(dump_json(fields["json"], indent=None if settings.as_json else 2) + "\n")
     return 0
 
 
@@ -104,7 +105,7 @@ def encode(settings: Settings, lines: bool, words: tuple[str, ...]) -> int:
         fields = encode_fields({"message": message, "version": version, "json": _parse(given)})
     except RecursionError:
         raise BadMessage("no JSON: it is nested too deeply") from None
-    print(json.dumps(fields["hex"]) if settings.as_json else fields["hex"])
+    echo(dump_json(fields["hex"]) if settings.as_json else fields["hex"])
     return 0
 
 
@@ -120,7 +121,7 @@ def _three_words(words: tuple[str, ...], last: str) -> tuple[str, int, str]:
         raise click.UsageError(f"give MESSAGE VERSION {last}, or --lines")
     message, version, given = words
     if not _VERSION.fullmatch(version):
-        raise click.UsageError(f'VERSION is a whole number of at most five digits, and "{one_line(version)}" is none')
+        raise click.UsageError(f'VERSION is a whole number of at most five digits, and "{printable(version)}" is none')
     return message, int(version), given
 
 
@@ -152,7 +153,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 def _converted(line: bytes, convert: Converter) -> str:
     try:
-        return json.dumps(convert(_parse(line)))
+        return dump_json(convert(_parse(line)))
     except RecursionError:
         raise BadMessage("no JSON: it is nested too deeply") from None
 

@@ -11,7 +11,7 @@ import click
 
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
-from odradek.cli.errors import warn
+from odradek.cli.errors import echo, warn
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.output import print_json
 from odradek.cli.quorum_show import print_replication, print_status, replication_document, status_document
@@ -49,7 +49,7 @@ def describe_command(settings: Settings, status: bool, replication: bool) -> Non
     if status or both:
         print_status(cluster_id, description)
     if both:
-        click.echo()
+        echo()
     if replication or both:
         print_replication(description, utc=settings.utc)
 
@@ -82,7 +82,7 @@ def add_voter_command(settings: Settings, config_path: str, dry_run: bool) -> No
         _print_change("added", dry_run, config.node_id, directory_id, {"endpoints": where})
         return
     said = "Would add" if dry_run else "Added"
-    click.echo(f"{said} controller {config.node_id}, directory {uuid_to_text(directory_id)}, at {', '.join(where)}.")
+    echo(f"{said} controller {config.node_id}, directory {uuid_to_text(directory_id)}, at {', '.join(where)}.")
 
 
 @quorum.command("remove-voter")
@@ -102,7 +102,7 @@ def remove_voter_command(settings: Settings, voter_id: int, directory_id: str, y
     if settings.as_json:
         _print_change("removed", False, voter_id, directory, {})
     else:
-        click.echo(f"Removed controller {voter_id}, directory {directory_id}.")
+        echo(f"Removed controller {voter_id}, directory {directory_id}.")
 
 
 async def _describe(cluster: Cluster) -> tuple[str | None, QuorumDescription]:

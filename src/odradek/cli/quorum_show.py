@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-import click
-
+from odradek.cli.errors import echo
 from odradek.cli.output import UNKNOWN, format_timestamp, plural, print_table
 from odradek.client.quorum import QuorumDescription, Replica
 from odradek.common.ids import uuid_to_text
@@ -54,7 +53,7 @@ def print_status(cluster_id: str | None, quorum: QuorumDescription) -> None:
     ]
     for label, lines in rows:
         for index, line in enumerate(lines):
-            click.echo(f"{'' if index else label:{_LABEL_WIDTH}}{line}")
+            echo(f"{'' if index else label:{_LABEL_WIDTH}}{line}")
 
 
 def print_replication(quorum: QuorumDescription, *, utc: bool) -> None:

@@ -16,6 +16,7 @@ import click
 from odradek.cli import reassign_dirs
 from odradek.cli.complete import complete_topics
 from odradek.cli.connection import on_cluster
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.output import Progress, plural, print_json, print_table
@@ -69,7 +70,7 @@ def plan_command(settings: Settings, names: tuple[str, ...], brokers: str | None
         print_json(plan_document(moves))
         return
     if not moves:
-        click.echo("Nothing to move.")
+        echo("Nothing to move.")
         return
     print_table(
         ("topic", "partition", "now", "then"), [(*each, _ids(current[each]), _ids(moves[each])) for each in moves]
@@ -110,9 +111,9 @@ def run_command(settings: Settings, path: str, throttle: int | None, wait: bool,
     if settings.as_json:
         print_json([{"topic": each.topic, "partition": each.partition, "done": wait} for each in begun])
     elif begun:
-        click.echo(f"{'Moved' if wait else 'Began to move'} {plural(len(begun), 'partition')}.")
+        echo(f"{'Moved' if wait else 'Began to move'} {plural(len(begun), 'partition')}.")
         if throttle is not None and not wait:
-            click.echo(f"odradek reassign status {path} takes the throttle away when all is moved.")
+            echo(f"odradek reassign status {path} takes the throttle away when all is moved.")
     return status
 
 
@@ -169,7 +170,7 @@ def cancel_command(settings: Settings, names: tuple[str, ...], everything: bool)
     if settings.as_json:
         print_json([{"topic": each.topic, "partition": each.partition, "cancelled": True} for each in stopped])
     else:
-        click.echo(f"Cancelled the move of {plural(len(stopped), 'partition')}." if stopped else "Nothing moves.")
+        echo(f"Cancelled the move of {plural(len(stopped), 'partition')}." if stopped else "Nothing moves.")
     return status_of(outcomes, "partition", unknown_topic)
 
 
@@ -240,7 +241,7 @@ def _show_moving(settings: Settings, moving: Mapping[TopicPartition, Reassignmen
             ]
         )
     elif not moving:
-        click.echo("Nothing moves.")
+        echo("Nothing moves.")
     else:
         rows = [
             (*each, _ids(found.replicas), _ids(found.adding), _ids(found.removing)) for each, found in moving.items()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.common.failures import InputError
+from odradek.common.printable import printable
 
 Writer = Callable[[ConsumerRecord], bytes]
 
@@ -32,13 +33,15 @@ _TOKEN = re.compile(r"%(.?)|\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
 
 
-def compile_format(text: str) -> Writer:
-    """Raises InputError for a field or an escape that does not exist."""
+def compile_format(text: str, *, for_terminal: bool = False) -> Writer:
+    """Raises InputError for a field or an escape that does not exist. `for_terminal` escapes what records hold, and
+    leaves what the format itself says."""
     parts: list[bytes | Writer] = []
     end = 0
     for token in _TOKEN.finditer(text):
         parts.append(text[end : token.start()].encode())
-        parts.append(_escape(token[2]) if token[1] is None else _field(token[1]))
+        part = _escape(token[2]) if token[1] is None else _field(token[1])
+        parts.append(part if isinstance(part, bytes) or not for_terminal else _for_terminal(part))
         end = token.end()
     parts.append(text[end:].encode())
 
@@ -54,11 +57,16 @@ def value_line(record: ConsumerRecord) -> bytes:
 
 def printable_value_line(record: ConsumerRecord) -> bytes:
     """For a terminal: nothing in it steers it."""
-    text = "null" if record.value is None else record.value.decode(errors="backslashreplace")
-    return (
-        "".join(char if char.isprintable() or char in "\t\n" else f"\\x{ord(char):02x}" for char in text).encode()
-        + b"\n"
-    )
+    return _escaped_bytes(value_line(record))
+
+
+def _for_terminal(write: Writer) -> Writer:
+    return lambda record: _escaped_bytes(write(record))
+
+
+def _escaped_bytes(data: bytes) -> bytes:
+    """Tabulators and line breaks stay: records often are text of several lines."""
+    return printable(data.decode(errors="backslashreplace"), keep="\t\n").encode()
 
 
 def _field(name: str) -> bytes | Writer:

@@ -14,13 +14,14 @@ from odradek.cli.log_show import CLIENT_TIMESTAMP_TYPE
 from odradek.cli.record_input import Outgoing
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.common.failures import InputError
+from odradek.common.printable import printable_json
 
 _HEX = "hex"
 _KNOWN = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers", "leader_epoch")
 
 
 def record_line(record: ConsumerRecord) -> str:
-    return json.dumps(
+    return printable_json(
         {
             "topic": record.topic,
             "partition": record.partition,
@@ -31,8 +32,7 @@ def record_line(record: ConsumerRecord) -> str:
             "value": _shown(record.value),
             "headers": [[name, _shown(data)] for name, data in record.headers],
             "leader_epoch": record.leader_epoch,
-        },
-        ensure_ascii=False,
+        }
     )
 
 

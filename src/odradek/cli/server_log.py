@@ -1,23 +1,33 @@
-"""Log lines for people (time, node, part, what happened), or for programs: one JSON object a line."""
+"""Log lines for people (time, node, part, what happened), or for programs: one JSON object a line.
 
-import json
+Messages hold names and client ids that others chose. Whatever is in them, a message is one line and has no control
+characters; only a traceback has lines of its own below it.
+"""
+
 import logging
 import sys
 import time
 from collections.abc import Callable
 from typing import TextIO
 
+from odradek.common.log_format import EscapingFormatter
+from odradek.common.printable import dump_json, printable
+
 _FORMAT = "%(asctime)s.%(msecs)03d {node}%(levelname)-8s %(short)s: %(message)s"
 _TIME = "%Y-%m-%d %H:%M:%S"
 
 
-class _Formatter(logging.Formatter):
+#: Loggers whose lines are shown: ours, and asyncio's, which reports what a task did not expect.
+_LOGGERS = ("odradek", "asyncio")
+
+
+class _Formatter(EscapingFormatter):
     def format(self, record: logging.LogRecord) -> str:
-        record.short = record.name.removeprefix("odradek.")
+        record.short = printable(record.name.removeprefix("odradek."))
         return super().format(record)
 
 
-class _JsonFormatter(logging.Formatter):
+class _JsonFormatter(EscapingFormatter):
     def __init__(self, node_id: int | None) -> None:
         super().__init__()
         self._node = {} if node_id is None else {"node": node_id}
@@ -32,7 +42,7 @@ class _JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line)
+        return dump_json(line)
 
 
 class _Handler(logging.StreamHandler[TextIO]):
@@ -59,7 +69,8 @@ def log_to_stderr(
     formatter = _JsonFormatter(node_id) if as_json else _Formatter(_FORMAT.format(node=node), _TIME)
     formatter.converter = time.gmtime if utc else time.localtime
     handler.setFormatter(formatter)
-    logger = logging.getLogger("odradek")
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG if verbose else logging.INFO)
-    logger.propagate = False
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.propagate = False
+    logging.getLogger("odradek").setLevel(logging.DEBUG if verbose else logging.INFO)

@@ -17,6 +17,7 @@ import traceback
 
 import click
 
+from odradek.cli.errors import echo
 from odradek.cli.options import DEFAULT_BOOTSTRAP, Settings, local_options, network_options
 from odradek.cli.output import Progress, plural, print_json, print_table
 from odradek.cli.server_log import log_to_stderr
@@ -122,7 +123,7 @@ def _introduce(app: Service, *, as_json: bool) -> None:
         )
     else:
         mode = "exactly once" if app.exactly_once else "at least once"
-        click.echo(f"service {app.name}, group {app.group_id}, at {app.bootstrap_servers}, {mode}")
+        echo(f"service {app.name}, group {app.group_id}, at {app.bootstrap_servers}, {mode}")
         rows = [_handler_row(app, each) for each in app.handlers]
         print_table(("topic", "handler", "message", "at once", "order", "time limit", "when it fails"), rows)
     sys.stdout.flush()
@@ -164,7 +165,7 @@ async def _serve(app: Service, progress: Progress, *, quiet: bool) -> None:
             running.cancel()
         else:
             progress.finish()
-            click.echo("stopping: what runs may end; a second Ctrl-C does not wait", err=True)
+            echo("stopping: what runs may end; a second Ctrl-C does not wait", err=True)
         app.stop()
 
     for number in _STOP_SIGNALS:
@@ -178,7 +179,7 @@ async def _serve(app: Service, progress: Progress, *, quiet: bool) -> None:
         telling.cancel()
         progress.finish()
     if not quiet:
-        click.echo(f"stopped: {progress_text(app)}", err=True)
+        echo(f"stopped: {progress_text(app)}", err=True)
 
 
 async def _tell(app: Service, progress: Progress, *, quiet: bool) -> None:

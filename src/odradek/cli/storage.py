@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from odradek.cli.errors import warn
+from odradek.cli.errors import echo, warn
 from odradek.cli.options import Settings, local_options
 from odradek.cli.output import print_json, print_table
 from odradek.common.files import OsFileSystem
@@ -39,7 +39,7 @@ def random_uuid_command(settings: Settings) -> None:
     if settings.as_json:
         print_json({"uuid": text})
     else:
-        click.echo(text)
+        echo(text)
 
 
 @storage.command("format")
@@ -97,10 +97,10 @@ def _load(files: OsFileSystem, path: str) -> ServerConfig:
 
 def _print_formatted(plan: FormatPlan) -> None:
     for path in plan.already_formatted:
-        click.echo(f"{path} is formatted already; it stays as it is.")
+        echo(f"{path} is formatted already; it stays as it is.")
     for directory in plan.directories:
         version = plan.features.metadata_version.version
-        click.echo(f"Formatted {directory.kind} {directory.path} with {metadata_version.FEATURE_NAME} {version}.")
+        echo(f"Formatted {directory.kind} {directory.path} with {metadata_version.FEATURE_NAME} {version}.")
 
 
 def _format_document(config: ServerConfig, plan: FormatPlan) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import click
 from odradek.cli.complete import complete_topics
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, status_of, unknown_topic
 from odradek.cli.output import plural, print_json, print_table
@@ -148,7 +149,7 @@ def alter_command(settings: Settings, names: tuple[str, ...], partitions: int, d
         print_json([{"name": name, "partitions": partitions, "altered": not dry_run} for name in accepted(outcomes)])
     else:
         for name in accepted(outcomes):
-            click.echo(f"Topic {name} {'could have' if dry_run else 'has'} {plural(partitions, 'partition')}.")
+            echo(f"Topic {name} {'could have' if dry_run else 'has'} {plural(partitions, 'partition')}.")
     return status_of(outcomes, "topic", unknown_topic)
 
 
@@ -171,7 +172,7 @@ def delete_command(settings: Settings, names: tuple[str, ...], if_exists: bool, 
         print_json([{"name": name, "deleted": True} for name in accepted(outcomes)])
     else:
         for name in accepted(outcomes):
-            click.echo(f"Deleted topic {name}.")
+            echo(f"Deleted topic {name}.")
     return status_of(outcomes, "topic", unknown_topic)
 
 
@@ -205,7 +206,7 @@ def _show_created(settings: Settings, outcomes: Outcomes[str, CreatedTopic], *, 
         shape = ""
         if topic.partitions is not None and topic.replication_factor is not None:
             shape = f": {plural(topic.partitions, 'partition')}, {plural(topic.replication_factor, 'replica')} each"
-        click.echo(f"{'Could create' if dry_run else 'Created'} topic {name}{shape}.")
+        echo(f"{'Could create' if dry_run else 'Created'} topic {name}{shape}.")
 
 
 def _parse_assignment(text: str) -> list[list[int]]:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import click
-
+from odradek.cli.errors import echo
 from odradek.cli.outcomes import accepted
 from odradek.cli.output import plural, print_table
 from odradek.client.admin import Outcomes, TopicPartition
@@ -122,12 +121,12 @@ _PARTITION_HEADERS = ("partition", "leader", "epoch", "replicas", "isr", "elr", 
 def print_descriptions(found: Sequence[Described]) -> None:
     for number, described in enumerate(found):
         if number:
-            click.echo()
+            echo()
         topic = described.topic
         shape = f"{plural(len(topic.partitions), 'partition')}, {plural(topic.replication_factor, 'replica')} each"
-        click.echo(f"{topic.name}: {shape}, id {uuid_to_text(topic.topic_id)}{', internal' * topic.is_internal}")
+        echo(f"{topic.name}: {shape}, id {uuid_to_text(topic.topic_id)}{', internal' * topic.is_internal}")
         for name, value in described.not_default.items():
-            click.echo(f"  {name}={'' if value is None else value}")
+            echo(f"  {name}={'' if value is None else value}")
         print_table(_PARTITION_HEADERS, [_row(partition) for partition in topic.partitions])
 
 

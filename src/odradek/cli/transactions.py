@@ -14,6 +14,7 @@ import click
 
 from odradek.cli.confirm import confirm
 from odradek.cli.connection import on_cluster
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.output import format_timestamp, print_json, print_table
@@ -109,11 +110,11 @@ def find_hanging_command(settings: Settings, names: tuple[str, ...], broker: int
     if settings.as_json:
         print_json([_hanging_document(each) for each in found])
     elif not found:
-        click.echo("No transaction hangs in what could be asked." if refused(outcomes) else "No transaction hangs.")
+        echo("No transaction hangs in what could be asked." if refused(outcomes) else "No transaction hangs.")
     else:
         headers = ("topic", "partition", "producer id", "epoch", "start offset", "last record")
         print_table(headers, [_hanging_cells(each, settings) for each in found])
-        click.echo("odradek transactions abort TOPIC:PARTITION --start-offset N ends one.")
+        echo("odradek transactions abort TOPIC:PARTITION --start-offset N ends one.")
     return status_of(outcomes, "partition", unknown_topic)
 
 
@@ -136,7 +137,7 @@ def abort_command(settings: Settings, name: str, start_offset: int, yes: bool) -
     if settings.as_json:
         print_json([_place(each) for each in accepted(outcomes)])
     elif accepted(outcomes):
-        click.echo(f"Aborted in {place}.")
+        echo(f"Aborted in {place}.")
     return status_of(outcomes, "partition")
 
 

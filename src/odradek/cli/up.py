@@ -22,7 +22,7 @@ from pathlib import Path
 
 import click
 
-from odradek.cli.errors import warn
+from odradek.cli.errors import echo, warn
 from odradek.cli.options import Settings, local_options
 from odradek.cli.output import plural, print_json, print_table
 from odradek.cli.up_processes import NodeProcess, NodeProcesses
@@ -161,7 +161,7 @@ class _Up:
         else:
             rows = [(each.node.id, each.node.address, each.pid, each.node.data) for each in processes]
             print_table(("node", "address", "pid", "data"), rows)
-            click.echo(f"ready: {bootstrap}")
+            echo(f"ready: {bootstrap}")
         sys.stdout.flush()
         _tell("Ctrl-C stops it")
 
@@ -180,7 +180,7 @@ class _Up:
 def _tell(text: str) -> None:
     """Whoever listened may be gone, with the terminal for example. That must not keep the nodes from being stopped."""
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        echo(text, err=True)
 
 
 def _warn(text: str) -> None:

@@ -15,10 +15,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from odradek.cli.errors import describe
+from odradek.cli.errors import describe, echo, warn
 from odradek.cli.server import serve
 from odradek.cli.server_log import log_to_stderr
 from odradek.common.failures import Fault, InputError
+from odradek.common.printable import traceback_lines
 from odradek.network.loop import run
 from odradek.server.local_cluster import LocalNode
 
@@ -124,12 +125,15 @@ def _be(node: LocalNode, status_fd: int, lifeline_fd: int, *, verbose: bool) -> 
         os.setsid()
         _redirect(node, verbose=verbose)
         log_to_stderr(node.id, verbose=verbose)
+        for warning in node.config.warnings:
+            warn(warning)
         run(serve(node.config, lambda: _say(status_fd, _READY), lifeline_fd))
         status = 0
     except (InputError, Fault, OSError) as error:
         _say(status_fd, describe(error).encode())
-    except BaseException:  # noqa: BLE001  it ends here; nobody above would show it
-        sys.excepthook(*sys.exc_info())
+    except BaseException as error:  # noqa: BLE001  it ends here; nobody above would show it
+        for line in traceback_lines(error):
+            echo(line, err=True)
     finally:
         sys.stderr.flush()
         os._exit(status)

@@ -1,13 +1,21 @@
-"""What a client is told in Kafka's client properties: names, time-outs, security.
+"""Settings of the client behind the commands about a cluster, from Kafka's client properties.
 
-Settings that no part of ours has a use for are left alone, as Kafka's clients do: the same file may serve a producer.
+The same file may serve producers and consumers, so their settings are left alone. What is rejected for clients is
+rejected here too; settings without an effect and unknown ones are logged.
 """
 
+import logging
 from dataclasses import dataclass, field
 
 from odradek.client.channel import ChannelConfig
+from odradek.client.setting_support import client_support
+from odradek.client.settings_reading import Kind, definitions
+from odradek.common.config_definition import ConfigDefinition
+from odradek.common.config_support import is_ignored, is_rejected
 from odradek.common.ports import FileSystem
 from odradek.common.properties import Properties, read_properties
+
+logger = logging.getLogger("odradek.client")
 
 _SUPPORTED_PROTOCOL = "PLAINTEXT"
 
@@ -24,11 +32,12 @@ class ClientConfig:
 def read_client_config(files: FileSystem, path: str, defaults: ClientConfig) -> ClientConfig:
     """Raises InputError naming file, line and key; OSError if the file cannot be read."""
     properties = read_properties(files, path)
-    protocol = properties.get("security.protocol", _SUPPORTED_PROTOCOL)
-    if protocol != _SUPPORTED_PROTOCOL:
+    protocol = properties.get("security.protocol") or _SUPPORTED_PROTOCOL
+    if protocol.strip().upper() != _SUPPORTED_PROTOCOL:
         raise properties.error(
-            "security.protocol", f"{protocol} cannot be spoken yet; {_SUPPORTED_PROTOCOL} is the only one"
+            "security.protocol", f"{protocol} is not supported; {_SUPPORTED_PROTOCOL} is the only protocol"
         )
+    _check_support(properties)
     channel = defaults.channel
     return ClientConfig(
         ChannelConfig(
@@ -40,6 +49,22 @@ def read_client_config(files: FileSystem, path: str, defaults: ClientConfig) -> 
         _ms(properties, "request.timeout.ms", defaults.request_timeout_ms),
         _ms(properties, "default.api.timeout.ms", defaults.api_timeout_ms),
     )
+
+
+def _check_support(properties: Properties) -> None:
+    for name, value in properties.values.items():
+        definition, support = _definition(name), client_support(name)
+        if definition is None:
+            logger.warning("%s", properties.error(name, "unknown setting, ignored"))
+        elif is_rejected(definition, support, value):
+            raise properties.error(name, support.sentence)
+        elif is_ignored(definition, support, value):
+            logger.warning("%s", properties.error(name, f"it has no effect: {support.sentence}"))
+
+
+def _definition(name: str) -> ConfigDefinition | None:
+    """Of any kind of client that has the setting; None for an unknown name."""
+    return next((definitions(kind)[name] for kind in Kind if name in definitions(kind)), None)
 
 
 def _ms(properties: Properties, key: str, default_ms: int) -> int:

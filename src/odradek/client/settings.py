@@ -4,10 +4,10 @@ A setting comes in a mapping with Kafka's names (`{"linger.ms": 5}`) or as a key
 twice is refused. Values may be text, as in a properties file, or Python's own (`True`, `5`, `["a:9092"]`). Names that
 do not exist and values that cannot be are refused with what would be right (InputError).
 
-A properties file that Java programs read as well may hold settings that mean something to Java alone: classes to load,
-metrics reporters, SASL and TLS details. They are known, checked as far as Kafka's table says, and have no effect here.
-Which way is taken follows from the table in `tables/client_settings.py` and the fields below: a setting with a field
-has an effect.
+A properties file that Java programs read as well may hold settings that are not supported here. `setting_support`
+says which of them are rejected, since a program would rely on them (TLS, SASL, interceptors), and which have no effect
+and are logged once (metrics reporters). A setting of the table in `tables/client_settings.py` that is a field below has
+an effect.
 
 The data classes hold parsed values; units are in the names, as in Kafka's. Pure.
 """

@@ -5,15 +5,20 @@ other is in `settings_relations`.
 """
 
 import difflib
+import logging
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
 from typing import Any
 
+from odradek.client.setting_support import client_support
 from odradek.client.tables import client_settings
 from odradek.common.addresses import HostPort, parse_bootstrap
 from odradek.common.config_definition import ConfigDefinition, read_table
+from odradek.common.config_support import is_ignored, is_rejected
 from odradek.common.failures import InputError
+
+logger = logging.getLogger("odradek.client")
 
 #: By our own short name too: what is given is no class here.
 _SHORT_NAMES = {"partitioner": "partitioner.class"}
@@ -113,7 +118,7 @@ def read(kind: Kind, config: Mapping[str, object] | None, keywords: Mapping[str,
         given[name] = value
     reading = Reading(kind, {name: value for name, value in given.items() if value is not None})
     _check_security(reading)
-    _check_java(reading)
+    _check_support(reading)
     return reading
 
 
@@ -184,12 +189,24 @@ def _those_with(name: str) -> str:
 def _check_security(reading: Reading) -> None:
     protocol = reading.text("security.protocol")
     if protocol.upper() != _SPOKEN:
-        raise reading.error("security.protocol", f"{protocol} cannot be spoken yet; {_SPOKEN} is the only one.")
+        raise reading.error("security.protocol", f"{protocol} is not supported; {_SPOKEN} is the only protocol.")
 
 
-def _check_java(reading: Reading) -> None:
-    """What would change what a program does, and cannot be done here, is refused; the rest of Java's has no effect."""
-    if reading.is_given("config.providers") and reading.text("config.providers"):
-        raise reading.error("config.providers", "classes of Java cannot be loaded here; give the values themselves.")
-    if "interceptor.classes" in definitions(reading.kind) and reading.text("interceptor.classes"):
-        raise reading.error("interceptor.classes", "classes of Java cannot be loaded here; call what they do yourself.")
+def _check_support(reading: Reading) -> None:
+    """Rejects what a program would rely on and cannot have, and logs what has no effect."""
+    ignored = []
+    for name, value in reading.given.items():
+        definition, support = definitions(reading.kind)[name], client_support(name)
+        text = as_text(value)
+        if is_rejected(definition, support, text):
+            raise reading.error(name, support.sentence)
+        if is_ignored(definition, support, text):
+            ignored.append(name)
+    if ignored:
+        _warn_once(reading.kind, tuple(ignored))
+
+
+@cache
+def _warn_once(kind: Kind, names: tuple[str, ...]) -> None:
+    """Programs make many clients of the same settings."""
+    logger.warning("%s: settings without an effect: %s; docs/settings.md says why", kind.word, ", ".join(names))

@@ -45,8 +45,6 @@ def producer_values(reading: Reading) -> dict[str, Any]:
     transactional_id = reading.optional_text("transactional.id")
     if transactional_id is not None and not idempotent:
         raise reading.error("transactional.id", "transactions need enable.idempotence (with acks=all and retries).")
-    if reading.boolean("transaction.two.phase.commit.enable"):
-        raise reading.error("transaction.two.phase.commit.enable", "there are no transactions in two phases here.")
     max_block_ms = reading.whole("max.block.ms")
     return _common_values(reading, reading.whole("metadata.max.idle.ms"), max_block_ms) | {
         "bootstrap_servers": _bootstrap_servers(reading),

@@ -1,8 +1,8 @@
 """The configuration of one node: `server.properties`, checked as a whole, as typed values.
 
 Reading goes on after an error, so that one run tells all of them: each setting on its own, then the addresses, then
-what the roles need, then what must fit together. Only a file without errors becomes a `ServerConfig`. Kafka's files
-mean the same here; settings of a role that this node does not play are allowed, as there.
+what the roles need, then what must fit together, then what is not supported. Only a file without errors becomes a
+`ServerConfig`. Kafka's files mean the same here; settings of a role that this node does not play are allowed, as there.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +19,7 @@ from odradek.server.problems import Problems
 from odradek.server.relations import check_relations
 from odradek.server.role_checks import BROKER, CONTROLLER, RoleChecks
 from odradek.server.settings import Settings, read_settings
+from odradek.server.support_checks import check_support, is_for_zookeeper
 
 _ROLES = (BROKER, CONTROLLER)
 _VOTERS = "controller.quorum.voters"
@@ -117,6 +118,7 @@ def parse_server_config(settings: Settings, problems: Problems) -> ServerConfig:
     if roles and node_id is not None:
         RoleChecks(settings, roles, node_id, voters, listeners, problems).run()
     check_relations(settings, listeners, problems)
+    check_support(settings, listeners, problems)
     log_dirs = _log_dirs(settings, problems)
     metadata_log_dir = _metadata_log_dir(settings, log_dirs, problems)
     problems.raise_if_any()
@@ -137,7 +139,8 @@ def _roles(settings: Settings, problems: Problems) -> tuple[str, ...]:
     key = "process.roles"
     right = "It is broker, controller, or both: broker,controller."
     if not settings.is_given(key):
-        problems.error(settings.where(key), "it is missing.", right)
+        if not is_for_zookeeper(settings):
+            problems.error(settings.where(key), "it is missing.", right)
         return ()
     roles = settings.items(key)
     unknown = [role for role in roles if role not in _ROLES]
@@ -182,6 +185,8 @@ def _check_voters(
     for voter_id in repeated(voter.id for voter in voters):
         problems.error(settings.where(_VOTERS), f"the voter {voter_id} is there twice.", "Each node votes once.")
     if not settings.items(_VOTERS) and not settings.items(_BOOTSTRAP_SERVERS):
+        if is_for_zookeeper(settings):
+            return
         problems.error(
             settings.where(_BOOTSTRAP_SERVERS),
             f"neither this nor {_VOTERS} is set.",

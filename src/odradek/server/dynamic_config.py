@@ -16,6 +16,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from odradek.common.config_definition import InvalidConfig
 from odradek.common.failures import ApiError
 from odradek.metadata.config_dynamic import broker_definition, check_dynamic, effective, usable
 from odradek.metadata.configs_image import ConfigResource
@@ -25,6 +26,7 @@ from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.dynamic_checks import check_together, check_update
 from odradek.server.settings import Settings
+from odradek.server.support_checks import rejection
 
 logger = logging.getLogger("odradek.config")
 
@@ -57,10 +59,21 @@ class DynamicConfig:
         _tell(subscriber, self.settings)
 
     def check_change(self, values: Mapping[str, str], for_one_broker: bool) -> None:
-        """All that would be set for this broker, or for all brokers. Raises ApiError: INVALID_REQUEST."""
+        """Check all that would be set for this broker, or for all brokers. Raises ApiError: INVALID_CONFIG for what is
+        not supported, INVALID_REQUEST for anything else."""
         check_dynamic(values, for_one_broker)
+        self._check_supported(values, self._node if for_one_broker else self._cluster)
         layers = (self._cluster, values) if for_one_broker else (values, self._node)
         check_update(self.settings, self._static.replaced(effective(self._static.given, *layers)))
+
+    def _check_supported(self, values: Mapping[str, str], before: Mapping[str, str]) -> None:
+        """Only what would change: an older setting that is in the log already must not block all others."""
+        for name, value in values.items():
+            support = rejection(name, value)
+            if support is not None and before.get(name) != value:
+                raise InvalidConfig(
+                    f"Invalid value {_shown(name, values)} for configuration {name}: {support.sentence}"
+                )
 
     # The metadata
 
@@ -79,9 +92,11 @@ class DynamicConfig:
     def _heeded(self, image: MetadataImage, resource: ConfigResource) -> dict[str, str]:
         wanted = image.configs.settings(resource)
         heeded = usable(wanted, resource == self._own)
-        for name in wanted:
+        for name, value in wanted.items():
             if name not in heeded:
-                logger.error("%s is set for %s, and cannot be heeded", name, _words(resource))
+                logger.error("%s is set for %s, and cannot be applied", name, _words(resource))
+            elif rejection(name, value) is not None:
+                logger.error("%s is set for %s, and is not supported", name, _words(resource))
         return heeded
 
     def _maybe_update(self, settings: Settings) -> None:

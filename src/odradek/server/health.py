@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.common.printable import printable
 from odradek.server.broker_lifecycle import BrokerState
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 def ailment(node: Node) -> str:
     """What is wrong, in a few words; empty if nothing is."""
     if node.fault is not None:
-        return f"broken: {node.fault}"
+        return printable(f"broken: {node.fault}")
     if getattr(node, "quorum", None) is None:
         return "starting"
     if node.quorum.raft.leader_and_epoch.leader_id is None:

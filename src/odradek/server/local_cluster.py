@@ -203,7 +203,6 @@ def _laptop_settings(node_count: int) -> Mapping[str, str]:
         "transaction.state.log.min.isr": min_isr,
         "transaction.state.log.num.partitions": _INTERNAL_PARTITIONS,
         "share.coordinator.state.topic.replication.factor": copies,
-        "share.coordinator.state.topic.min.isr": min_isr,
         "share.coordinator.state.topic.num.partitions": _INTERNAL_PARTITIONS,
         # Long enough for members that are started together, short enough for one that is alone.
         "group.initial.rebalance.delay.ms": "250",

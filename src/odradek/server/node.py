@@ -43,10 +43,10 @@ from odradek.server.foundation import Foundation
 from odradek.server.metadata_follower import MetadataFollower
 from odradek.server.node_dirs import NodeDirs, take_dirs
 from odradek.server.node_listeners import NodeListeners, build_listeners
-from odradek.server.not_yet import refuse_unserved
 from odradek.server.quorum_part import QuorumPart, build_quorum
 from odradek.server.raft_driver import fault_of
 from odradek.server.snapshot_task import SnapshotTask
+from odradek.server.unsupported_settings import UnsupportedSettings
 from odradek.server.uuids import random_uuid
 
 if TYPE_CHECKING:
@@ -90,7 +90,11 @@ class Node:
         self._hand_over_ms = _HAND_OVER_MS
         self._is_leaving = False
         self._broker_incarnation_id = random_uuid()
-        self._services = Services(node_id=config.node_id, static_configs=config.settings.given)
+        self._services = Services(
+            node_id=config.node_id,
+            static_configs=config.settings.given,
+            fetch_max_bytes=config.settings.whole("fetch.max.bytes"),
+        )
         self._ended = asyncio.Event()
         #: What was started and must be stopped, the latest first.
         self._started = AsyncExitStack()
@@ -99,7 +103,6 @@ class Node:
         """Raises InputError for what the user can mend, Fault for what is broken."""
         config = self.config
         try:
-            refuse_unserved(config)
             allow_many_descriptors()
             self.dirs = take_dirs(self.files, config)
             self._started.callback(logger.info, "stopped")
@@ -153,6 +156,7 @@ class Node:
         self.quorum = build_quorum(self._foundation(), self.listeners.ports)
         stack.callback(self.quorum.log.close)
         self.quorum.loader.add_publisher(self.dynamic)
+        self.quorum.loader.add_publisher(UnsupportedSettings())
         follow_connection_limits(self.dynamic, self.listeners.quotas, self.listeners.creation_rate)
         self._connect_services()
         if config.is_controller:

@@ -15,8 +15,6 @@ from odradek.server import addresses
 from odradek.server.config import ServerConfig
 from odradek.server.dynamic_checks import per_ip_overrides
 
-_SERVED_PROTOCOLS = ("PLAINTEXT",)
-
 
 @dataclass(frozen=True, slots=True)
 class NodeListeners:
@@ -58,7 +56,7 @@ def build_listeners(config: ServerConfig, services: Services, on_fault: Callable
                     _limits(config),
                     quotas,
                     budget,
-                    _served_protocol(listener),
+                    listener.protocol,
                     on_fault=on_fault,
                 ),
                 listener.host,
@@ -82,15 +80,6 @@ def _paced(config: ServerConfig) -> list[str]:
     names = [listener.name for listener in config.listeners.for_clients]
     own = config.listeners.inter_broker_name
     return [name for name in names if name != own or len(names) == 1]
-
-
-def _served_protocol(listener: addresses.Listener) -> str:
-    if listener.protocol not in _SERVED_PROTOCOLS:
-        raise InputError(
-            f"listeners: {listener}: {listener.protocol} is not served yet. "
-            f"Map {listener.name} to {' or '.join(_SERVED_PROTOCOLS)} in listener.security.protocol.map."
-        )
-    return listener.protocol
 
 
 def _limits(config: ServerConfig) -> Limits:

@@ -14,6 +14,7 @@ from odradek.common.failures import InputError, check
 from odradek.common.properties import Properties
 from odradek.metadata.config_dynamic import dynamic_only_definitions
 from odradek.metadata.config_schema import definitions
+from odradek.metadata.config_support import broker_support
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.addresses import repeated
 from odradek.server.problems import Problems
@@ -32,9 +33,6 @@ OWN: Mapping[str, ConfigDefinition] = {
         ConfigDefinition("odradek.admin.listener", "string", None, "", False),
     )
 }
-
-#: What may stand in front of or behind a known name, or is read by a plug-in; not worth a warning.
-_OPEN_PREFIXES = ("listener.name.", "config.providers.", "rsm.config.", "rlmm.config.")
 
 #: Looked at elsewhere: their checks tell more than the table can.
 _WITH_OWN_CHECKS = ("controller.quorum.voters", "controller.quorum.bootstrap.servers", "process.roles")
@@ -111,7 +109,9 @@ class Settings:
             if definition is None:
                 self._warn_unknown(key, problems)
             elif key in dynamic_only_definitions():
-                problems.warning(self.where(key), "it is set while nodes run, and does nothing here.")
+                problems.warning(
+                    self.where(key), "it has no effect in a file.", "Set it while nodes run: odradek configs alter."
+                )
             elif key not in _WITH_OWN_CHECKS:
                 self._check(definition, given.value.strip(), problems)
 
@@ -131,10 +131,10 @@ class Settings:
             problems.warning(self.where(key), f'"{entry}" is there twice; once counts.')
 
     def _warn_unknown(self, key: str, problems: Problems) -> None:
-        if key.startswith(_OPEN_PREFIXES):
-            return
+        if broker_support(key) is not None:
+            return  # a setting of a listener, of a plug-in, or of older versions: reported as unsupported
         close = difflib.get_close_matches(key, self._definitions, n=1, cutoff=0.85)
-        problems.warning(self.where(key), "there is no such setting.", f"Did you mean {close[0]}?" if close else "")
+        problems.warning(self.where(key), "unknown setting, ignored.", f"Did you mean {close[0]}?" if close else "")
 
 
 def read_settings(properties: Properties, overrides: Iterable[str], problems: Problems) -> Settings:

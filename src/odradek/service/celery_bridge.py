@@ -27,6 +27,7 @@ from typing import Any
 from odradek.common.failures import InputError
 from odradek.common.moved_headers import Reason
 from odradek.common.ports import Clock
+from odradek.common.printable import printable
 from odradek.common.system import SystemClock
 from odradek.service.application import Service
 from odradek.service.attempts import Failed
@@ -223,7 +224,7 @@ class _Waiter:
                 found[task_id] = self._celery.backend.get_task_meta(task_id, cache=False)
             except Exception as error:  # noqa: BLE001 - each backend has errors of its own
                 if not _is_unreadable(error):
-                    logger.warning("Celery's result backend does not answer: %s", error)
+                    logger.warning("Celery's result backend does not answer: %s", printable(str(error)))
                     break
                 found[task_id] = {"status": PENDING}  # a worker died while it wrote: there is no result
         return found
@@ -239,7 +240,7 @@ class _Waiter:
                 if _is_unwritable(error):
                     refused[each.task_id] = error
                     continue
-                logger.warning("Celery's broker takes no task: %s", error)
+                logger.warning("Celery's broker takes no task: %s", printable(str(error)))
                 break
             sent.append(each.task_id)
         return sent, refused

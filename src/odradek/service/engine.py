@@ -17,6 +17,7 @@ from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.moved_headers import TRACE
 from odradek.common.ports import Clock
+from odradek.common.printable import printable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.figures import Figures
 from odradek.service.handling import Handling, Outcome
@@ -124,7 +125,7 @@ class Engine(RebalanceListener):
             await self._source.commit(offsets)
         except ApiError as error:
             self._figures.failed_commits += 1
-            logger.warning("offsets were not committed: %s", error)
+            logger.warning("offsets were not committed: %s", printable(str(error)))
             return
         self._figures.commits += 1
         self._intake.committed(offsets)
@@ -155,7 +156,12 @@ class Engine(RebalanceListener):
                 if error.code in TOO_LARGE:
                     message = smaller(message)
                     continue
-                logger.warning("%s cannot be written now, again in %.0f s: %s", message.topic, _WRITE_AGAIN_S, error)
+                logger.warning(
+                    "%s cannot be written now, again in %.0f s: %s",
+                    message.topic,
+                    _WRITE_AGAIN_S,
+                    printable(str(error)),
+                )
             await asyncio.sleep(_WRITE_AGAIN_S)
 
     def _broken(self, error: BaseException) -> None:

@@ -19,6 +19,7 @@ from typing import Protocol
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.common.moved_headers import Reason
 from odradek.common.ports import Clock
+from odradek.common.printable import printable
 from odradek.service.attempts import attempt, failure_of
 from odradek.service.codecs import encode_any
 from odradek.service.context import Context, Send
@@ -185,4 +186,4 @@ def encoded(send: Send) -> Outgoing:
 
 def _short(failure: Failure) -> str:
     first_line = failure.message.partition("\n")[0][:200]
-    return f"{failure.reason.value}: {failure.exception}: {first_line}" if first_line else failure.exception
+    return printable(f"{failure.reason.value}: {failure.exception}: {first_line}" if first_line else failure.exception)

@@ -21,6 +21,7 @@ from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.moved_headers import Reason
 from odradek.common.ports import Clock
+from odradek.common.printable import printable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.attempts import failure_of
 from odradek.service.engine import POLL_TIMEOUT_MS, TOO_LARGE, smaller
@@ -131,7 +132,11 @@ class TransactionalEngine(RebalanceListener):
         if error is None:
             return
         if error.code in _OF_OUTPUTS:
-            logger.warning("a transaction of %d messages was aborted, each has its own now: %s", len(handled), error)
+            logger.warning(
+                "a transaction of %d messages was aborted, each has its own now: %s",
+                len(handled),
+                printable(str(error)),
+            )
             for each in handled:
                 error = await self._commit_alone(each)
                 if error is not None:
@@ -195,7 +200,7 @@ class TransactionalEngine(RebalanceListener):
 
     async def _go_back(self, error: ApiError) -> None:
         """To the lowest message of each partition that is not finished; all are read and handled again."""
-        logger.warning("a transaction was aborted, its messages are read again: %s", error)
+        logger.warning("a transaction was aborted, its messages are read again: %s", printable(str(error)))
         for work in list(self._intake.works.values()):
             self._restart(work)
         await asyncio.sleep(_AGAIN_S)

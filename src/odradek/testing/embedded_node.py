@@ -18,6 +18,7 @@ from contextlib import suppress
 
 from odradek.common.failures import Fault
 from odradek.common.files import OsFileSystem
+from odradek.common.printable import printable
 from odradek.server.config import load_server_config
 from odradek.server.local_cluster import LocalNode
 from odradek.server.node import Node
@@ -155,9 +156,10 @@ class _Run:
             self._on_broken()
 
     async def _live(self) -> None:
-        node = self._node = Node(
-            load_server_config(OsFileSystem(), self._config_path), files=FaultyFileSystem(self.disk)
-        )
+        config = load_server_config(OsFileSystem(), self._config_path)
+        for warning in config.warnings:
+            logger.warning("%s", printable(warning))
+        node = self._node = Node(config, files=FaultyFileSystem(self.disk))
         ending = asyncio.ensure_future(self._ending.wait())
         living = asyncio.ensure_future(self._start_and_wait(node))
         await asyncio.wait([ending, living], return_when=asyncio.FIRST_COMPLETED)

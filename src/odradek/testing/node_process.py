@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from odradek.common.failures import Fault, InputError
 from odradek.common.files import OsFileSystem
+from odradek.common.log_format import EscapingFormatter
 from odradek.server.config import load_server_config
 from odradek.server.local_cluster import LocalNode
 from odradek.testing.embedded_node import EmbeddedNode
@@ -18,7 +19,9 @@ from odradek.testing.process_node import OK
 
 
 def main() -> NoReturn:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(EscapingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     path = sys.argv[1]
     config = load_server_config(OsFileSystem(), path)
     node = EmbeddedNode(LocalNode(config.node_id, 0, config.log_dirs[0], "", config), on_broken=lambda: os._exit(1))

@@ -28,10 +28,22 @@ def test_what_is_said_counts_and_what_is_not_stays(tmp_path: Path) -> None:
     [
         ("request.timeout.ms=soon", 'request.timeout.ms: "soon" is no number of milliseconds'),
         ("request.timeout.ms=-1", 'request.timeout.ms: "-1" is no number of milliseconds'),
-        ("security.protocol=SASL_SSL", "security.protocol: SASL_SSL cannot be spoken yet"),
+        ("security.protocol=SASL_SSL", "security.protocol: SASL_SSL is not supported; PLAINTEXT is the only protocol"),
+        ("ssl.truststore.location=/x", "ssl.truststore.location: TLS is not supported."),
+        ("sasl.jaas.config=hidden", "sasl.jaas.config: SASL is not supported."),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(InputError) as raised:
         read(tmp_path, f"client.id=me\n{line}\n")
     assert f"client.properties:2: {reason}" in str(raised.value)
+    assert "hidden" not in str(raised.value)
+
+
+def test_settings_without_an_effect_and_unknown_ones_are_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    read(tmp_path, "metric.reporters=com.acme.R\nfrobs=1\nacks=all\nsasl.mechanism=GSSAPI\nenable.metrics.push=false\n")
+    reporters, unknown = caplog.messages
+    assert "client.properties:1: metric.reporters: it has no effect: Classes of Java cannot be loaded." in reporters
+    assert "client.properties:2: frobs: unknown setting, ignored" in unknown

@@ -1,14 +1,23 @@
 """What clients are told: by Kafka's names, in a mapping or as keywords, and what is refused with which words."""
 
+import ast
 from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from odradek.client import settings as settings_module
+from odradek.client import settings_reading
 from odradek.client.serializers import as_bytes, from_bytes
+from odradek.client.setting_support import client_support
 from odradek.client.settings import (
+    AdminSettings,
+    ConsumerSettings,
     IsolationLevel,
     OffsetReset,
+    ProducerSettings,
     ResetStrategy,
     admin_settings,
     consumer_settings,
@@ -16,6 +25,7 @@ from odradek.client.settings import (
 )
 from odradek.client.settings_reading import Kind, definitions
 from odradek.common.addresses import HostPort
+from odradek.common.config_support import Level
 from odradek.common.failures import InputError
 
 AT = {"bootstrap_servers": "a:9092"}
@@ -111,10 +121,33 @@ def test_names_of_javas_serializers() -> None:
     assert (consumer.key_deserializer(b"k"), consumer.value_deserializer(b"\xff\xff\xff\xfe")) == ("k", -2)
 
 
-def test_what_java_alone_understands_has_no_effect() -> None:
-    shared = {"bootstrap.servers": "a:9092", "metric.reporters": "com.acme.R", "ssl.engine.factory.class": "com.acme.S"}
-    shared |= {"sasl.jaas.config": "secret", "client.dns.lookup": "use_all_dns_ips"}
-    assert producer_settings(shared) == producer_settings(**AT)
+def test_settings_without_an_effect_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    settings_reading._warn_once.cache_clear()
+    shared = {"bootstrap.servers": "a:9092", "metric.reporters": "com.acme.R", "metrics.num.samples": "3"}
+    shared |= {"ssl.protocol": "TLSv1.3", "sasl.jaas.config": "", "client.dns.lookup": "use_all_dns_ips"}
+    assert producer_settings(shared) == producer_settings(shared) == producer_settings(**AT)
+    words = "producer: settings without an effect: metric.reporters, metrics.num.samples; docs/settings.md says why"
+    assert caplog.messages == [words]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [(Kind.PRODUCER, ProducerSettings), (Kind.CONSUMER, ConsumerSettings), (Kind.ADMIN, AdminSettings)],
+)
+def test_a_setting_has_an_effect_exactly_if_it_is_a_field_that_is_used(kind: Kind, settings: type) -> None:
+    names = {field.name for field in fields(settings)} | {"partitioner_class"}
+    source = Path(settings_module.__file__).parents[1]
+    used = {
+        node.attr
+        for path in source.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+    }
+    for name in definitions(kind):
+        field_name = name.replace(".", "_")
+        is_effective = client_support(name).level is Level.EFFECTIVE
+        assert (field_name in names) == is_effective, name
+        assert not is_effective or field_name in used | {"partitioner_class", "security_protocol"}, name
 
 
 @pytest.mark.parametrize(
@@ -139,7 +172,7 @@ def test_what_java_alone_understands_has_no_effect() -> None:
         (producer_settings, AT | {"compression_type": "br"}, "one of: none, gzip, snappy, lz4, zstd"),
         (producer_settings, AT | {"compression_gzip_level": 0}, "between 1 and 9 or equal to -1"),
         (producer_settings, AT | {"transactional_id": ""}, "String must be non-empty"),
-        (producer_settings, AT | {"security_protocol": "SSL"}, "SSL cannot be spoken yet; PLAINTEXT is the only one"),
+        (producer_settings, AT | {"security_protocol": "SSL"}, "SSL is not supported; PLAINTEXT is the only protocol"),
         (producer_settings, AT | {"enable_idempotence": True, "acks": 1}, "it cannot be while acks is not all"),
         (producer_settings, AT | {"enable_idempotence": True, "retries": 0}, "it cannot be while retries is 0"),
         (
@@ -150,12 +183,19 @@ def test_what_java_alone_understands_has_no_effect() -> None:
             *(producer_settings, AT | {"transactional_id": "t", "enable_idempotence": False}),
             "transactions need enable.idempotence",
         ),
-        (producer_settings, AT | {"transaction_two_phase_commit_enable": True}, "no transactions in two phases"),
+        (
+            producer_settings,
+            AT | {"transaction_two_phase_commit_enable": True},
+            "Transactions in two phases are not supported",
+        ),
         (producer_settings, AT | {"delivery_timeout_ms": 10}, "10 is less than linger.ms and request.timeout.ms"),
         (producer_settings, AT | {"partitioner": "com.acme.P"}, "Right would be a function (topic, key, value"),
         (producer_settings, AT | {"key_serializer": "com.acme.S"}, "Right would be a function that gives bytes"),
-        (producer_settings, AT | {"interceptor_classes": "com.acme.I"}, "classes of Java cannot be loaded here"),
-        (producer_settings, AT | {"config_providers": "file"}, "classes of Java cannot be loaded here"),
+        (producer_settings, AT | {"interceptor_classes": "com.acme.I"}, "Classes of Java cannot be loaded"),
+        (producer_settings, AT | {"config_providers": "file"}, "configuration providers are not looked up"),
+        (producer_settings, AT | {"ssl_truststore_location": "/x"}, "TLS is not supported. Clients speak PLAINTEXT"),
+        (consumer_settings, AT | {"sasl_mechanism": "PLAIN"}, "SASL is not supported. Clients speak PLAINTEXT"),
+        (admin_settings, AT | {"security_providers": "com.acme.P"}, "Security providers of Java cannot be loaded"),
         (consumer_settings, AT | {"auto_offset_reset": "now"}, "one of: latest, earliest, none, by_duration:PnDTn"),
         (consumer_settings, AT | {"auto_offset_reset": "by_duration:PT"}, "has no duration"),
         (consumer_settings, AT | {"auto_offset_reset": "by_duration:-PT1H"}, "has no duration"),

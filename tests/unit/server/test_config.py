@@ -87,7 +87,9 @@ def test_unknown_and_doubled_settings_are_warned_about(tmp_path: Path) -> None:
     config = load(tmp_path, lines(COMBINED) + "num.partition=3\nnode.id=1\nlistener.name.x.y=1\n")
     assert [warning.replace(f"{tmp_path}/", "") for warning in config.warnings] == [
         "server.properties:8: node.id: it is set on line 1 too; this one counts.",
-        "server.properties:7: num.partition: there is no such setting. Did you mean num.partitions?",
+        "server.properties:7: num.partition: unknown setting, ignored. Did you mean num.partitions?",
+        "server.properties:9: listener.name.x.y: it has no effect: settings of a single listener are not supported. "
+        "Set it without listener.name.….",
     ]
 
 

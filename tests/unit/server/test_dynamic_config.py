@@ -113,3 +113,30 @@ def test_limits_of_addresses_that_are_none_are_refused(value: str) -> None:
     world.set(ALL, "max.connections.per.ip.overrides", value)
     assert not world.settings.is_given("max.connections.per.ip.overrides")
     world.dynamic.check_change({"max.connections.per.ip.overrides": "127.0.0.1:5, ::1:7"}, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("listener.name.plaintext.ssl.keystore.location", "/x", "TLS is not supported"),
+        ("sasl.jaas.config", "hidden-value", "SASL is not supported"),
+        ("sasl.enabled.mechanisms", "PLAIN", "SASL is not supported"),
+        ("principal.builder.class", "org.example.B", "Classes of Java cannot be loaded"),
+    ],
+)
+def test_what_somebody_would_rely_on_is_refused(name: str, value: str, reason: str) -> None:
+    world = World()
+    with pytest.raises(ApiError, match=reason) as caught:
+        world.dynamic.check_change({name: value}, True)
+    assert caught.value.code == ErrorCode.INVALID_CONFIG and "hidden-value" not in str(caught.value)
+    world.dynamic.check_change({name: ""}, True)
+
+
+def test_an_unsupported_setting_in_the_log_does_not_block_other_changes() -> None:
+    world = World()
+    world.set(OWN, "sasl.enabled.mechanisms", "PLAIN")
+    world.dynamic.check_change({"sasl.enabled.mechanisms": "PLAIN", "message.max.bytes": "5"}, True)
+
+
+def test_settings_without_an_effect_are_taken() -> None:
+    World().dynamic.check_change({"num.network.threads": "4", "metric.reporters": "org.example.R"}, True)

@@ -335,9 +335,6 @@ def test_what_a_user_can_mend_is_said(tmp_path: Path) -> None:
         unformatted = format_node(path, standalone=True)
         (Path(unformatted.metadata_log_dir) / "meta.properties").unlink()
         assert re.search(r"is not formatted.*\n.*odradek storage format", await refused(unformatted))
-        (tmp_path / "protected").mkdir()
-        protected = combined_config(tmp_path / "protected", authorizer_class_name="org.example.Authorizer")
-        assert "authorizer.class.name: there is no such thing here yet" in await refused(protected)
         async with running(config) as node:
             taken = node.listeners.ports["CONTROLLER"]
             quorum = f"controller.quorum.bootstrap.servers=127.0.0.1:{taken}"

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
+from odradek.common.printable import traceback_lines
 from odradek.spark.limits import Offsets
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
@@ -132,7 +133,7 @@ class Driver:
         try:
             self._run(is_first)
         except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
-            _log(f"update {number} failed: {''.join(traceback.format_exception(error))}")
+            _log("\n".join([f"update {number} failed:", *traceback_lines(error)]))
             self._tell_failure(began_s, error)
         else:
             self._tell_update(events.COMPLETED, began_s)
