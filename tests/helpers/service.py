@@ -101,7 +101,9 @@ class MemorySource:
             await asyncio.sleep(min(timeout_ms, 5) / 1000)
         return found
 
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    async def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: float | None = None
+    ) -> None:
         if self.commit_error is not None:
             raise self.commit_error
         self.commits.append({partition: each.offset for partition, each in offsets.items()})

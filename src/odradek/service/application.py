@@ -11,6 +11,7 @@ with `exactly_once=True` in `transactions`.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -31,6 +32,8 @@ from odradek.service.codecs import Codec
 from odradek.service.done import Done
 from odradek.service.engine import Engine
 from odradek.service.figures import Figures
+from odradek.service.group_observer import GroupObserver, log_group_state
+from odradek.service.group_state import GroupPhase, GroupState
 from odradek.service.handlers import Handler, Order, make_handler
 from odradek.service.handling import DoneKey, Handling
 from odradek.service.intake import Intake
@@ -45,6 +48,8 @@ DEFAULT_BOOTSTRAP = "localhost:9092"
 
 #: A transaction that a dead service left open hides what comes after it from read_committed consumers for this long.
 _TRANSACTION_TIMEOUT_MS = 15_000
+
+_CLOSE_TIMEOUT_MS = 5_000
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -102,6 +107,7 @@ class Service:
         self._commit_interval_ms = commit_interval_ms
         self._drain_limit_s = drain_limit_s
         self._clock = SystemClock()
+        self._group_state: GroupState | None = None
         self._life: _Life | None = None
         self._stopping = False
 
@@ -169,14 +175,20 @@ class Service:
             async with self._clients() as (consumer, producer):
                 intake = Intake(consumer, routes, self.figures, self._clock)
                 engine = self._engine(consumer, producer, intake, handling)
-                consumer.subscribe(list(routes), listener=engine)
+                state = self._group_state = self._new_group_state(consumer)
+                consumer.subscribe(list(routes), listener=GroupObserver(engine, state, self._clock))
                 self._life = _Life(consumer, intake, engine, handling)
                 if self._stopping:
                     engine.stop()
                 logger.info("%s: reading %s as group %s", self.name, ", ".join(routes), self.group_id)
-                await engine.run()
+                logging_state = asyncio.ensure_future(log_group_state(self.name, state, self._clock))
+                try:
+                    await engine.run()
+                finally:
+                    logging_state.cancel()
         finally:
             self._life = None
+            self._group_state = None
             handling.close()
             await self.watching.stop()
 
@@ -214,6 +226,18 @@ class Service:
     def since_poll_ms(self) -> int | None:
         """None while it is not running."""
         return None if self._life is None else self._clock.monotonic_ms() - self._life.engine.last_poll_ms
+
+    def group_phase(self) -> GroupPhase | None:
+        """None while it is not running."""
+        return None if self._group_state is None else self._group_state.phase(self._clock.monotonic_ms())
+
+    def group_text(self) -> str:
+        """What it is doing in its group, for people."""
+        return "starting" if self._group_state is None else self._group_state.text(self._clock.monotonic_ms())
+
+    @property
+    def assigned_partitions(self) -> int:
+        return 0 if self._group_state is None else self._group_state.partitions
 
     @property
     def is_stopping(self) -> bool:
@@ -257,6 +281,12 @@ class Service:
             drain_limit_s=self._drain_limit_s,
         )
 
+    def _new_group_state(self, consumer: Consumer) -> GroupState:
+        settings = consumer.settings
+        return GroupState(
+            self.group_id, settings.group_protocol, settings.session_timeout_ms, self._clock.monotonic_ms()
+        )
+
     async def _prepare_topics(self) -> None:
         addresses = parse_bootstrap(self.bootstrap_servers or DEFAULT_BOOTSTRAP, "bootstrap_servers")
         async with Cluster(addresses, ClientConfig()) as cluster:
@@ -277,10 +307,19 @@ class Service:
                 "max.block.ms": _TRANSACTION_TIMEOUT_MS // 2,  # so that a topic which is not there is told in time
             } | producing
             producing["transactional.id"] = self._transactional_id or f"{self.group_id}-{uuid.uuid4()}"
-        async with Producer(producing) as producer, Consumer(consuming) as consumer:
+        producer, consumer = Producer(producing), Consumer(consuming)
+        try:
+            await producer.start()
+            await consumer.start()
             if self.exactly_once:
                 await producer.init_transactions()
             yield consumer, producer
+        finally:
+            # Everything was drained and committed before; what is left is read again, and worth no wait for brokers.
+            try:
+                await consumer.close(_CLOSE_TIMEOUT_MS)
+            finally:
+                await producer.close(_CLOSE_TIMEOUT_MS)
 
 
 class _Life:
