@@ -109,7 +109,7 @@ class NetworkClient(AsyncContext):
         self._keeper.start()
 
     async def close(self, timeout_ms: float | None = None) -> None:
-        """Whoever waits for a response gets Disconnected. Waits for nobody, whatever `timeout_ms`. May be called twice."""
+        """Whoever waits for a response gets Disconnected. Never blocks, whatever `timeout_ms`. May be called twice."""
         self._is_closed = True
         async with AsyncExitStack() as ending:  # all of it, even if whoever waits for it is cancelled
             ending.push_async_callback(self._connections.close)

@@ -58,8 +58,7 @@ class Reachability:
             failing.refused_since_s = now_s
         logger.log(
             self._level(failing, now_s),
-            "[%s] Connection to %s (%s) could not be established (attempt %d): %s. "
-            "The broker may not be available.",
+            "[%s] Connection to %s (%s) could not be established (attempt %d): %s. The broker may not be available.",
             *(self._client, node, address, failing.attempts, _escaped(reason)),
         )
 

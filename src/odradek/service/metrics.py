@@ -66,7 +66,11 @@ class _ServiceCollector(Collector):
             ("running_messages", "Messages whose handlers run", measured.running),
             ("in_hand_messages", "Messages that were read and are not finished", measured.in_hand),
             ("waiting_messages", "Messages of retry topics that are not due yet", measured.waiting),
-            ("assigned_partitions", "Partitions that the group has assigned to the service", measured.assigned_partitions),
+            (
+                "assigned_partitions",
+                "Partitions that the group has assigned to the service",
+                measured.assigned_partitions,
+            ),
             ("abandoned_calls", "Calls in threads that were given up and still run", measured.abandoned),
         ):
             yield GaugeMetricFamily(f"odradek_service_{name}", text, value=value)
