@@ -28,6 +28,7 @@ from odradek.client.topic_partition import TopicPartition
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import InputError
 from odradek.common.system import SystemClock
+from odradek.service.batch import BatchLimits, BatchResult, BatchSource, batch_settings, run_batch
 from odradek.service.codecs import Codec
 from odradek.service.done import Done
 from odradek.service.engine import Engine
@@ -37,6 +38,7 @@ from odradek.service.group_state import GroupPhase, GroupState
 from odradek.service.handlers import Handler, Order, make_handler
 from odradek.service.handling import DoneKey, Handling
 from odradek.service.intake import Intake
+from odradek.service.ports import Source
 from odradek.service.retries import Retries
 from odradek.service.topics import TopicNames, prepare_topics, routes_of
 from odradek.service.transactions import TransactionalEngine
@@ -108,6 +110,7 @@ class Service:
         self._drain_limit_s = drain_limit_s
         self._clock = SystemClock()
         self._group_state: GroupState | None = None
+        self._has_prepared_topics = False
         self._life: _Life | None = None
         self._stopping = False
 
@@ -168,7 +171,7 @@ class Service:
         if not self.handlers:
             raise InputError(f"service {self.name} has no handlers; @app.handler(topic) makes one.")
         routes = routes_of(self.handlers, self.names)
-        handling = self._handling()
+        handling = self._handling(self.figures)
         await self.watching.start()
         try:
             await self._prepare_topics()
@@ -191,6 +194,42 @@ class Service:
             self._group_state = None
             handling.close()
             await self.watching.stop()
+
+    async def run_batch(
+        self, *, max_records: int = 10_000, max_seconds: float = 60, parallel: bool = False
+    ) -> BatchResult:
+        """Handle what is there now, commit, and return: for tasks that run now and then (`celery_task`).
+
+        Ends at what was there when it began, after `max_records`, or after `max_seconds` and then `drain_limit_s` for
+        what runs. Two runs at a time need `parallel`: they join the group and share its partitions. Raises as `run`.
+        """
+        limits = self._batch_limits(max_records, max_seconds)
+        if not self._has_prepared_topics:
+            await self._prepare_topics()
+            self._has_prepared_topics = True
+        routes, figures = routes_of(self.handlers, self.names), Figures()
+        handling = self._handling(figures)
+        try:
+            async with self._clients(batch_settings(parallel=parallel)) as (consumer, producer):
+                source = BatchSource(consumer, max_records, self._clock, guards_offsets=not parallel)
+                intake = Intake(source, routes, figures, self._clock)
+                engine = self._at_least_once(source, producer, intake, handling, figures)
+                if parallel:
+                    consumer.subscribe(list(routes), listener=engine)
+                else:
+                    consumer.assign([TopicPartition(t, n) for t in routes for n in await consumer.partitions_for(t)])
+                return await run_batch(engine, source, intake, figures, self._clock, limits)
+        finally:
+            handling.close()
+
+    def _batch_limits(self, max_records: int, max_seconds: float) -> BatchLimits:
+        if not self.handlers:
+            raise InputError(f"service {self.name} has no handlers; @app.handler(topic) makes one.")
+        if self.exactly_once:
+            raise InputError("run_batch handles messages at least once; exactly_once=True needs `run`.")
+        if max_records < 1 or max_seconds <= 0:
+            raise InputError(f"max_records {max_records} and max_seconds {max_seconds} must be above 0.")
+        return BatchLimits(max_records, max_seconds)
 
     def stop(self) -> None:
         """Begin nothing more, finish what runs within `drain_limit_s`, commit, leave the group. On the event loop."""
@@ -245,11 +284,11 @@ class Service:
 
     # Parts
 
-    def _handling(self) -> Handling:
+    def _handling(self, figures: Figures) -> Handling:
         return Handling(
             self.group_id,
             self.names,
-            self.figures,
+            figures,
             clock=self._clock,
             randomness=Random(),
             done=self._done,
@@ -260,16 +299,7 @@ class Service:
         self, consumer: Consumer, producer: Producer, intake: Intake, handling: Handling
     ) -> Engine | TransactionalEngine:
         if not self.exactly_once:
-            return Engine(
-                consumer,
-                producer,
-                intake,
-                handling,
-                self.figures,
-                self._clock,
-                commit_interval_ms=self._commit_interval_ms,
-                drain_limit_s=self._drain_limit_s,
-            )
+            return self._at_least_once(consumer, producer, intake, handling, self.figures)
         return TransactionalEngine(
             consumer,
             producer,
@@ -278,6 +308,20 @@ class Service:
             self.figures,
             self._clock,
             batch_records=self._batch_records,
+            drain_limit_s=self._drain_limit_s,
+        )
+
+    def _at_least_once(
+        self, source: Source, producer: Producer, intake: Intake, handling: Handling, figures: Figures
+    ) -> Engine:
+        return Engine(
+            source,
+            producer,
+            intake,
+            handling,
+            figures,
+            self._clock,
+            commit_interval_ms=self._commit_interval_ms,
             drain_limit_s=self._drain_limit_s,
         )
 
@@ -293,11 +337,15 @@ class Service:
             await prepare_topics(cluster, self.handlers, self.names)
 
     @asynccontextmanager
-    async def _clients(self) -> AsyncIterator[tuple[Consumer, Producer]]:
-        """The producer is closed last: what the consumer's end still writes goes through it."""
+    async def _clients(self, for_batch: Mapping[str, object] | None = None) -> AsyncIterator[tuple[Consumer, Producer]]:
+        """The producer is closed last: what the consumer's end still writes goes through it. `for_batch` are defaults
+        of the consumer in `run_batch`."""
+        is_batch = for_batch is not None
         common = {"bootstrap.servers": self.bootstrap_servers or DEFAULT_BOOTSTRAP, "client.id": self.name}
-        consuming = common | {"auto.offset.reset": "earliest"} | self._consumer_settings
+        consuming = common | {"auto.offset.reset": "earliest"} | dict(for_batch or {}) | self._consumer_settings
         consuming |= {"group.id": self.group_id, "enable.auto.commit": False}
+        if is_batch:  # runs come and go, and two of them must not pass for one member
+            consuming.pop("group.instance.id", None)
         # A handler waits for its outputs: nothing is won by waiting for more of them.
         producing = common | {"linger.ms": 0} | self._producer_settings
         if self.exactly_once:
