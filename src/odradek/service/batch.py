@@ -222,8 +222,11 @@ async def run_batch(
         raise source.commit_error
     return BatchResult(
         end,
-        *(figures.count(ending) for ending in (Ending.HANDLED, Ending.MOVED, Ending.DEAD)),
-        *(figures.count(ending) for ending in (Ending.DROPPED, Ending.SKIPPED)),
+        handled=figures.count(Ending.HANDLED),
+        retried_later=figures.count(Ending.MOVED),
+        dead=figures.count(Ending.DEAD),
+        dropped=figures.count(Ending.DROPPED),
+        skipped=figures.count(Ending.SKIPPED),
         waiting=waiting,
         lag=await source.lag(),
     )

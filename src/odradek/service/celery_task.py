@@ -47,7 +47,7 @@ def consume_task(
 ) -> Any:
     """Registers a Celery task that runs `service.run_batch`, and returns it. Its result is a dict of the run's figures.
 
-    `options` are those of Celery's `task`: queue, time_limit, autoretry_for, … A `time_limit` must leave room for
+    `options` are those of Celery's `task`: time_limit, autoretry_for, … A `time_limit` must leave room for
     `max_seconds` and then the service's `drain_limit_s`.
     """
     if not hasattr(celery, "task"):
