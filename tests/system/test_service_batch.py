@@ -166,7 +166,7 @@ def test_a_run_is_refused_while_the_group_has_members() -> None:
                 async def nothing() -> None:
                     pass
 
-                with pytest.raises(KafkaError):
+                with pytest.raises(KafkaError, match="group shop has members"):
                     await service(cluster, Counter(), nothing).run_batch()
                 assert (await member.committed([TopicPartition("orders", 0)]))[TopicPartition("orders", 0)] is None
 

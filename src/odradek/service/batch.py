@@ -25,6 +25,7 @@ from typing import Any
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.errors import is_retriable
+from odradek.client.group.errors import CommitFailed
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
@@ -63,6 +64,10 @@ class BatchEnd(Enum):
 
 class Overlap(ApiError):
     """The group's offsets are not those that this run knows."""
+
+
+class GroupInUse(ApiError):
+    """A run that assigned all partitions to itself cannot commit: the group has members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +172,16 @@ class BatchSource:
             if self._guards_offsets:
                 await self._check_nobody_else_committed(offsets, timeout_ms)
             await self._consumer.commit(offsets, timeout_ms)
+        except CommitFailed as error:
+            self.commit_error = error
+            if self._guards_offsets:
+                group_id = self._consumer.settings.group_id
+                self.commit_error = GroupInUse(
+                    f"group {group_id} has members, so that only they may commit its offsets: stop the service, or "
+                    f"whatever reads as this group, or use parallel=True",
+                    error.code,
+                )
+            raise self.commit_error from None
         except ApiError as error:
             if isinstance(error, Overlap) or not is_retriable(error):
                 self.commit_error = error
