@@ -4,11 +4,14 @@ Each message that was handled is a line in BENCH_DIRECTORY/handled: when, and wh
 Celery's queue and results are files, as in the tests: no other program is needed, and none of its time is measured.
 """
 
+import json
 import os
 import time
+import uuid
 from pathlib import Path
 
 from celery import Celery
+from kombu.transport import filesystem
 
 from odradek.service import Context, Service
 from odradek.service.celery_bridge import CeleryBridge
@@ -24,6 +27,19 @@ for _name in ("queue", "results"):
 _handled = os.open(DIRECTORY / "handled", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
 
+class _WholeFiles(filesystem.Channel):  # type: ignore[misc]
+    """Celery's file queue writes messages where they are read, and a worker that reads half a message ends."""
+
+    def _put(self, queue: str, payload: object, **options: object) -> None:
+        name = f"{time.monotonic_ns()}_{uuid.uuid4()}.{queue}.msg"
+        partial = DIRECTORY / f"{name}.partial"
+        partial.write_text(json.dumps(payload))
+        partial.rename(Path(self.data_folder_out) / name)
+
+
+filesystem.Transport.Channel = _WholeFiles
+
+
 def note(produced_ms: int) -> None:
     os.write(_handled, b"%d %d\n" % (time.time() * 1000, produced_ms))
 
@@ -34,7 +50,7 @@ celery.conf.update(
         "data_folder_in": str(DIRECTORY / "queue"),
         "data_folder_out": str(DIRECTORY / "queue"),
         "control_folder": str(DIRECTORY / "control"),
-        "polling_interval": 0.05,
+        "polling_interval": 0.02,
     },
     broker_connection_retry_on_startup=True,
     beat_schedule={"orders": {"task": "bench.consume", "schedule": PERIOD_S, "options": {"expires": PERIOD_S}}},

@@ -25,7 +25,7 @@ from typing import Any
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.errors import is_retriable
-from odradek.client.group.errors import CommitFailed
+from odradek.client.group.errors import CommitFailed, RebalanceInProgress
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
@@ -183,7 +183,8 @@ class BatchSource:
                 )
             raise self.commit_error from None
         except ApiError as error:
-            if isinstance(error, Overlap) or not is_retriable(error):
+            may_pass = is_retriable(error) or isinstance(error, RebalanceInProgress)
+            if isinstance(error, Overlap) or not may_pass:
                 self.commit_error = error
             raise
         self._committed |= {partition: each.offset for partition, each in offsets.items()}
