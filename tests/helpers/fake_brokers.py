@@ -62,10 +62,10 @@ class FakeCluster:
         for node_id in list(self._stacks):
             await self.fall_silent(node_id)
 
-    async def listen(self, node_id: int) -> None:
+    async def listen(self, node_id: int, port: int = 0) -> None:
         apis = [self._api(node_id, key) for key in {ApiKey.METADATA: None} | dict.fromkeys(self.handlers)]
         stack = self._stacks[node_id] = AsyncExitStack()
-        self.listeners[node_id] = await stack.enter_async_context(listening(apis))
+        self.listeners[node_id] = await stack.enter_async_context(listening(apis, port=port))
 
     async def fall_silent(self, node_id: int) -> None:
         """Nobody listens there any more, and connections end."""

@@ -39,8 +39,8 @@ def endpoint(apis: Iterable[Api] = (), **parts: Any) -> Endpoint:
 
 
 @asynccontextmanager
-async def listening(apis: Iterable[Api] = (), **parts: Any) -> AsyncIterator[Listener]:
-    listener = Listener(endpoint(apis, **parts), "127.0.0.1", 0)
+async def listening(apis: Iterable[Api] = (), *, port: int = 0, **parts: Any) -> AsyncIterator[Listener]:
+    listener = Listener(endpoint(apis, **parts), "127.0.0.1", port)
     await listener.start()
     try:
         yield listener

@@ -58,6 +58,8 @@ class MemorySource:
         self.positions: dict[TopicPartition, int] = {}
         self.committed: dict[TopicPartition, int] = {}
         self.commits: list[dict[TopicPartition, int]] = []
+        #: How long each attempt to commit may have taken; None is a client's default.
+        self.commit_timeouts_ms: list[float | None] = []
         self.paused: set[TopicPartition] = set()
         self.listener: RebalanceListener | None = None
         self.commit_error: ApiError | None = None
@@ -101,7 +103,10 @@ class MemorySource:
             await asyncio.sleep(min(timeout_ms, 5) / 1000)
         return found
 
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    async def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: float | None = None
+    ) -> None:
+        self.commit_timeouts_ms.append(timeout_ms)
         if self.commit_error is not None:
             raise self.commit_error
         self.commits.append({partition: each.offset for partition, each in offsets.items()})

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -24,8 +24,17 @@ _TAIL_CHARACTERS = 6_000
 class Program:
     """One process that is started again after it was killed."""
 
-    def __init__(self, name: str, command: Sequence[str], directory: Path, *, supervised: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        directory: Path,
+        *,
+        supervised: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """`supervised`: started again if it ends by itself, which is no failure."""
+        self._environment = dict(environment or {})
         self.name = name
         self._is_supervised = supervised
         self.kills = 0
@@ -49,6 +58,7 @@ class Program:
 
     def start(self) -> None:
         environment = os.environ | {"SHOP_DIRECTORY": str(self._directory), "PYTHONPATH": str(_TESTS)}
+        environment |= self._environment
         with self._log.open("ab") as output:
             self._process = subprocess.Popen(
                 self._command, stdout=output, stderr=subprocess.STDOUT, cwd=self._directory, env=environment
@@ -94,6 +104,24 @@ def worker(directory: Path) -> Program:
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat", "-l", "WARNING")
     command = ("-m", "celery", "-A", "helpers.service_celery:celery", "worker", "--pool", "threads", "-c", "4", *quiet)
     return Program("worker", (sys.executable, *command), directory, supervised=True)
+
+
+_IN_TASK = "helpers.service_celery_task:celery"
+
+
+def consuming_worker(cluster: Cluster, directory: Path) -> Program:
+    """A worker of Celery whose tasks consume orders themselves, one at a time."""
+    quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat", "-l", "WARNING")
+    command = (sys.executable, "-m", "celery", "-A", _IN_TASK, "worker", "--pool", "threads", "-c", "1", *quiet)
+    environment = {"SHOP_BOOTSTRAP": bootstrap_of(cluster)}
+    return Program("consuming-worker", command, directory, supervised=True, environment=environment)
+
+
+def beat(cluster: Cluster, directory: Path) -> Program:
+    """Celery's scheduler: a task that consumes, each second."""
+    schedule = ("-s", str(directory / "beat-schedule"), "--pidfile", "", "-l", "WARNING")
+    command = (sys.executable, "-m", "celery", "-A", _IN_TASK, "beat", *schedule)
+    return Program("beat", command, directory, environment={"SHOP_BOOTSTRAP": bootstrap_of(cluster)})
 
 
 def produce_orders(cluster: Cluster, topic: str, count: int) -> None:

@@ -20,6 +20,7 @@ import pytest
 from helpers import figures
 from helpers.cli import free_port
 from helpers.shown import ANYTHING, Step, steps_of
+from odradek.testing import Cluster
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -105,6 +106,18 @@ def test_the_first_ten_minutes(tmp_path: Path) -> None:
         assert any(f"odradek {needed}" in command for command in commands), needed
     assert any(command.startswith("pytest") for command in commands)
     figures.report("readme: the first ten minutes", steps=len(steps), seconds=round(time.monotonic() - began_s, 1))
+
+
+def test_the_python_example_on_a_fresh_cluster(tmp_path: Path) -> None:
+    """Whoever begins with it has neither the topic nor the group of the commands before it."""
+    (example,) = [text for text in blocks(README, "python") if text.startswith("# orders.py")]
+    with Cluster() as cluster:
+        (tmp_path / "orders.py").write_text(example.replace("localhost:9092", cluster.bootstrap))
+        done = subprocess.run(
+            [sys.executable, "orders.py"], cwd=tmp_path, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        )
+    assert done.stdout.splitlines() == ["written to partition 0 at offset 0", "cleo bought soup"], done.stderr
+    assert done.returncode == 0 and not done.stderr
 
 
 @pytest.mark.slow

@@ -19,6 +19,8 @@ from helpers.nodes import Cluster, three_nodes
 from helpers.service_orders import always_fails
 from helpers.service_runs import (
     Lag,
+    beat,
+    consuming_worker,
     effect_count,
     effects,
     kill_broker,
@@ -101,6 +103,32 @@ def test_the_same_through_celery(cluster: Cluster, tmp_path: Path) -> None:
         "service: Celery under kill -9",
         orders=CELERY_ORDERS,
         **kills,
+        **figures,
+        runs_again=again,
+        took_s=round(took_s),
+    )
+
+
+def test_the_same_inside_celery_tasks(cluster: Cluster, tmp_path: Path) -> None:
+    """The handlers of the service, unchanged. A worker that is killed in the middle of a task loses nothing: the next
+    period begins at what was committed."""
+    create_topic(cluster, "orders", PARTITIONS, 3)
+    produce_orders(cluster, "orders", CELERY_ORDERS)
+    begun_s = time.monotonic()
+    with consuming_worker(cluster, tmp_path) as tasks, beat(cluster, tmp_path) as schedule:
+        steps = [tasks.kill, lambda: kill_broker(cluster, 2, "orders"), tasks.kill]
+        kill_in_turn(steps, lambda: effect_count(tmp_path), CELERY_ORDERS, [tasks, schedule])
+        lag = Lag(cluster, "shop", PARTITIONS, "orders", "orders.retry.500ms")
+        wait_for(lambda: lag.count() == 0, "all is committed", [tasks, schedule])
+        took_s = time.monotonic() - begun_s
+        assert schedule.stop() == 0
+    figures = check_everything(effects(tmp_path), orders_in(cluster, "orders.dead"), CELERY_ORDERS)
+    again = sum(runs(tmp_path).values()) - CELERY_ORDERS
+    report(
+        "service: in Celery tasks under kill -9",
+        orders=CELERY_ORDERS,
+        kills_of_worker=tasks.kills,
+        kills_of_brokers=1,
         **figures,
         runs_again=again,
         took_s=round(took_s),

@@ -27,6 +27,7 @@ from odradek.common.properties import read_properties
 from odradek.network.loop import run
 from odradek.service.application import Service
 from odradek.service.figures import Ending
+from odradek.service.group_state import GroupPhase
 from odradek.service.handlers import Handler
 from odradek.service.watching import Watching
 
@@ -43,7 +44,7 @@ def service() -> None:
 
 @service.command("run")
 @click.argument("place", metavar="MODULE:APP")
-@click.option("--admin", metavar="HOST:PORT", help="Where to serve /healthz and /metrics.")
+@click.option("--admin", metavar="HOST:PORT", help="Where to serve /healthz, /readyz and /metrics.")
 @network_options
 @click.pass_obj
 def run_command(settings: Settings, place: str, admin: str | None) -> None:
@@ -195,7 +196,9 @@ async def _tell(app: Service, progress: Progress, *, quiet: bool) -> None:
 
 def progress_text(app: Service) -> str:
     figures = app.figures
-    parts = [f"handled {figures.count(Ending.HANDLED):,}"]
+    phase = app.group_phase()
+    parts = [app.group_text()] if phase is not None and phase is not GroupPhase.READING else []
+    parts += [f"handled {figures.count(Ending.HANDLED):,}"]
     for name, count in (
         ("failed attempts", figures.failed_attempts),
         ("to retry topics", figures.count(Ending.MOVED)),

@@ -37,8 +37,8 @@ class AdminBase(AsyncContext):
             raise
         self._is_running = True
 
-    async def close(self) -> None:
-        """May be called twice."""
+    async def close(self, timeout_ms: float | None = None) -> None:
+        """Closes the connections at once: it waits for no broker, whatever `timeout_ms`. May be called twice."""
         self._is_running = False
         await self._cluster.__aexit__(None, None, None)
 

@@ -11,6 +11,7 @@ only if the caller says that it may be.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -46,6 +47,8 @@ __all__ = [
     "check_error",
     "refusal",
 ]
+
+_log = logging.getLogger("odradek.client.network")
 
 #: retry.backoff.ms, between two rounds of asking who leads.
 _RETRY_BACKOFF_S = 0.1
@@ -191,6 +194,7 @@ class Cluster:
         try:
             await channel.connect()
         except (Disconnected, RequestTimedOut) as error:
+            _log.debug("[admin] Connection to %s could not be established: %r", address, error.message)
             reasons.append(error.message)
             return None
         return channel

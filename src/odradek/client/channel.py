@@ -11,7 +11,7 @@ import random
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from odradek import __version__
 from odradek.client.backoff import Backoff
@@ -63,6 +63,17 @@ class ChannelConfig:
     response_bytes_max: int = FRAME_BYTES_MAX
 
 
+class ChannelObserver(Protocol):
+    """Hears of what becomes of the connection, at once."""
+
+    def connected(self) -> None: ...
+
+    def connect_failed(self, error: Disconnected) -> None: ...
+
+    def disconnected(self, reason: str) -> None:
+        """An established connection was lost; not when we closed it."""
+
+
 class _Refused(OSError):
     """Nobody listens there."""
 
@@ -75,9 +86,11 @@ class Channel:
         config: ChannelConfig | None = None,
         *,
         on_disconnect: Callable[[str], None] = lambda reason: None,
+        observer: ChannelObserver | None = None,
         randomness: random.Random | None = None,
     ) -> None:
-        """`on_disconnect` is told why when an established connection is lost, at once; not when we close it."""
+        """`on_disconnect` is called with the reason when an established connection is lost, at once; not when we close
+        it. `observer` hears of that and of each attempt to connect."""
         self.host = host
         self.port = port
         self.config = config or ChannelConfig()
@@ -86,6 +99,7 @@ class Channel:
         #: Of the cluster, as that node knows them.
         self.features = FinalizedFeatures()
         self._on_disconnect = on_disconnect
+        self._observer = observer
         self._random = randomness or random.Random()
         self._wire: Wire | None = None
         self._attempt: asyncio.Task[Wire] | None = None
@@ -258,13 +272,18 @@ class Channel:
             self._back_off(loop.time())
             wire.close("no versions")
             text = self._explained(error, timeout_ms, is_open=is_open)
-            raise Disconnected(f"{self.host}:{self.port}: {text}", refused=isinstance(error, _Refused)) from None
+            failure = Disconnected(f"{self.host}:{self.port}: {text}", refused=isinstance(error, _Refused))
+            if self._observer is not None:
+                self._observer.connect_failed(failure)
+            raise failure from None
         except asyncio.CancelledError:
             wire.close("the channel was closed")
             raise
         self._failures = 0
         self.api_versions = versions
         self._wire = wire
+        if self._observer is not None:
+            self._observer.connected()
         return wire
 
     def _connect_timeout_ms(self) -> int:
@@ -320,6 +339,8 @@ class Channel:
         if not self._closed:
             self._back_off(asyncio.get_running_loop().time())
             self._on_disconnect(reason)
+            if self._observer is not None:
+                self._observer.disconnected(reason)
 
 
 async def _addresses(host: str, port: int) -> list[tuple[int, str]]:

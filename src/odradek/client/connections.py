@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from odradek.client.channel import Channel, ChannelConfig, FinalizedFeatures
+from odradek.client.errors import Disconnected
 from odradek.client.metadata_cache import Node
+from odradek.client.reachability import Reachability
 from odradek.client.settings import CommonSettings
 from odradek.common.addresses import HostPort
 from odradek.protocol.message import Message
@@ -42,13 +44,41 @@ def own_connection(node_id: int) -> int:
     return _OWN_CONNECTION_BASE - node_id
 
 
+class NodeObserver:
+    """Tells a client's `Reachability` what becomes of the connection to one node."""
+
+    def __init__(self, reachability: Reachability, node_id: int, address: HostPort) -> None:
+        #: The connection to a bootstrap address goes on as that of its broker.
+        self.node_id = node_id
+        self._reachability = reachability
+        self._address = address
+
+    def connected(self) -> None:
+        self._reachability.connected(self._name, self._address)
+
+    def connect_failed(self, error: Disconnected) -> None:
+        reason = error.message.removeprefix(f"{self._address}: ")
+        self._reachability.connect_failed(self._name, self._address, reason, is_refused=error.refused)
+
+    def disconnected(self, reason: str) -> None:
+        self._reachability.disconnected(self._name, self._address, reason)
+
+    @property
+    def _name(self) -> str:
+        if self.node_id < 0:
+            return f"bootstrap server {self.node_id}"
+        own_id = own_connection(self.node_id)
+        return f"node {self.node_id}" if own_id > self.node_id else f"node {own_id}, as group coordinator"
+
+
 class Connection:
     """To one node: its channel, and what the node says about when to use it."""
 
-    __slots__ = ("channel", "throttled_until_s", "used_s")
+    __slots__ = ("channel", "observer", "throttled_until_s", "used_s")
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, observer: NodeObserver) -> None:
         self.channel = channel
+        self.observer = observer
         self.throttled_until_s = 0.0
         self.used_s = 0.0
 
@@ -74,8 +104,9 @@ class Connection:
 
 
 class Connections:
-    def __init__(self, settings: CommonSettings, randomness: random.Random) -> None:
+    def __init__(self, settings: CommonSettings, randomness: random.Random, reachability: Reachability) -> None:
         self._config = channel_config(settings)
+        self._reachability = reachability
         self._random = randomness
         self._connections: dict[int, Connection] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -109,7 +140,9 @@ class Connections:
         if found is not None and (found.channel.host, found.channel.port) == (node.host, node.port):
             return found
         self._remove(node_id)
-        made = Connection(Channel(node.host, node.port, self._config, randomness=self._random))
+        observer = NodeObserver(self._reachability, node_id, HostPort(node.host, node.port))
+        channel = Channel(node.host, node.port, self._config, observer=observer, randomness=self._random)
+        made = Connection(channel, observer)
         made.used_s = asyncio.get_running_loop().time()
         self._connections[node_id] = made
         return made
@@ -121,7 +154,8 @@ class Connections:
             channel = self._connections[node_id].channel
             broker_id = by_address.get(HostPort(channel.host, channel.port))
             if broker_id is not None and broker_id not in self._connections:
-                self._connections[broker_id] = self._connections.pop(node_id)
+                adopted = self._connections[broker_id] = self._connections.pop(node_id)
+                adopted.observer.node_id = broker_id
 
     def least_loaded(self, node_ids: Sequence[int]) -> int | None:
         """Connected ones first, those that failed lately last; among equals by chance."""

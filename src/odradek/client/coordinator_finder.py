@@ -4,6 +4,7 @@ Those who ask for the same at the same time share one lookup, which goes on with
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from odradek.client.metadata_cache import Node
 from odradek.common.failures import ApiError
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from odradek.protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
+
+_log = logging.getLogger("odradek.client.coordinator")
 
 #: The first version in which one request is about many keys.
 _MANY_KEYS_FROM = 4
@@ -64,7 +67,8 @@ class CoordinatorFinder:
         raise RequestTimedOut(f"no coordinator of {kind.name.lower()} {key} in {timeout_ms:g} ms: {reason}")
 
     def forget(self, kind: CoordinatorKind, key: str) -> None:
-        self._found.pop((kind, key), None)
+        if self._found.pop((kind, key), None) is not None:
+            _log.debug("The coordinator of %s %r is looked up again.", kind.name.lower(), key)
 
     async def close(self) -> None:
         lookups = list(self._lookups.values())
@@ -82,6 +86,7 @@ class CoordinatorFinder:
                 if not is_retriable(error) or asyncio.get_running_loop().time() >= self._until_s[kind, key]:
                     raise
                 self._last_errors[kind, key] = error
+                _log.debug("The coordinator of %s %r was not found yet: %r", kind.name.lower(), key, error.message)
             failures += 1
             await asyncio.sleep(self._delay_s(failures))
 
@@ -98,6 +103,8 @@ class CoordinatorFinder:
             raise error
         node_id = own_connection(told.node_id) if kind is CoordinatorKind.GROUP else told.node_id
         self._found[kind, key] = _Found(node_id, Node(told.node_id, told.host, told.port))
+        address = repr(f"{told.host}:{told.port}")
+        _log.debug("The coordinator of %s %r is node %d (%s).", kind.name.lower(), key, told.node_id, address)
         return node_id
 
     def _end(self, key: _Key, lookup: "asyncio.Task[int]") -> None:

@@ -6,6 +6,7 @@ refresh that somebody waits for do not wait for that.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 
 from odradek.client.backoff import Backoff, Randomness
@@ -15,6 +16,8 @@ from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.metadata_response import MetadataResponse
+
+_log = logging.getLogger("odradek.client.metadata")
 
 #: Before this version an answer could have an epoch that is older than the leader it names.
 RELIABLE_EPOCHS_FROM = 9
@@ -117,6 +120,7 @@ class MetadataKeeper:
         if version < RELIABLE_EPOCHS_FROM:
             _forget_epochs(response)
         self._metadata.update(response, self._now_ms(), is_whole=question.is_whole)
+        _log.debug("Metadata: %d brokers, %d topics in the response.", len(response.brokers), len(response.topics))
         if question.is_whole:
             self._answered = number
         self.last_error = None
@@ -134,6 +138,7 @@ class MetadataKeeper:
             except ApiError as error:
                 self._failures += 1
                 self.last_error = error
+                _log.debug("The metadata request failed, and is sent again: %r", error.message)
                 self._metadata.request_update()
                 self._note_failure(error)
 

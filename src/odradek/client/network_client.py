@@ -15,9 +15,9 @@ its bootstrap addresses.
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from odradek.client.backoff import Backoff
 from odradek.client.channel import FinalizedFeatures
@@ -28,7 +28,9 @@ from odradek.client.coordinator_kind import CoordinatorKind
 from odradek.client.errors import Disconnected, UnknownTopic, Unreachable, VersionsDiffer, refusal
 from odradek.client.metadata_cache import MetadataCache, Node, TopicMetadata
 from odradek.client.metadata_keeper import MetadataKeeper, NoBroker
+from odradek.client.reachability import Reachability
 from odradek.client.settings import CommonSettings
+from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
@@ -42,7 +44,14 @@ __all__ = ["CoordinatorKind", "NetworkClient"]
 #: While one bootstrap address does not answer, the next is tried after so long.
 _BOOTSTRAP_STAGGER_S = 0.25
 
+#: A client that closes gives up when every broker has refused connections for so long: longer than a restart of one
+#: takes, and shorter than a supervisor waits before it kills.
+GONE_PATIENCE_MS = 5_000
+_GONE_CHECK_S = 0.1
+
 _REBOOTSTRAP = "rebootstrap"
+
+_Value = TypeVar("_Value")
 
 #: Of topics: what no time helps against, and what would be right instead.
 _HOPELESS: dict[int, str] = {
@@ -66,7 +75,8 @@ class NetworkClient(AsyncContext):
             -number: Node(-number, address.host, address.port)
             for number, address in enumerate(settings.bootstrap_servers, start=1)
         }
-        self._connections = Connections(settings, self.random)
+        self.reachability = Reachability(_log_name(settings), lambda: asyncio.get_running_loop().time())
+        self._connections = Connections(settings, self.random, self.reachability)
         self._keeper = MetadataKeeper(
             self.metadata,
             self._ask_for_metadata,
@@ -87,6 +97,7 @@ class NetworkClient(AsyncContext):
         Raises Unreachable with each address and what became of it.
         """
         self._connections.start()
+        self.reachability.is_starting = True
         try:
             await self._connect_to_bootstrap()
             with suppress(NoBroker):  # it is asked again, and whoever needs a broker waits
@@ -94,10 +105,11 @@ class NetworkClient(AsyncContext):
         except BaseException:
             await self._connections.close()
             raise
+        self.reachability.is_starting = False
         self._keeper.start()
 
-    async def close(self) -> None:
-        """Whoever waits is told (Disconnected). May be called twice."""
+    async def close(self, timeout_ms: float | None = None) -> None:
+        """Whoever waits for a response gets Disconnected. Never blocks, whatever `timeout_ms`. May be called twice."""
         self._is_closed = True
         async with AsyncExitStack() as ending:  # all of it, even if whoever waits for it is cancelled
             ending.push_async_callback(self._connections.close)
@@ -210,6 +222,33 @@ class NetworkClient(AsyncContext):
     def retry_delay_s(self, failures: int) -> float:
         """How long to wait before a request is repeated that failed so many times."""
         return self.backoff.delay_ms(failures, self.random) / 1000
+
+    async def unless_gone(self, operation: Awaitable[_Value], patience_ms: float = GONE_PATIENCE_MS) -> _Value:
+        """The outcome of an operation that repeats its requests, for those who close.
+
+        Raises Unreachable when every broker that is known refuses connections, for `patience_ms` from this call on:
+        their processes are gone, and nobody waits for them to come back.
+        """
+        task = asyncio.ensure_future(operation)
+        called_s = asyncio.get_running_loop().time()
+        try:
+            while not task.done():
+                await asyncio.wait([task], timeout=_GONE_CHECK_S)
+                since_s = self._gone_since_s()
+                gone_ms = 0.0
+                if since_s is not None:
+                    gone_ms = (asyncio.get_running_loop().time() - max(since_s, called_s)) * 1000
+                if gone_ms >= patience_ms and not task.done():
+                    raise Unreachable(f"every broker has refused connections for {gone_ms / 1000:.0f} s")
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+
+    def _gone_since_s(self) -> float | None:
+        nodes = [*self.metadata.nodes.values(), *self._bootstrap.values()]
+        return self.reachability.all_refused_since_s(HostPort(node.host, node.port) for node in nodes)
 
     # metadata
 
@@ -343,3 +382,9 @@ class NetworkClient(AsyncContext):
                 attempt.cancel()
         said = "; ".join(reasons[node_id] for node_id in self._bootstrap if node_id in reasons)
         raise Unreachable(f"no broker answers: {said}")
+
+
+def _log_name(settings: CommonSettings) -> str:
+    """Of the client in log lines: its kind, and its client.id if it has one."""
+    kind = type(settings).__name__.removesuffix("Settings").lower()
+    return f"{kind} {settings.client_id}" if settings.client_id else kind

@@ -1,6 +1,7 @@
 """The consumer service: handlers per topic, with what teams build by hand around a consumer.
 
-`Service` holds handlers and runs them; `CeleryBridge` in `celery_bridge` hands messages to Celery instead. Names are
+`Service` holds handlers and runs them; `CeleryBridge` in `celery_bridge` hands messages to Celery instead, and
+`consume_task` in `celery_task` runs the handlers inside a Celery task, a batch at a time. Names are
 imported when they are asked for: the command lists its subcommands without any of this.
 """
 
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from odradek.service.application import Service
+    from odradek.service.batch import BatchEnd, BatchResult
     from odradek.service.codecs import Codec, Undecodable
     from odradek.service.codecs_avro import AvroCodec
     from odradek.service.context import Context, Reject, Send
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AvroCodec",
+    "BatchEnd",
+    "BatchResult",
     "Codec",
     "Context",
     "Done",
@@ -33,6 +37,8 @@ __all__ = [
 
 _HOMES = {
     "AvroCodec": "codecs_avro",
+    "BatchEnd": "batch",
+    "BatchResult": "batch",
     "Codec": "codecs",
     "Context": "context",
     "Done": "done",

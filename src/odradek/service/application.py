@@ -11,6 +11,7 @@ with `exactly_once=True` in `transactions`.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -27,13 +28,17 @@ from odradek.client.topic_partition import TopicPartition
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import InputError
 from odradek.common.system import SystemClock
+from odradek.service.batch import BatchLimits, BatchResult, BatchSource, batch_settings, run_batch
 from odradek.service.codecs import Codec
 from odradek.service.done import Done
 from odradek.service.engine import Engine
 from odradek.service.figures import Figures
+from odradek.service.group_observer import GroupObserver, log_group_state
+from odradek.service.group_state import GroupPhase, GroupState
 from odradek.service.handlers import Handler, Order, make_handler
 from odradek.service.handling import DoneKey, Handling
 from odradek.service.intake import Intake
+from odradek.service.ports import Source
 from odradek.service.retries import Retries
 from odradek.service.topics import TopicNames, prepare_topics, routes_of
 from odradek.service.transactions import TransactionalEngine
@@ -45,6 +50,8 @@ DEFAULT_BOOTSTRAP = "localhost:9092"
 
 #: A transaction that a dead service left open hides what comes after it from read_committed consumers for this long.
 _TRANSACTION_TIMEOUT_MS = 15_000
+
+_CLOSE_TIMEOUT_MS = 5_000
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -102,6 +109,8 @@ class Service:
         self._commit_interval_ms = commit_interval_ms
         self._drain_limit_s = drain_limit_s
         self._clock = SystemClock()
+        self._group_state: GroupState | None = None
+        self._has_prepared_topics = False
         self._life: _Life | None = None
         self._stopping = False
 
@@ -162,23 +171,65 @@ class Service:
         if not self.handlers:
             raise InputError(f"service {self.name} has no handlers; @app.handler(topic) makes one.")
         routes = routes_of(self.handlers, self.names)
-        handling = self._handling()
+        handling = self._handling(self.figures)
         await self.watching.start()
         try:
             await self._prepare_topics()
             async with self._clients() as (consumer, producer):
                 intake = Intake(consumer, routes, self.figures, self._clock)
                 engine = self._engine(consumer, producer, intake, handling)
-                consumer.subscribe(list(routes), listener=engine)
+                state = self._group_state = self._new_group_state(consumer)
+                consumer.subscribe(list(routes), listener=GroupObserver(engine, state, self._clock))
                 self._life = _Life(consumer, intake, engine, handling)
                 if self._stopping:
                     engine.stop()
                 logger.info("%s: reading %s as group %s", self.name, ", ".join(routes), self.group_id)
-                await engine.run()
+                logging_state = asyncio.ensure_future(log_group_state(self.name, state, self._clock))
+                try:
+                    await engine.run()
+                finally:
+                    logging_state.cancel()
         finally:
             self._life = None
+            self._group_state = None
             handling.close()
             await self.watching.stop()
+
+    async def run_batch(
+        self, *, max_records: int = 10_000, max_seconds: float = 60, parallel: bool = False
+    ) -> BatchResult:
+        """Handle what is there now, commit, and return: for tasks that run now and then (`celery_task`).
+
+        Ends at what was there when it began, after `max_records`, or after `max_seconds` and then `drain_limit_s` for
+        what runs. Two runs at a time need `parallel`: they join the group and share its partitions. Raises as `run`.
+        """
+        limits = self._batch_limits(max_records, max_seconds)
+        if not self._has_prepared_topics:
+            await self._prepare_topics()
+            self._has_prepared_topics = True
+        routes, figures = routes_of(self.handlers, self.names), Figures()
+        handling = self._handling(figures)
+        try:
+            async with self._clients(batch_settings(parallel=parallel)) as (consumer, producer):
+                source = BatchSource(consumer, max_records, self._clock, guards_offsets=not parallel)
+                intake = Intake(source, routes, figures, self._clock)
+                engine = self._at_least_once(source, producer, intake, handling, figures)
+                if parallel:
+                    consumer.subscribe(list(routes), listener=engine)
+                else:
+                    consumer.assign([TopicPartition(t, n) for t in routes for n in await consumer.partitions_for(t)])
+                return await run_batch(engine, source, intake, figures, self._clock, limits)
+        finally:
+            handling.close()
+
+    def _batch_limits(self, max_records: int, max_seconds: float) -> BatchLimits:
+        if not self.handlers:
+            raise InputError(f"service {self.name} has no handlers; @app.handler(topic) makes one.")
+        if self.exactly_once:
+            raise InputError("run_batch handles messages at least once; exactly_once=True needs `run`.")
+        if max_records < 1 or max_seconds <= 0:
+            raise InputError(f"max_records {max_records} and max_seconds {max_seconds} must be above 0.")
+        return BatchLimits(max_records, max_seconds)
 
     def stop(self) -> None:
         """Begin nothing more, finish what runs within `drain_limit_s`, commit, leave the group. On the event loop."""
@@ -215,17 +266,29 @@ class Service:
         """None while it is not running."""
         return None if self._life is None else self._clock.monotonic_ms() - self._life.engine.last_poll_ms
 
+    def group_phase(self) -> GroupPhase | None:
+        """None while it is not running."""
+        return None if self._group_state is None else self._group_state.phase(self._clock.monotonic_ms())
+
+    def group_text(self) -> str:
+        """What it is doing in its group, for people."""
+        return "starting" if self._group_state is None else self._group_state.text(self._clock.monotonic_ms())
+
+    @property
+    def assigned_partitions(self) -> int:
+        return 0 if self._group_state is None else self._group_state.partitions
+
     @property
     def is_stopping(self) -> bool:
         return self._stopping
 
     # Parts
 
-    def _handling(self) -> Handling:
+    def _handling(self, figures: Figures) -> Handling:
         return Handling(
             self.group_id,
             self.names,
-            self.figures,
+            figures,
             clock=self._clock,
             randomness=Random(),
             done=self._done,
@@ -236,16 +299,7 @@ class Service:
         self, consumer: Consumer, producer: Producer, intake: Intake, handling: Handling
     ) -> Engine | TransactionalEngine:
         if not self.exactly_once:
-            return Engine(
-                consumer,
-                producer,
-                intake,
-                handling,
-                self.figures,
-                self._clock,
-                commit_interval_ms=self._commit_interval_ms,
-                drain_limit_s=self._drain_limit_s,
-            )
+            return self._at_least_once(consumer, producer, intake, handling, self.figures)
         return TransactionalEngine(
             consumer,
             producer,
@@ -257,17 +311,41 @@ class Service:
             drain_limit_s=self._drain_limit_s,
         )
 
+    def _at_least_once(
+        self, source: Source, producer: Producer, intake: Intake, handling: Handling, figures: Figures
+    ) -> Engine:
+        return Engine(
+            source,
+            producer,
+            intake,
+            handling,
+            figures,
+            self._clock,
+            commit_interval_ms=self._commit_interval_ms,
+            drain_limit_s=self._drain_limit_s,
+        )
+
+    def _new_group_state(self, consumer: Consumer) -> GroupState:
+        settings = consumer.settings
+        return GroupState(
+            self.group_id, settings.group_protocol, settings.session_timeout_ms, self._clock.monotonic_ms()
+        )
+
     async def _prepare_topics(self) -> None:
         addresses = parse_bootstrap(self.bootstrap_servers or DEFAULT_BOOTSTRAP, "bootstrap_servers")
         async with Cluster(addresses, ClientConfig()) as cluster:
             await prepare_topics(cluster, self.handlers, self.names)
 
     @asynccontextmanager
-    async def _clients(self) -> AsyncIterator[tuple[Consumer, Producer]]:
-        """The producer is closed last: what the consumer's end still writes goes through it."""
+    async def _clients(self, for_batch: Mapping[str, object] | None = None) -> AsyncIterator[tuple[Consumer, Producer]]:
+        """The producer is closed last: what the consumer's end still writes goes through it. `for_batch` are defaults
+        of the consumer in `run_batch`."""
+        is_batch = for_batch is not None
         common = {"bootstrap.servers": self.bootstrap_servers or DEFAULT_BOOTSTRAP, "client.id": self.name}
-        consuming = common | {"auto.offset.reset": "earliest"} | self._consumer_settings
+        consuming = common | {"auto.offset.reset": "earliest"} | dict(for_batch or {}) | self._consumer_settings
         consuming |= {"group.id": self.group_id, "enable.auto.commit": False}
+        if is_batch:  # runs come and go, and two of them must not pass for one member
+            consuming.pop("group.instance.id", None)
         # A handler waits for its outputs: nothing is won by waiting for more of them.
         producing = common | {"linger.ms": 0} | self._producer_settings
         if self.exactly_once:
@@ -277,10 +355,19 @@ class Service:
                 "max.block.ms": _TRANSACTION_TIMEOUT_MS // 2,  # so that a topic which is not there is told in time
             } | producing
             producing["transactional.id"] = self._transactional_id or f"{self.group_id}-{uuid.uuid4()}"
-        async with Producer(producing) as producer, Consumer(consuming) as consumer:
+        producer, consumer = Producer(producing), Consumer(consuming)
+        try:
+            await producer.start()
+            await consumer.start()
             if self.exactly_once:
                 await producer.init_transactions()
             yield consumer, producer
+        finally:
+            # Everything was drained and committed before; what is left is read again, and worth no wait for brokers.
+            try:
+                await consumer.close(_CLOSE_TIMEOUT_MS)
+            finally:
+                await producer.close(_CLOSE_TIMEOUT_MS)
 
 
 class _Life:

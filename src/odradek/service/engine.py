@@ -30,6 +30,11 @@ logger = logging.getLogger("odradek.service")
 #: A stop, a resume and a message that is due are noticed within this.
 POLL_TIMEOUT_MS = 100
 
+#: Nothing is polled, and a stop not noticed, while offsets are committed: a commit that takes longer is made again.
+_COMMIT_TIMEOUT_MS = 10_000
+#: The last commit, before the group is left, is tried for so long: what it does not commit is read again.
+_LAST_COMMIT_TIMEOUT_MS = 5_000
+
 #: Between two attempts to write a retry or a dead letter, which is tried until it succeeds.
 _WRITE_AGAIN_S = 1.0
 
@@ -62,6 +67,7 @@ class Engine(RebalanceListener):
         self._runner = Runner(self._work, self._broken)
         self._failure: BaseException | None = None
         self._stopping = False
+        self._has_ended = False
         self.last_poll_ms = clock.monotonic_ms()
 
     @property
@@ -82,10 +88,11 @@ class Engine(RebalanceListener):
                     self._runner.add(job)
                 self.last_poll_ms = self._clock.monotonic_ms()
                 if self.last_poll_ms >= commit_at_ms:
-                    await self._commit(self._intake.works.values())
+                    await self._commit(self._intake.works.values(), _COMMIT_TIMEOUT_MS)
                     commit_at_ms = self._clock.monotonic_ms() + self._commit_interval_ms
         finally:
             await self._drain(list(self._intake.works.values()))
+            self._has_ended = True
         if self._failure is not None:
             raise self._failure
 
@@ -96,7 +103,8 @@ class Engine(RebalanceListener):
 
     async def on_partitions_revoked(self, partitions: Sequence[TopicPartition]) -> None:
         works = self._intake.works_of(partitions)
-        await self._drain(works)
+        if not self._has_ended:  # or the group is left, and all was done and committed, or tried to, before
+            await self._drain(works)
         self._intake.give_up(works)
 
     async def on_partitions_lost(self, partitions: Sequence[TopicPartition]) -> None:
@@ -110,19 +118,19 @@ class Engine(RebalanceListener):
         late = await self._runner.ended(works, self._drain_limit_s)
         if late:
             logger.warning("%d messages were not done in %s s; they will be read again", late, self._drain_limit_s)
-        await self._commit(works)
+        await self._commit(works, _LAST_COMMIT_TIMEOUT_MS if self._stopping else None)
 
     def _close(self, works: Iterable[Work]) -> None:
         for work in works:
             work.phase = Phase.CLOSING
 
-    async def _commit(self, works: Iterable[Work]) -> None:
+    async def _commit(self, works: Iterable[Work], timeout_ms: float | None = None) -> None:
         """A commit that fails is made again the next time; at the end it means that messages are read again."""
         offsets = self._intake.to_commit(works)
         if not offsets:
             return
         try:
-            await self._source.commit(offsets)
+            await self._source.commit(offsets, timeout_ms)
         except ApiError as error:
             self._figures.failed_commits += 1
             logger.warning("offsets were not committed: %s", printable(str(error)))

@@ -33,6 +33,9 @@ class Measured(Protocol):
     @property
     def abandoned(self) -> int: ...
 
+    @property
+    def assigned_partitions(self) -> int: ...
+
     def lags(self) -> dict[TopicPartition, int]: ...
 
 
@@ -63,6 +66,11 @@ class _ServiceCollector(Collector):
             ("running_messages", "Messages whose handlers run", measured.running),
             ("in_hand_messages", "Messages that were read and are not finished", measured.in_hand),
             ("waiting_messages", "Messages of retry topics that are not due yet", measured.waiting),
+            (
+                "assigned_partitions",
+                "Partitions that the group has assigned to the service",
+                measured.assigned_partitions,
+            ),
             ("abandoned_calls", "Calls in threads that were given up and still run", measured.abandoned),
         ):
             yield GaugeMetricFamily(f"odradek_service_{name}", text, value=value)

@@ -11,6 +11,7 @@ from odradek.common.failures import InputError
 from odradek.service.threads import ABANDONED_MAX
 
 if TYPE_CHECKING:
+    from odradek.service.group_state import GroupPhase
     from odradek.service.metrics import Measured, Metrics
 
     class Watched(Measured, Protocol):
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
         def is_stopping(self) -> bool: ...
 
         def since_poll_ms(self) -> int | None: ...
+
+        def group_phase(self) -> GroupPhase | None: ...
+
+        def group_text(self) -> str: ...
 
 
 logger = logging.getLogger("odradek.service")
@@ -40,15 +45,30 @@ def ailment(service: Watched) -> str | None:
     return None
 
 
+def unreadiness(service: Watched) -> str | None:
+    """Why no messages are handled now; None while it reads, or is a spare member that has nothing to read."""
+    # Imported here: the command lists its subcommands without it.
+    from odradek.service.group_state import GroupPhase
+
+    reason = ailment(service)
+    if reason is None and service.group_phase() in (GroupPhase.JOINING, GroupPhase.WAITING):
+        reason = service.group_text()
+    return reason
+
+
 class Watching:
-    """The pages /healthz and /metrics, if there is to be an address for them."""
+    """The pages /healthz, /readyz and /metrics, if there is an address for them.
+
+    /healthz is for liveness probes: a service that waits for its group is alive, and a restart would only make it wait
+    again. /readyz is for readiness probes: 503 until partitions are assigned.
+    """
 
     def __init__(self, listener: str | None, service: Watched) -> None:
         self._service = service
         self._metrics: Metrics | None = None
         self._pages: HttpPages | None = None
         if listener is not None:
-            pages = {"/metrics": self._measured, "/healthz": self._healthy}
+            pages = {"/metrics": self._measured, "/healthz": self._healthy, "/readyz": self._ready}
             self._pages = HttpPages(_address(listener), pages)
 
     @property
@@ -72,7 +92,13 @@ class Watching:
             await self._pages.stop()
 
     async def _healthy(self) -> Page:
-        return health_page(ailment(self._service))
+        reason = ailment(self._service)
+        if reason is None and (waiting := unreadiness(self._service)) is not None:
+            return Page(200, f"{waiting}\n".encode())
+        return health_page(reason)
+
+    async def _ready(self) -> Page:
+        return health_page(unreadiness(self._service))
 
     async def _measured(self) -> Page:
         # Imported by the first who asks: a service that nobody watches needs none of it.

@@ -1,6 +1,7 @@
 """The client below all clients, against brokers that are only pretended: sockets are real, answers the test's."""
 
 import asyncio
+import logging
 import random
 import socket
 from collections.abc import AsyncIterator
@@ -435,5 +436,49 @@ def test_a_node_with_another_address_is_connected_to_there() -> None:
             await client.refresh_metadata(LONG_MS)
             await client.send(2, HeartbeatRequest())
             assert len(cluster.listeners[2].endpoint.connections) == 1
+
+    run(test())
+
+
+def test_a_lost_broker_is_logged_until_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "odradek.client.network")
+
+    def lines(level: int) -> list[str]:
+        return [record.getMessage() for record in caplog.records if record.levelno == level]
+
+    async def test() -> None:
+        async with FakeCluster(1) as cluster, client_of(cluster.bootstrap) as client:
+            address, port = cluster.bootstrap, cluster.listeners[1].port
+            await cluster.fall_silent(1)
+            client.request_update()
+            await until(lambda: bool(lines(logging.WARNING)), "a warning")
+            assert lines(logging.INFO)[0].startswith(f"[producer odradek-producer] Node 1 ({address}) disconnected: ")
+            assert f"({address}) could not be established (attempt 1): connection refused." in lines(logging.WARNING)[0]
+            await cluster.listen(1, port)
+            await until(lambda: any("established again" in line for line in lines(logging.INFO)), "it is back")
+
+    run(test())
+
+
+def test_who_closes_gives_up_when_every_broker_is_gone() -> None:
+    async def test() -> None:
+        async with FakeCluster(2) as cluster, client_of(cluster.bootstrap) as client:
+            assert await client.unless_gone(asyncio.sleep(0.01, "done"), patience_ms=1) == "done"
+            await cluster.fall_silent(1)
+            never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            giving_up = asyncio.ensure_future(client.unless_gone(never, patience_ms=1))
+            client.connect(1)
+            await until(lambda: client._connections.are_all_failing([1]), "the first one is gone")
+            await asyncio.wait([giving_up], timeout=0.5)
+            assert not giving_up.done()  # the second one may still take over
+            await cluster.fall_silent(2)
+            while not giving_up.done():
+                client.connect(1)
+                client.connect(2)
+                client.request_update()
+                await asyncio.sleep(0.005)
+            with pytest.raises(Unreachable, match="every broker has refused connections"):
+                await giving_up
+            assert never.cancelled()
 
     run(test())

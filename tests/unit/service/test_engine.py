@@ -663,3 +663,18 @@ def test_a_handler_whose_own_task_was_cancelled_has_failed() -> None:
     bench.run(lambda: bench.source.committed)
     (dead,) = bench.sink.of("orders.dead")
     assert dead.value == b"a"
+
+
+def test_no_commit_holds_up_the_loop_for_a_clients_whole_timeout() -> None:
+    """While brokers are gone, each commit fails only after its time-out: nothing is polled, and no stop noticed."""
+    bench = Bench()
+    bench.handle(lambda value: None)
+    bench.source.write(b"1")
+    bench.source.commit_error = ApiError("not done in time", ErrorCode.REQUEST_TIMED_OUT)
+    engine = bench.engine()
+    bench.run(lambda: len(bench.source.commit_timeouts_ms) > 2, engine)
+    assert None not in bench.source.commit_timeouts_ms
+    before, last = len(bench.source.commit_timeouts_ms), bench.source.commit_timeouts_ms[-1]
+    assert last == min(filter(None, bench.source.commit_timeouts_ms))
+    asyncio.run(engine.on_partitions_revoked([TopicPartition("orders", 0)]))  # the consumer is closed: it was tried
+    assert len(bench.source.commit_timeouts_ms) == before

@@ -19,7 +19,8 @@ class Admin(Face[AsyncAdmin]):
         self._loop.call(self._inner.start())
         self._loop.open.add(self)
 
-    def close(self) -> None:
+    def close(self, timeout_ms: float | None = None) -> None:
+        """Closes the connections at once: it waits for no broker, whatever `timeout_ms`."""
         self._loop.open.discard(self)
         self._loop.call(self._inner.close())
 

@@ -66,7 +66,8 @@ class Consumer(Face[AsyncConsumer]):
         self._loop.open.add(self)
 
     def close(self, timeout_ms: float | None = None) -> None:
-        """Commits for the last time where that is automatic, and leaves the group. Whoever iterates comes to an end."""
+        """Commits for the last time where that is automatic, and leaves the group, within `timeout_ms` (30 s unless
+        given). Whoever iterates comes to an end."""
         self._loop.open.discard(self)
         self._loop.call(self._inner.close(timeout_ms))
 

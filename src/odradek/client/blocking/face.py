@@ -5,8 +5,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
-from odradek.client.blocking.loop_thread import EXIT_TIMEOUT_MS, LoopThread, shared_loop
-from odradek.client.contexts import BlockingContext
+from odradek.client.blocking.loop_thread import LoopThread, shared_loop
+from odradek.client.contexts import EXIT_TIMEOUT_MS, BlockingContext
 
 _Inner = TypeVar("_Inner")
 _Parameters = ParamSpec("_Parameters")

@@ -18,13 +18,11 @@ from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
+from odradek.client.contexts import EXIT_TIMEOUT_MS
 from odradek.common.event_loop import new_event_loop
 from odradek.common.failures import ApiError, InputError
 
 _Value = TypeVar("_Value")
-
-#: What closing may take when the interpreter ends: nobody waits there for a broker that is gone.
-EXIT_TIMEOUT_MS = 5_000
 
 
 class _Job:

@@ -48,6 +48,9 @@ from odradek.protocol.messages.metadata_response import MetadataResponse
 if TYPE_CHECKING:
     from odradek.client.consumer.batches import RecordColumns
 
+#: What `close` takes at most unless told otherwise, as in Kafka's Java consumer.
+CLOSE_TIMEOUT_MS = 30_000
+
 #: Errors of a topic's metadata that no waiting helps against.
 _HOPELESS = (ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
@@ -114,14 +117,17 @@ class Consumer(AsyncContext):
         reader.step_soon()
 
     async def close(self, timeout_ms: float | None = None) -> None:
-        """Commits for the last time where that is automatic, and leaves the group. May be called twice."""
+        """Commits for the last time where that is automatic, and leaves the group. May be called twice.
+
+        Takes at most `timeout_ms` (30 s unless given), beside callbacks of rebalances; less when every broker refuses
+        connections. Offsets that could not be committed by then are logged, and read again by the group."""
         running, watch = self._running, self._watch
         if running is None or watch is None:
             return
         self._watch = None
         try:
             running.reader.withdraw()
-            await running.membership.close(self.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms)
+            await running.membership.close(CLOSE_TIMEOUT_MS if timeout_ms is None else timeout_ms)
         finally:
             self._running = None
             running.reader.close()

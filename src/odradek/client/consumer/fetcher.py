@@ -10,6 +10,7 @@ would take it out of the session.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -27,8 +28,11 @@ from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError, Fault
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
+
+_log = logging.getLogger("odradek.client.consumer")
 
 #: The partition is elsewhere, or not there yet: the metadata will tell.
 _ASK_METADATA = frozenset(
@@ -214,12 +218,14 @@ class Fetcher:
         if error is not None:
             if not isinstance(error, ApiError):
                 self.error = Fault(f"fetching: {error!r}")
+            _log.debug("The fetch from node %d failed, and is sent again: %r", node_id, str(error))
             session.handle_error()
             self._lose(node_id)
             return
         answer: FetchResponse = response.result()
         found = session.handle_response(answer, version)
         if found is None:
+            _log.debug("Node %d refused the fetch: %s.", node_id, error_name(answer.error_code))
             if answer.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR:
                 self._network.request_update()
             self._try_later(node_id, max(answer.throttle_time_ms, self._next_delay_ms(node_id)))
@@ -259,6 +265,7 @@ class Fetcher:
         self, partition: TopicPartition, state: PartitionState, data: PartitionData, answer: FetchResponse
     ) -> None:
         backoff_ms = self._settings.retry_backoff_ms
+        _log.debug("The fetch of %s was refused: %s.", partition, error_name(data.error_code))
         if data.error_code in _ASK_METADATA:
             state.preferred_read_replica = None
             hint = data.current_leader

@@ -25,11 +25,16 @@ from odradek.client.network_client import NetworkClient
 from odradek.client.settings import ConsumerSettings
 from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError, check
+from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from odradek.protocol.messages.heartbeat_request import HeartbeatRequest
 
 _log = logging.getLogger("odradek.client.group")
 
 #: A poll that carries out more steps than this is caught in a loop; each costs the group a rebalance.
 _STEPS_MAX = 100
+
+#: A member that was not told off is dropped when its session expires: not worth a wait for brokers that are gone.
+_GOODBYE_GONE_MS = 500
 
 #: So that max.poll.interval.ms is noticed in time even if it is shorter than a heartbeat.
 _TICKS_PER_POLL_INTERVAL = 3
@@ -111,7 +116,7 @@ class GroupDriver:
         ends_ms = self._now_ms() + timeout_ms
         await self._drop_auto_commit()
         if self._settings.enable_auto_commit:
-            await self._commit_quietly(timeout_ms)
+            await self._commit_quietly(timeout_ms, is_last=True)
         error = await self._give_up_all()
         request = self._core.leave(self._now_ms(), "the consumer unsubscribed from all topics")
         self._core.subscribe(None)
@@ -152,6 +157,7 @@ class GroupDriver:
             if not self._core.holds(step):
                 return
         error = None
+        self._log_step(step)
         if step.lost:
             error = await self._call("on_partitions_lost", step.lost)
         if step.revoked is not None:
@@ -169,6 +175,14 @@ class GroupDriver:
         self._core.done(step)
         if error is not None:
             raise error
+
+    def _log_step(self, step: Step) -> None:
+        for verb, partitions in (("lost", step.lost), ("gives up", step.revoked)):
+            if partitions:
+                _log.info("Group %r: the member %s %s.", self._group_id, verb, ", ".join(map(str, partitions)))
+        if step.added is not None:
+            assigned = ", ".join(map(str, step.assigned)) or "no partitions"
+            _log.info("Group %r: the member is assigned %s.", self._group_id, assigned)
 
     async def _give_up_all(self) -> Exception | None:
         """Before we leave: what we have goes with us."""
@@ -209,13 +223,15 @@ class GroupDriver:
         """Only members of the consumer protocol say who asks."""
         return None
 
-    async def _commit_quietly(self, timeout_ms: float) -> None:
-        """What was handed out, before somebody else goes on from there."""
+    async def _commit_quietly(self, timeout_ms: float, *, is_last: bool = False) -> None:
+        """Commits what was handed out, before another member goes on from there. The last commit of a member does not
+        wait for brokers whose processes are gone."""
         offsets = self._subscriptions.all_consumed()
+        commit = self._commits.commit(offsets, timeout_ms, self._commit_identity, self._core.on_commit_error)
         try:
-            await self._commits.commit(offsets, timeout_ms, self._commit_identity, self._core.on_commit_error)
+            await (self._network.unless_gone(commit) if is_last else commit)
         except ApiError as error:
-            _log.warning("group %s: an automatic commit failed: %s", self._group_id, error)
+            _log.warning("Group %r: the automatic commit failed: %s", self._group_id, error)
 
     def _maybe_auto_commit(self, now_ms: float) -> None:
         if not self._settings.enable_auto_commit or now_ms < self._commit_at_ms:
@@ -246,7 +262,7 @@ class GroupDriver:
         except ApiError as error:
             _log.log(
                 logging.DEBUG if is_retriable(error) else logging.WARNING,
-                "group %s: an automatic commit failed: %s",
+                "Group %r: the automatic commit failed: %s",
                 self._group_id,
                 error,
             )
@@ -284,6 +300,8 @@ class GroupDriver:
         now_ms = self._now_ms()
         self._look(now_ms)
         for request in self._core.poll(now_ms):
+            if not isinstance(request.message, HeartbeatRequest | ConsumerGroupHeartbeatRequest):
+                _log.debug("Group %r: sends %s.", self._group_id, type(request.message).__name__)
             self._start(self._send(request))
         is_step_due = self._core.error is not None or self._core.is_step_due
         if is_step_due or not self._core.is_rebalancing:
@@ -328,6 +346,8 @@ class GroupDriver:
             node_id = await self._network.coordinator(CoordinatorKind.GROUP, self._group_id, request.timeout_ms)
             response = await self._network.send(node_id, request.message, request.timeout_ms)
         except ApiError as error:
+            name = type(request.message).__name__
+            _log.debug("Group %r: %s failed, and is sent again: %r", self._group_id, name, error.message)
             if isinstance(error, Disconnected | RequestTimedOut):
                 self._forget_coordinator()
             self._core.on_failure(request, error, self._now_ms())
@@ -336,14 +356,18 @@ class GroupDriver:
         self.nudge()
 
     async def _say_goodbye(self, request: Request, timeout_ms: float) -> None:
-        """On the broker's other connection: on the one of the group a join may be waiting for its answer."""
+        """Tells the coordinator that the member leaves."""
         try:
-            node_id = await self._network.coordinator(CoordinatorKind.GROUP, self._group_id, timeout_ms)
-            if own_connection(node_id) in self._network.metadata.nodes:
-                node_id = own_connection(node_id)
-            await self._network.send(node_id, request.message, timeout_ms)
+            await self._network.unless_gone(self._send_goodbye(request, timeout_ms), min(timeout_ms, _GOODBYE_GONE_MS))
         except ApiError as error:
-            _log.debug("group %s: nobody heard that we leave: %s", self._group_id, error)
+            _log.debug("Group %r: the coordinator was not told that the member leaves: %s", self._group_id, error)
+
+    async def _send_goodbye(self, request: Request, timeout_ms: float) -> None:
+        """On the broker's other connection: on the one of the group a join may be waiting for its answer."""
+        node_id = await self._network.coordinator(CoordinatorKind.GROUP, self._group_id, timeout_ms)
+        if own_connection(node_id) in self._network.metadata.nodes:
+            node_id = own_connection(node_id)
+        await self._network.send(node_id, request.message, timeout_ms)
 
     def _forget_coordinator(self) -> None:
         self._network.forget_coordinator(CoordinatorKind.GROUP, self._group_id)

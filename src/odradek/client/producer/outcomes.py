@@ -5,6 +5,7 @@ is too large is split. What has failed for good is told to the transaction manag
 leaves the transaction nothing but its abort.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from odradek.client.errors import refusal
@@ -15,7 +16,11 @@ from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_states import State
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.produce_response import PartitionProduceResponse
+
+_log = logging.getLogger("odradek.client.producer")
+
 
 #: Of the first request of a producer: another permission may mend it.
 _AUTHORIZATION = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -50,6 +55,7 @@ class Outcomes:
         if code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1 and not batch.is_done:
             self._accumulator.split(batch)
         elif self._can_retry(batch, said, now_ms):
+            _log.debug("Produce to %s failed, and is sent again: %s.", batch.place, error_name(code))
             self._accumulator.requeue(batch, now_ms)
         else:
             error = refusal(code, said.error_message) or ApiError("no error")

@@ -124,9 +124,11 @@ class Producer(AsyncContext):
         self._sender.wake()
 
     async def close(self, timeout_ms: float | None = None) -> None:
-        """Send what was taken, wait for it as long as is said, then fail the rest and disconnect.
+        """Send what was taken, wait for it for `timeout_ms`, then fail the rest and disconnect.
 
-        A transaction that is open is aborted. May be called twice."""
+        Without `timeout_ms` it waits until each record was delivered or has failed, which takes up to
+        delivery.timeout.ms while no broker can be reached. A transaction that is open is aborted. May be called
+        twice."""
         if self._refusal is not None:
             return
         self._refusal, self._is_plain = ProducerClosed("the producer is closed"), False

@@ -33,7 +33,7 @@ from odradek.protocol.messages.produce_request import PartitionProduceData, Prod
 from odradek.protocol.messages.produce_response import PartitionProduceResponse, ProduceResponse
 from odradek.records.record import NO_TIMESTAMP
 
-logger = logging.getLogger("odradek.producer")
+logger = logging.getLogger("odradek.client.producer")
 
 #: From this version on topics are ids; and the last with which brokers do not add partitions to transactions.
 _TOPIC_IDS_FROM = 13
