@@ -13,8 +13,9 @@ from setuptools import Extension, setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
+# A build backend does not have the project's directory on its path.
 sys.path.insert(0, str(Path(__file__).resolve().parent / "tools"))
-import compile_hot  # noqa: E402  a build backend does not have this directory on its path
+import compile_hot
 
 
 class CleanBuild(build):

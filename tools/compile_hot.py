@@ -89,8 +89,13 @@ def missing_for_compilation() -> str | None:
 def compile_modules(modules: Sequence[str], target: Path) -> None:
     """Compile into `target`, as many modules at once as there are cores. Raises CompileError."""
     with ThreadPoolExecutor(os.cpu_count()) as executor:
-        for _ in executor.map(lambda module: _compile_module(module, target), modules):
-            pass
+        compilations = [executor.submit(_compile_module, module, target) for module in modules]
+        try:
+            for compilation in compilations:
+                compilation.result()
+        except BaseException:
+            executor.shutdown(cancel_futures=True)
+            raise
 
 
 def _compile_module(module: str, target: Path) -> None:

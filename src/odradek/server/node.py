@@ -296,6 +296,6 @@ def _roles(config: ServerConfig) -> str:
 
 
 def _log_version() -> None:
-    """The first line of a node's log. An installation that is several times slower than it could be is worth a warning."""
+    """Write the first line of a node's log. An installation that is slower than it could be is worth a warning."""
     plain = plain_modules()
     logger.log(logging.WARNING if plain else logging.INFO, "odradek %s, %s", __version__, describe(plain))
