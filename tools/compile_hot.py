@@ -27,15 +27,17 @@ from odradek.common.hot_modules import HOT_MODULES  # noqa: E402  the package ne
 
 SUFFIX: str = sysconfig.get_config_var("EXT_SUFFIX")
 
-#: Run in a process of its own: mypyc keeps state, and setuptools prints much. The flag that makes an error of every
-#: warning is mypyc's own, and would make an installation depend on which warnings a compiler knows.
+#: Run in a process of its own: mypyc keeps state, and setuptools prints much. What it makes depends on the sources only:
+#: neither on the packages that happen to be installed (an isolated build has none of our dependencies) nor on the
+#: settings that `make types` checks all modules with, nor on which warnings a compiler knows (mypyc's -Werror).
 _SCRIPT = """
 import sys
 from mypyc.build import mypycify
 from setuptools import setup
 
 source, build = sys.argv[1:]
-extensions = mypycify([source], opt_level="3", target_dir=build)
+options = ["--config-file=", "--no-site-packages", "--ignore-missing-imports", "--follow-imports=silent"]
+extensions = mypycify([*options, source], opt_level="3", target_dir=build)
 for extension in extensions:
     extension.extra_compile_args = [flag for flag in extension.extra_compile_args if flag != "-Werror"]
 arguments = ["-q", "build_ext", "--build-temp", build, "--build-lib", build]

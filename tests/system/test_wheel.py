@@ -81,6 +81,15 @@ def test_an_installation_loads_the_compiled_modules_and_says_so(bin_directory: P
     assert all(file.startswith(str(bin_directory.parent)) and file.endswith(SUFFIX) for file in loaded), loaded
 
 
+def test_the_plugin_of_pytest_is_installed_and_runs_an_installed_node(bin_directory: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_installed.py").write_text(
+        "import odradek\n\n\n"
+        f"def test_it(odradek_topic):\n    assert odradek.__file__.startswith({str(bin_directory.parent)!r})\n"
+    )
+    command = [str(bin_directory / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_installed.py"]
+    assert "1 passed" in run(command, cwd=tmp_path)
+
+
 @pytest.fixture
 def bootstrap(bin_directory: Path, tmp_path: Path) -> Iterator[str]:
     """Of a cluster that the installed command runs, by its path and from another directory."""
