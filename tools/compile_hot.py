@@ -27,9 +27,9 @@ from odradek.common.hot_modules import HOT_MODULES  # noqa: E402  the package ne
 
 SUFFIX: str = sysconfig.get_config_var("EXT_SUFFIX")
 
-#: Run in a process of its own: mypyc keeps state, and setuptools prints much. What it makes depends on the sources only:
-#: neither on the packages that happen to be installed (an isolated build has none of our dependencies) nor on the
-#: settings that `make types` checks all modules with, nor on which warnings a compiler knows (mypyc's -Werror).
+#: Run in a process of its own: mypyc keeps state, and setuptools prints much. The result depends on the sources only:
+#: not on the packages that happen to be installed (an isolated build has none of our dependencies), not on the settings
+#: with which `make types` checks all modules, and not on which warnings a compiler knows (-Werror is mypyc's).
 _SCRIPT = """
 import sys
 from mypyc.build import mypycify
