@@ -4,7 +4,6 @@ Without a C compiler or Python's headers the wheel is pure Python, and `odradek 
 Whatever else goes wrong while compiling fails the build. ODRADEK_PURE_PYTHON=1 asks for a pure wheel.
 """
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -15,7 +14,8 @@ from setuptools.command.build_ext import build_ext
 
 # A build backend does not have the project's directory on its path.
 sys.path.insert(0, str(Path(__file__).resolve().parent / "tools"))
-import compile_hot
+import compile_hot  # puts src on the path
+from odradek.common.hot_modules import HOT_MODULES
 
 
 class CleanBuild(build):
@@ -32,18 +32,16 @@ class CompileHotModules(build_ext):
         if self.inplace or self.editable_mode:
             compile_hot.update_in_place()
         else:
-            compile_hot.compile_modules(compile_hot.HOT_MODULES, Path(self.build_lib))
+            compile_hot.compile_modules(HOT_MODULES, Path(self.build_lib))
 
 
 def extensions() -> list[Extension]:
     """Return what `CompileHotModules` will write. With any, setuptools tags the wheel for this Python and platform."""
-    missing = compile_hot.missing_for_compilation()
-    if os.environ.get("ODRADEK_PURE_PYTHON") == "1":
-        missing = "reason to compile: ODRADEK_PURE_PYTHON is 1"
-    if missing is not None:
-        print(f"odradek: the hot modules stay plain Python, several times slower: no {missing.removeprefix('a ')}")
+    reason = compile_hot.reason_not_to_compile()
+    if reason is not None:
+        print(f"odradek: the hot modules stay plain Python, several times slower: {reason}")
         return []
-    names = (name for module in compile_hot.HOT_MODULES for name in compile_hot.extension_names(module))
+    names = (name for module in HOT_MODULES for name in compile_hot.extension_names(module))
     return [Extension(name, sources=[]) for name in names]
 
 

@@ -74,17 +74,19 @@ def remove(module: str) -> None:
         (SOURCE / name).unlink(missing_ok=True)
 
 
-def missing_for_compilation() -> str | None:
-    """Return what this machine lacks to compile C modules for this Python, or None if it lacks nothing.
+def reason_not_to_compile() -> str | None:
+    """Return why the modules stay plain Python on this machine, or None if they are to be compiled.
 
-    Only these make a plain installation right. Any other failure to compile is an error."""
+    Any other failure to compile is an error."""
+    if os.environ.get("ODRADEK_PURE_PYTHON") == "1":
+        return "ODRADEK_PURE_PYTHON is 1"
     if sys.implementation.name != "cpython":
-        return "CPython"
+        return "mypyc compiles for CPython only"
     command = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[0]
     if shutil.which(command) is None:
-        return f"a C compiler ({command})"
+        return f"there is no C compiler ({command})"
     if not Path(sysconfig.get_path("include"), "Python.h").exists():
-        return f"Python's headers ({sysconfig.get_path('include')}/Python.h)"
+        return f"Python's headers are missing ({sysconfig.get_path('include')}/Python.h)"
     return None
 
 
@@ -135,9 +137,9 @@ def main(arguments: list[str]) -> None:
         for module in HOT_MODULES:
             remove(module)
         return
-    missing = missing_for_compilation()
-    if missing is not None:
-        print(f"The hot modules stay plain Python: there is no {missing.removeprefix('a ')}.")
+    reason = reason_not_to_compile()
+    if reason is not None:
+        print(f"The hot modules stay plain Python, several times slower: {reason}.")
         return
     try:
         for module in update_in_place():

@@ -46,8 +46,8 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "auto.create.topics.enable": "false",
     # A broker that was killed is registered again when its session is over.
-    "broker.session.timeout.ms": "1000",
-    "broker.heartbeat.interval.ms": "200",
+    "broker.session.timeout.ms": "5000",
+    "broker.heartbeat.interval.ms": "500",
 }
 
 
