@@ -9,7 +9,7 @@ FIGURES := $(CURDIR)/bench/out/figures.jsonl
 PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist worksteal
 # A test with Spark is several processes that compute: no more of them at once than there are cores.
 PYTEST_SPARK := $(BIN)/pytest -q -n $(shell nproc 2>/dev/null || echo 2) --dist worksteal
-CODE := src tests tools bench demo examples
+CODE := src tests tools bench demo examples setup.py
 
 # The tests start hundreds of nodes, each of which would compile all that it imports, wherever this is set.
 export PYTHONDONTWRITEBYTECODE :=
@@ -29,7 +29,7 @@ lint: setup ## Formatting and lint
 
 types: setup ## mypy --strict over the package, the tools, the benchmarks and the demo
 	@$(BIN)/mypy --no-error-summary
-	@MYPYPATH=src:tests:tools $(BIN)/mypy --no-error-summary tools/*.py
+	@MYPYPATH=src:tests:tools $(BIN)/mypy --no-error-summary tools/*.py setup.py
 	@MYPYPATH=src:bench:tests $(BIN)/mypy --no-error-summary bench/*.py
 	@$(BIN)/mypy --no-error-summary --explicit-package-bases demo/*.py
 

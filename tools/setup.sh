@@ -1,5 +1,5 @@
 #!/bin/bash
-# Make the project ready to use: system packages, a virtual environment in .venv, the package, the compiled module.
+# Make the project ready to use: system packages, a virtual environment in .venv, the package, the compiled modules.
 #
 # Each step leaves a stamp in .venv and is repeated only when what it depends on is newer, so that a second run takes
 # about a second. Run as root on Debian it installs missing system packages; otherwise it says which are missing.
@@ -39,7 +39,7 @@ install_system_packages() {
         apt-get install -qq -y --no-install-recommends $missing >&2
     else
         say "These system packages are missing and only root can install them (apt-get install $missing):" \
-            "without Java and Maven the tests against Apache Kafka cannot run, without a C compiler the plain module is used."
+            "without Java and Maven the tests against Apache Kafka cannot run, without a C compiler the hot modules stay plain Python."
     fi
 }
 
@@ -74,16 +74,16 @@ install_dependencies() {
 }
 
 install_package() {
-    is_fresh package pyproject.toml && [ -x $VENV/bin/odradek ] && return 0
+    is_fresh package pyproject.toml setup.py && [ -x $VENV/bin/odradek ] && return 0
     say "installing odradek, editable"
     $VENV/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
     touch $STAMPS/package
 }
 
-# The hot loops as C modules; the tool compiles what is older than its source. Without a compiler the plain Python
-# modules do the same, slower.
+# The hot modules as extension modules: installing compiles them, and this whatever was changed since. Without a
+# compiler the plain modules do the same, slower, and it says so.
 compile_hot() {
-    ! command -v cc >/dev/null || $VENV/bin/python tools/compile_hot.py >&2
+    $VENV/bin/python tools/compile_hot.py >&2
 }
 
 install_system_packages

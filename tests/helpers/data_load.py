@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, PartitionMetadata
 from confluent_kafka.error import ProduceError
 
 from helpers.client_diary import ClientDiary
@@ -220,7 +220,9 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> dict[Place, bytes]:
 def create_topic(
     cluster: Cluster, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
 ) -> None:
-    """When all brokers are there. `config` adds to `min.insync.replicas`, which is one less than the replicas."""
+    """Create a topic once all brokers are there. `config` adds to `min.insync.replicas`, which is one less than the
+    replicas, and to `retention.ms`: records of tests are often of long ago, and half a minute after the start of a node
+    its retention would delete them, whatever a test is doing at that moment."""
     admin = admin_of(cluster)
     brokers = sum(node.spec.is_broker for node in cluster.nodes.values())
 
@@ -229,8 +231,9 @@ def create_topic(
         return len(admin.list_topics(timeout=5).brokers) == brokers
 
     wait_until(are_there, "all brokers are there")
-    settings = {"min.insync.replicas": str(max(1, replication_factor - 1)), **(config or {})}
-    admin.create_topics([NewTopic(name, partitions, replication_factor, config=settings)])[name].result(60)
+    settings = {"min.insync.replicas": str(max(1, replication_factor - 1)), "retention.ms": "-1", **(config or {})}
+    topic = NewTopic(name, partitions, replication_factor, config=settings)
+    admin.create_topics([topic], request_timeout=60)[name].result(60)
     wait_until(lambda: len(leaders_of(admin, name)) == partitions, f"all partitions of {name} have leaders")
 
 
@@ -245,13 +248,22 @@ def bootstrap_of(cluster: Cluster) -> str:
 
 def leaders_of(admin: AdminClient, topic: str) -> dict[int, int]:
     """By partition, of those that have one."""
-    found = admin.list_topics(topic, timeout=5).topics[topic].partitions
-    return {number: partition.leader for number, partition in found.items() if partition.leader >= 0}
+    partitions = partitions_of(admin, topic)
+    return {number: partition.leader for number, partition in partitions.items() if partition.leader >= 0}
 
 
 def isr_of(admin: AdminClient, topic: str) -> dict[int, set[int]]:
-    found = admin.list_topics(topic, timeout=5).topics[topic].partitions
-    return {number: set(partition.isrs) for number, partition in found.items()}
+    return {number: set(partition.isrs) for number, partition in partitions_of(admin, topic).items()}
+
+
+def partitions_of(admin: AdminClient, topic: str) -> dict[int, PartitionMetadata]:
+    """Ask until a broker answers: one that is paused, or a machine that is busy, may take longer than one attempt."""
+    answers: list[dict[int, PartitionMetadata]] = []
+    wait_until(
+        lambda: answers.append(admin.list_topics(topic, timeout=5).topics[topic].partitions) or True,
+        f"a broker tells the partitions of {topic}",
+    )
+    return answers[0]
 
 
 def wait_for_isr(admin: AdminClient, topic: str, *broker_ids: int, timeout_s: float = 180) -> None:

@@ -16,7 +16,7 @@ _POLL_MS = 50
 _TIMEOUT_S = 60
 
 #: In the consumer protocol these are the coordinator's to choose.
-_CLASSIC_SETTINGS = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 200}
+_CLASSIC_SETTINGS = {"session.timeout.ms": 30_000, "heartbeat.interval.ms": 200}
 
 
 class OurMember(RebalanceListener):

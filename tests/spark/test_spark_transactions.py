@@ -294,7 +294,8 @@ def test_a_second_driver_takes_over(bootstrap: str) -> None:
 
 
 def test_a_transaction_whose_time_is_up_before_the_decision_fails_the_batch(bootstrap: str) -> None:
-    sink = Sink(bootstrap, **{"kafka.transaction.timeout.ms": "100"})
+    # Long enough to write the records in, also on a machine that is busy.
+    sink = Sink(bootstrap, **{"kafka.transaction.timeout.ms": "5000"})
     driver = sink.driver()
     run = driver.begin_run()
     prepared = sink.write(run, "late")
@@ -306,7 +307,8 @@ def test_a_transaction_whose_time_is_up_before_the_decision_fails_the_batch(boot
 
 def left_by_a_dead_driver(bootstrap: str, commits: int) -> tuple[Sink, list[PreparedTransaction]]:
     """A batch of two transactions that is decided, of which so many are committed."""
-    sink = Sink(bootstrap, **{"kafka.transaction.timeout.ms": "2000"})
+    # Long enough to write and to decide in, also on a machine that is busy.
+    sink = Sink(bootstrap, **{"kafka.transaction.timeout.ms": "10000"})
     driver = sink.driver(Dying(sink, commits))
     run = driver.begin_run()
     prepared = [sink.write(run, "a"), sink.write(run, "b")]

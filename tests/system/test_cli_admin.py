@@ -114,7 +114,7 @@ topics offsets
 configs describe --topic orders
 configs describe --topic orders --all
 configs describe --topic orders --topic nowhere --broker 7
-configs alter --topic orders --set retention.ms=5000 --delete segment.bytes --append cleanup.policy=compact
+configs alter --topic orders --set retention.ms=5000000000000 --delete segment.bytes --append cleanup.policy=compact
 configs describe --topic orders --format json
 configs alter --topic orders --subtract cleanup.policy=compact --dry-run
 configs alter --topic orders --set retention.ms=soon

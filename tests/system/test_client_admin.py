@@ -133,8 +133,12 @@ class Asking:
 
 
 async def topics(ask: Asking) -> None:
+    """Records here are of 1970, which no `retention.ms` of less than a century keeps for the whole test."""
     admin = ask.admin
-    new = [NewTopic("orders", partitions=2, configs={"retention.ms": "50000"}), NewTopic("placed", assignment=[[1]])]
+    new = [
+        NewTopic("orders", partitions=2, configs={"retention.ms": "5000000000000"}),
+        NewTopic("placed", assignment=[[1]]),
+    ]
     await ask("try to create", admin.create_topics(new, validate_only=True))
     await ask("create", admin.create_topics([*new, "default"]))
     await ask("create what is there", admin.create_topics(["orders"]))
@@ -180,7 +184,7 @@ async def partitions(ask: Asking, bootstrap: str) -> None:
 
 async def settings(ask: Asking) -> None:
     admin = ask.admin
-    retention = [ConfigChange("retention.ms", ConfigOp.SET, "70000")]
+    retention = [ConfigChange("retention.ms", ConfigOp.SET, "7000000000000")]
 
     def some(found: Mapping[ConfigResource, Any]) -> Any:
         return {str(resource): plain(entries["retention.ms"]) for resource, entries in found.items()}
@@ -193,7 +197,7 @@ async def settings(ask: Asking) -> None:
     await ask("change wrongly", admin.incremental_alter_configs({ORDERS: wrong, NOBODY: retention}))
 
     async def is_changed() -> bool:
-        return (await admin.describe_configs([ORDERS]))[ORDERS]["retention.ms"].value == "70000"
+        return (await admin.describe_configs([ORDERS]))[ORDERS]["retention.ms"].value == "7000000000000"
 
     await ask.until("the setting is changed", is_changed)
     await ask("what has settings", admin.list_config_resources([ConfigResourceType.TOPIC, ConfigResourceType.BROKER]))

@@ -249,8 +249,8 @@ def test_the_network_client_on_a_real_cluster(cluster: Cluster, topic: str) -> N
             assert [(await each).error_code for each in answers if each is not None] == [25]
         settings = consumer_settings(bootstrap_servers=cluster.bootstrap, allow_auto_create_topics=False)
         async with NetworkClient(settings) as client:
-            with pytest.raises(KafkaError, match="topic nobody is not known after 50 ms: UNKNOWN_TOPIC_OR_PARTITION"):
-                await client.topic("nobody", 50)
+            with pytest.raises(KafkaError, match="topic nobody is not known after 5000 ms: UNKNOWN_TOPIC_OR_PARTITION"):
+                await client.topic("nobody", 5_000)
             client.want_topics([topic])
             await until(lambda: client.metadata.topic(topic) is not None, "the topic is known")
 

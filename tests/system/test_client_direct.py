@@ -119,7 +119,7 @@ def test_topics_and_the_offsets_of_their_ends_and_by_time(leaders: Leaders) -> N
 
 def test_what_was_deleted_is_reported_with_where_the_log_begins(cluster: Cluster, leaders: Leaders) -> None:
     admin = admin_of(cluster)
-    (deleted,) = admin.delete_records([Place(PART.topic, 0, 100)]).values()
+    (deleted,) = admin.delete_records([Place(PART.topic, 0, 100)], request_timeout=60).values()
     deleted.result(60)
     with pytest.raises(DataLost, match="offset 50 is gone; the log begins at 100") as lost:
         read(leaders, RangeRequest(PART, 50, 200))

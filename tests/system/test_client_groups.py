@@ -38,7 +38,8 @@ SETTINGS = {
     "group.consumer.heartbeat.interval.ms": "200",
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.min.session.timeout.ms": "1000",
-    "group.consumer.session.timeout.ms": "3000",
+    # A member on a busy machine must not be missed, and one that comes back must be there before.
+    "group.consumer.session.timeout.ms": "10000",
 }
 JAVA_ASSIGNORS = {
     "range": "org.apache.kafka.clients.consumer.RangeAssignor",
@@ -255,7 +256,7 @@ def a_killed_member_is_missed(world: World, way: str) -> None:
     topic = group = world.new_topic()
     settings = {"bootstrap.servers": world.bootstrap, "group.id": group, **options_of(way)}
     if way != "consumer":
-        settings |= {"session.timeout.ms": "2000", "heartbeat.interval.ms": "200"}
+        settings |= {"session.timeout.ms": "8000", "heartbeat.interval.ms": "200"}
     stays = OurMember(world.bootstrap, group, topic, **options_of(way))
     command = [sys.executable, "-c", _VICTIM, topic, *(f"{name}={value}" for name, value in settings.items())]
     with ExitStack() as stack:

@@ -46,8 +46,8 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "auto.create.topics.enable": "false",
     # A broker that was killed is registered again when its session is over.
-    "broker.session.timeout.ms": "1000",
-    "broker.heartbeat.interval.ms": "200",
+    "broker.session.timeout.ms": "5000",
+    "broker.heartbeat.interval.ms": "500",
 }
 
 
@@ -262,7 +262,8 @@ def test_back_pressure_and_time_outs_while_the_node_hangs(cluster: Cluster, boot
     create_topic(cluster, "hangs", 1, 1)
 
     async def send() -> None:
-        limits = {"request_timeout_ms": 200, "delivery_timeout_ms": 900, "max_block_ms": 300}
+        # Filling the buffer must not take as long as a delivery may, also on a machine that is busy.
+        limits = {"request_timeout_ms": 1_000, "delivery_timeout_ms": 6_000, "max_block_ms": 300}
         async with producer_of(bootstrap, buffer_memory=4_000, batch_size=1_000, **limits) as producer:
             await send_until_acked(producer, b"before")
             cluster[1].pause()

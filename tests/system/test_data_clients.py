@@ -28,6 +28,8 @@ PARTITIONS = 3
 RECORDS = 200
 TIMEOUT_S = 120
 LARGE_BYTES = 900_000
+#: The records are of long ago: with the default, retention deletes them half a minute after the start of a node.
+FOR_EVER = {"retention.ms": "-1"}
 
 _names = (f"topic-{number}" for number in itertools.count())
 
@@ -70,7 +72,7 @@ def bootstrap(cluster: Cluster) -> str:
 def topic(cluster: Cluster) -> str:
     name = next(_names)
     admin = AdminClient({"bootstrap.servers": bootstrap(cluster)})
-    admin.create_topics([NewTopic(name, PARTITIONS)])[name].result(TIMEOUT_S)
+    admin.create_topics([NewTopic(name, PARTITIONS, config=FOR_EVER)])[name].result(TIMEOUT_S)
     # The leaders themselves must know it: with acks=0 nobody hears that one does not.
     asking = Consumer({"bootstrap.servers": bootstrap(cluster), "group.id": "unused"})
     for partition in range(PARTITIONS):
@@ -212,7 +214,8 @@ def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
     with Cluster(tmp_path, [NodeSpec(1, OURS, roles="broker,controller")]) as made:
         made.start()
         admin = AdminClient({"bootstrap.servers": bootstrap(made), "reconnect.backoff.max.ms": 200})
-        admin.create_topics([NewTopic("kept", PARTITIONS, 1)], request_timeout=TIMEOUT_S)["kept"].result(TIMEOUT_S)
+        kept = NewTopic("kept", PARTITIONS, 1, config=FOR_EVER)
+        admin.create_topics([kept], request_timeout=TIMEOUT_S)["kept"].result(TIMEOUT_S)
         expected: list[Sent] = []
         for round_number, end in enumerate((made[1].stop, made[1].kill, made[1].stop)):
             sent = records(seed=40 + round_number)

@@ -111,7 +111,7 @@ def test_static_members_come_back_without_a_rebalance(cluster: Cluster, group: s
 _VICTIM = """
 import sys
 from confluent_kafka import Consumer
-consumer = Consumer({"bootstrap.servers": sys.argv[1], "group.id": sys.argv[2], "session.timeout.ms": 1500,
+consumer = Consumer({"bootstrap.servers": sys.argv[1], "group.id": sys.argv[2], "session.timeout.ms": 6000,
                      "heartbeat.interval.ms": 200, "log_level": 0})
 consumer.subscribe([sys.argv[3]], on_assign=lambda _, given: print(len(given), flush=True))
 while True:
@@ -131,7 +131,7 @@ def test_a_killed_members_partitions_move_within_its_session(cluster: Cluster, g
             killed_s = time.monotonic()
             wait_balanced([survivor], PARTITIONS)
             seconds = round(survivor.assigned_s - killed_s, 3)
-            report("partitions of a killed member moved", session_ms=1500, seconds=seconds)
+            report("partitions of a killed member moved", session_ms=6000, seconds=seconds)
     finally:
         victim.kill()
         victim.communicate()

@@ -67,8 +67,10 @@ def client(cluster: Cluster, **more: str) -> dict[str, str]:
 
 
 def create(java: JavaClients, cluster: Cluster, partitions: int = PARTITIONS, *config: str) -> str:
-    """By Kafka's own tool."""
+    """By Kafka's own tool. The records are of long ago: with the default, retention deletes them at some moment."""
     name = next(_names)
+    if not any(entry.startswith("retention.ms=") for entry in config):
+        config = (*config, "retention.ms=-1")
     options = [word for entry in config for word in ("--config", entry)]
     said = topics(java, cluster, "--create", "--topic", name, "--partitions", str(partitions), *options)
     assert (said.status, said.output) == (0, f"Created topic {name}.\n")

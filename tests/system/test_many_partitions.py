@@ -126,7 +126,7 @@ def stop(node: Node) -> None:
 
 
 def delete(cluster: Cluster, admin: AdminClient) -> None:
-    admin.delete_topics([MANY])[MANY].result(120)
+    admin.delete_topics([MANY], request_timeout=120)[MANY].result(120)
     data = cluster[1].data
     wait_until(lambda: not [path for path in data.glob(f"{MANY}-*") if "." not in path.name], "no log of it is left")
 

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 
 import click
 
-from odradek import __version__
 from odradek.cli.errors import echo, tell
 from odradek.cli.lazy import LazyGroup, Subcommand
-from odradek.cli.main import INTERRUPTED
+from odradek.cli.main import INTERRUPTED, version_text
 from odradek.cli.options import Settings, local_options
 from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
 from odradek.common.printable import printable
@@ -51,7 +50,7 @@ _EXPECTED = (InputError, ApiError, ProtocolError, Fault, OSError)
 
 
 @click.group(cls=LazyGroup, subcommands=SUBCOMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="odradek", message="%(prog)s %(version)s")
+@click.version_option(version_text(), prog_name="odradek", message="%(prog)s %(version)s")
 @local_options
 def odradek() -> None:
     """Kafka's architecture in Python.

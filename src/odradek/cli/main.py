@@ -1,6 +1,6 @@
 """The entry point of the `odradek` command.
 
-`--version` is answered before anything else is imported; everything else goes to `odradek.cli.app`. Nothing here or
+`--version` is answered before anything large is imported; everything else goes to `odradek.cli.app`. Nothing here or
 there imports a room of the house: a subcommand does, when it is called.
 
 Ctrl-C ends the command with the status that shells expect, and without a word. While it starts and while it ends there
@@ -26,7 +26,7 @@ def main() -> int:
 
 def _main(arguments: list[str]) -> int:
     if arguments == ["--version"] and sys.stdout is not None:
-        print(f"odradek {__version__}")
+        print(f"odradek {version_text()}")
         return 0
     import gc
     import signal
@@ -42,6 +42,13 @@ def _main(arguments: list[str]) -> int:
         return _run(arguments)
     finally:
         signal.signal(signal.SIGINT, _leave)
+
+
+def version_text() -> str:
+    """Return the version, and whether the hot modules are compiled: both decide how fast this installation is."""
+    from odradek.common.hot_modules import describe, plain_modules
+
+    return f"{__version__} ({describe(plain_modules())})"
 
 
 def _run(arguments: list[str]) -> int:

@@ -18,6 +18,7 @@ from odradek.cli.complete import complete_topics
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.client.settings_reading import Kind
 from odradek.common.failures import InputError
+from odradek.common.hot_modules import describe, plain_modules
 
 _NATURAL = click.IntRange(min=1)
 _CODECS = click.Choice(("none", "gzip", "snappy", "lz4", "zstd"))
@@ -52,6 +53,9 @@ def perf() -> None:
 
     They write to the topic, or read it from its beginning: take one that is there for it.
     """
+    plain = plain_modules()
+    if plain:
+        click.echo(describe(plain), err=True)
 
 
 @perf.command("produce", short_help="How many records a second can be sent.")

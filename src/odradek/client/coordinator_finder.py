@@ -60,10 +60,12 @@ class CoordinatorFinder:
         await asyncio.wait([lookup], timeout=timeout_ms / 1000)
         if lookup.cancelled():
             raise Disconnected("the client was closed")
-        if lookup.done():
+        error = lookup.exception() if lookup.done() else self._last_errors.get((kind, key))
+        # A lookup that ends with an error that may pass has ended because nobody waits any longer.
+        is_out_of_time = isinstance(error, ApiError) and is_retriable(error)
+        if lookup.done() and not is_out_of_time:
             return lookup.result()
-        why = self._last_errors.get((kind, key))
-        reason = why.message if why is not None else "nobody has answered yet"
+        reason = error.message if isinstance(error, ApiError) else "nobody has answered yet"
         raise RequestTimedOut(f"no coordinator of {kind.name.lower()} {key} in {timeout_ms:g} ms: {reason}")
 
     def forget(self, kind: CoordinatorKind, key: str) -> None:

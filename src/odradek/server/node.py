@@ -18,11 +18,13 @@ from contextlib import AsyncExitStack
 from random import Random
 from typing import TYPE_CHECKING
 
+from odradek import __version__
 from odradek.api.context import Features, Services
 from odradek.client.channel import ChannelConfig
 from odradek.common.addresses import HostPort
 from odradek.common.failures import Fault
 from odradek.common.files import OsFileSystem
+from odradek.common.hot_modules import describe, plain_modules
 from odradek.common.ports import Clock, FileSystem
 from odradek.common.system import SystemClock
 from odradek.metadata import metadata_version
@@ -107,6 +109,7 @@ class Node:
             self.dirs = take_dirs(self.files, config)
             self._started.callback(logger.info, "stopped")
             self._started.callback(self.dirs.release)
+            _log_version()
             logger.info("node %d of cluster %s starts as %s", config.node_id, self.dirs.cluster_id, _roles(config))
             await self._start_admin()
             await self._start_quorum()
@@ -294,3 +297,9 @@ def _address(listener: Listener) -> str:
 
 def _roles(config: ServerConfig) -> str:
     return " and ".join(config.roles)
+
+
+def _log_version() -> None:
+    """Write the first line of a node's log. An installation that is slower than it could be is worth a warning."""
+    plain = plain_modules()
+    logger.log(logging.WARNING if plain else logging.INFO, "odradek %s, %s", __version__, describe(plain))

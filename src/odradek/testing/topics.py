@@ -40,7 +40,10 @@ async def delete_topic(nodes: Mapping[int, str], name: str) -> None:
 
 
 async def wait_until_in_sync(nodes: Mapping[int, str]) -> None:
-    """Every partition has a leader, and its replicas on these nodes are in sync."""
+    """Wait until every partition has a leader, and its replicas on these nodes are in sync, as each of them knows it.
+
+    One of them is not enough: a node that was paused or cut off answers with what it knew before, until it has read the
+    metadata since. When all others know it to be in sync again, it has: it fetches from the leader of now."""
 
     async def are_in_sync(cluster: Cluster) -> bool:
         names = [each.name for each in await list_topics(cluster)]
@@ -49,7 +52,8 @@ async def wait_until_in_sync(nodes: Mapping[int, str]) -> None:
             for each in await _partitions(cluster, names)
         )
 
-    await _wait_until(are_in_sync, nodes.values(), "all partitions are led and in sync")
+    what = "all partitions are led and in sync, as {} knows it"
+    await asyncio.gather(*(_wait_until(are_in_sync, [address], what.format(address)) for address in nodes.values()))
 
 
 async def _partitions(cluster: Cluster, names: list[str]) -> list[PartitionDescription]:

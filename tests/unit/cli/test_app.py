@@ -11,15 +11,26 @@ import pytest
 
 from odradek import __version__
 from odradek.cli.app import SUBCOMMANDS, run
+from odradek.common.hot_modules import HOT_MODULES, describe, plain_modules
 
 COMMAND = (sys.executable, "-m", "odradek.cli.main")
 
 
 def test_version_is_the_packages_own(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"odradek {__version__} ({describe(plain_modules())})\n"
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out == f"odradek {__version__}\n"
+    assert capsys.readouterr().out == line
     quick = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
-    assert quick.stdout == f"odradek {__version__}\n"
+    assert quick.stdout == line
+
+
+@pytest.mark.parametrize("plain", [[], list(HOT_MODULES)])
+def test_perf_says_when_it_measures_plain_python(
+    plain: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("odradek.cli.perf.plain_modules", lambda: plain)
+    assert run(["perf", "consume", "--help"]) == 0
+    assert capsys.readouterr().err == (f"{describe(plain)}\n" if plain else "")
 
 
 def test_help_lists_every_subcommand(capsys: pytest.CaptureFixture[str]) -> None:

@@ -218,7 +218,7 @@ def test_a_time_out_closes_the_connection_and_fails_the_others_too() -> None:
         gate, api = gated()
         async with listening([api]) as listener, channel_to(listener.port, on_disconnect=lost.append) as channel:
             await channel.connect()
-            late = asyncio.ensure_future(channel.send(about("late"), 50))
+            late = asyncio.ensure_future(channel.send(about("late"), 1_000))
             patient = asyncio.ensure_future(channel.send(about("patient"), LONG_MS))
             with pytest.raises(RequestTimedOut, match="no answer to METADATA in time"):
                 await late

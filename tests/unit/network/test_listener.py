@@ -29,6 +29,9 @@ from odradek.protocol.messages.metadata_response import MetadataResponse
 
 API_VERSIONS, METADATA = ApiKey.API_VERSIONS, ApiKey.METADATA
 
+#: Over soon, and long enough for a first request, on a busy machine, too.
+SHORT_MS = 1_000
+
 
 def test_a_port_that_is_taken_is_named_and_what_to_do() -> None:
     async def test() -> None:
@@ -57,7 +60,7 @@ def test_an_address_that_is_not_ours_is_named(host: str, said: str) -> None:
 def test_who_says_nothing_is_closed() -> None:
     async def test() -> None:
         async with (
-            listening(limits=hasty(first_request_ms_max=50)) as listener,
+            listening(limits=hasty(first_request_ms_max=SHORT_MS)) as listener,
             peer(listener.port) as asking,
             peer(listener.port) as silent,
             peer(listener.port) as slow,
@@ -77,7 +80,7 @@ def test_who_is_idle_is_closed_unless_it_waits_for_an_answer() -> None:
     async def test() -> None:
         gate = Gate(lambda request: MetadataResponse())
         async with (
-            listening([Api(METADATA, gate)], limits=hasty(idle_ms_max=100)) as listener,
+            listening([Api(METADATA, gate)], limits=hasty(idle_ms_max=SHORT_MS)) as listener,
             peer(listener.port) as waiting,
             peer(listener.port) as idle,
         ):

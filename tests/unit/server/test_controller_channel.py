@@ -1,7 +1,6 @@
 """A node finds the active controller, whatever happens to the one it talks to."""
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 
 from helpers.fake_controllers import FakeQuorum, break_connections, controller_listener
 from helpers.network import each_loop, run, until
+from helpers.ports import free_ports
 from odradek.api.context import Context
 from odradek.api.envelope_form import client_address_of, principal_of
 from odradek.api.facades import Node
@@ -60,10 +60,8 @@ def with_channel(test: Callable[[FakeQuorum, ControllerChannel], Awaitable[None]
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Not one that the system gives to an outgoing connection meanwhile."""
+    return free_ports(1)[0]
 
 
 def test_it_asks_the_leader() -> None:

@@ -23,8 +23,10 @@ from helpers.node import (
     write_properties,
 )
 from helpers.ports import free_ports
+from odradek import __version__
 from odradek.common.failures import Fault, InputError
 from odradek.common.files import OsFileSystem
+from odradek.common.hot_modules import HOT_MODULES
 from odradek.common.ports import File
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
@@ -57,6 +59,32 @@ def test_what_was_answered_is_there_after_a_restart(tmp_path: Path) -> None:
             assert after.topics == before.topics
 
     run(test())
+
+
+@pytest.mark.parametrize(
+    ("plain", "level", "text"),
+    [
+        ([], "INFO", "hot modules: compiled"),
+        (HOT_MODULES, "WARNING", "hot modules: plain Python, several times slower"),
+    ],
+)
+def test_the_first_line_of_the_log_says_whether_the_hot_modules_are_compiled(
+    plain: list[str],
+    level: str,
+    text: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def test() -> None:
+        async with running(controller_config(tmp_path)):
+            pass
+
+    monkeypatch.setattr("odradek.server.node.plain_modules", lambda: plain)
+    with caplog.at_level("INFO", "odradek"):
+        run(test())
+    first = caplog.records[0]
+    assert first.levelname == level and first.getMessage().startswith(f"odradek {__version__}, {text}")
 
 
 def test_a_combined_node_is_unfenced_and_lists_the_topic_that_it_passed_on(tmp_path: Path) -> None:

@@ -201,7 +201,8 @@ def test_a_leader_that_becomes_known_is_asked_at_once() -> None:
         bench.network.metadata = MetadataCache(300_000)  # knows nothing yet
         bench.subscriptions.assign([A0])
         bench.offsets.begin()
-        await asyncio.sleep(0.01)
+        while not bench.network.updates_requested:
+            await asyncio.sleep(0.001)
         assert not bench.asked
         bench.network.lead({0: LEADER})
         assert await bench.settle() == {A0: 10}

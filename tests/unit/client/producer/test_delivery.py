@@ -92,7 +92,8 @@ def test_one_delivery_for_many_follows_what_is_split() -> None:
         many.add(second, 0, 10)
         soon(first.complete, 50, -1)
         waiting = asyncio.ensure_future(asyncio.wait_for(_result(many), 10))
-        await asyncio.sleep(0.02)
+        while not first.is_done:
+            await asyncio.sleep(0.001)
         parts = second.split(Compression.NONE, 1 << 20)
         assert not many.done() and many.ranges() == [RecordRange("t", 0, 51, 2)]
         for number, part in enumerate(parts):

@@ -271,9 +271,12 @@ def test_time_is_up_although_an_answer_may_come() -> None:
         with pytest.raises(DeliveryTimedOut, match="1 records to t-0 were not acknowledged"):
             await delivery
         late.set_result(answer(PartitionProduceResponse(index=0)))
-        await asyncio.sleep(0.01)
+        accumulator = world.queues.accumulator
+        async with asyncio.timeout(60):
+            while accumulator.available_bytes < accumulator.settings.buffer_memory:
+                await asyncio.sleep(0.001)
         assert isinstance(batch.error, DeliveryTimedOut)
-        assert world.queues.accumulator.available_bytes == world.queues.accumulator.settings.buffer_memory
+        assert accumulator.available_bytes == accumulator.settings.buffer_memory
 
     run(test)
 
