@@ -25,6 +25,8 @@ from odradek.protocol.explain import INTEGER_BITS, integer_range
 from odradek.protocol.facts import Field, Schema
 from odradek.protocol.json_form import to_json
 from odradek.protocol.message import Message
+from odradek.protocol.messages.envelope_request import EnvelopeRequest
+from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.registry import request_class
 from odradek.protocol.requests import request_header_version
@@ -41,8 +43,6 @@ ARRAY_SIZES = (0, 1, 1, 1, 1, 2, 2, 3)
 WILD_ARRAY_SIZES = (0, 1, 2, 17, 130)
 #: Arrays within arrays multiply.
 ELEMENTS_MAX = 300
-#: A request within an envelope is drawn again until it is one that may be forwarded.
-ENVELOPE_TRIES = 50
 
 #: No valid topic name is among them, so that no topic comes of them.
 ODD_STRINGS = (
@@ -270,15 +270,15 @@ class TypedRequests:
         versions, turn = self._rows[row], self._turns[row]
         self._turns[row] = turn + 1
         version = versions[turn % len(versions)]
-        message = self.message(listener, key, version)
+        message = self.message(key, version)
         self._count += 1
-        is_answered = key != ApiKey.PRODUCE or message.acks != 0  # type: ignore[attr-defined]
+        is_answered = not isinstance(message, ProduceRequest) or message.acks != 0
         return TypedRequest(self._count, listener, key, version, message, is_answered)
 
-    def message(self, listener: Listener, key: int, version: int) -> Message:
-        message = _Draw(self, request_class(key), version).message()
-        if key == ApiKey.ENVELOPE and self.random.random() < 0.9:
-            message.request_data = self._forwarded()  # type: ignore[attr-defined]
+    def message(self, key: int, version: int) -> Message:
+        message: Message = _Draw(self, request_class(key), version).message()
+        if isinstance(message, EnvelopeRequest) and self.random.random() < 0.9:
+            message.request_data = self._forwarded()
         self._limit(key, version, message, self.random)
         return message
 
@@ -288,7 +288,7 @@ class TypedRequests:
         key = self.random.choice([key for key in accepted if key in FORWARDABLE])
         versions = accepted[key]
         version = self.random.randint(versions.first, versions.last)
-        content = _content(key, version, self.message(Listener.CONTROLLER, key, version), 1)
+        content = _content(key, version, self.message(key, version), 1)
         return mutated(self.random, content) if self.random.random() < 0.05 else content
 
 

@@ -7,22 +7,29 @@ neither in time, `Ended` when a node cannot be reached any more; both name the r
 
 import asyncio
 import json
+import socket
 import struct
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
+from random import Random
+from typing import Any, cast
 
-from helpers.typed_requests import TypedRequest, Vocabulary
+from helpers.nodes import Cluster
+from helpers.typed_requests import TypedRequest, TypedRequests, Vocabulary
 from odradek.common.failures import ProtocolError
 from odradek.protocol.api_keys import ApiKey, Listener
-from odradek.protocol.codec import decode
+from odradek.protocol.codec import decode, schema_of
 from odradek.protocol.message import Message
 from odradek.protocol.registry import response_class
 from odradek.protocol.requests import response_header_version
 
 #: Requests under way on one connection.
 DEPTH = 8
+#: To each listener of each node.
 CONNECTIONS = 2
+#: Of so many connections the least busy one gets the next request.
+CHOICES = 3
 #: The longest wait that a request may ask for is a fraction of a second; the rest is for a busy machine.
 ANSWER_S = 120
 #: Kept of each connection, to be shown when a node has stopped.
@@ -74,6 +81,9 @@ class Link:
 
     async def put(self, request: TypedRequest) -> None:
         await self._queue.put(request)
+
+    def backlog(self) -> int:
+        return self._queue.qsize()
 
     async def run(self) -> None:
         while True:
@@ -166,7 +176,7 @@ class Link:
             f"node {self.node_id}: not the answer to request {correlation_id}, but to "
             f"{int.from_bytes(frame[:4], 'big')}\n{self.explain()}"
         )
-        header = encode_size(request)
+        header = header_size(request)
         try:
             response = decode(response_class(request.key), request.version, frame[header:])
         except ProtocolError:
@@ -185,7 +195,7 @@ class Link:
         self._queue.task_done()
 
 
-def encode_size(request: TypedRequest) -> int:
+def header_size(request: TypedRequest) -> int:
     """Of the response's header: the correlation id, and an empty list of tagged fields."""
     return 4 + response_header_version(request.key, request.version)
 
@@ -196,28 +206,87 @@ class Learner:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
 
-    def __call__(self, request: TypedRequest, response: Message) -> None:
-        words, answer = self._vocabulary, response
+    def __call__(self, request: TypedRequest, response: Any) -> None:
+        words, answer, asked = self._vocabulary, response, cast(Any, request.message)
         match request.key:
-            case ApiKey.INIT_PRODUCER_ID if answer.error_code == 0:  # type: ignore[attr-defined]
-                _remember(words.producer_ids, answer.producer_id)  # type: ignore[attr-defined]
-            case ApiKey.JOIN_GROUP | ApiKey.CONSUMER_GROUP_HEARTBEAT if answer.member_id:  # type: ignore[attr-defined]
-                _remember(words.members, answer.member_id)  # type: ignore[attr-defined]
-            case ApiKey.BROKER_REGISTRATION if answer.error_code == 0:  # type: ignore[attr-defined]
-                if request.message.broker_id == words.own_broker:  # type: ignore[attr-defined]
-                    words.own_broker_epoch = answer.broker_epoch  # type: ignore[attr-defined]
-                    words.own_incarnation = request.message.incarnation_id  # type: ignore[attr-defined]
+            case ApiKey.INIT_PRODUCER_ID if answer.error_code == 0:
+                _remember(words.producer_ids, answer.producer_id)
+            case ApiKey.JOIN_GROUP | ApiKey.CONSUMER_GROUP_HEARTBEAT if answer.member_id:
+                _remember(words.members, answer.member_id)
+            case ApiKey.BROKER_REGISTRATION if answer.error_code == 0:
+                if asked.broker_id == words.own_broker:
+                    words.own_broker_epoch = answer.broker_epoch
+                    words.own_incarnation = asked.incarnation_id
             case ApiKey.CREATE_TOPICS:
-                for topic in answer.topics:  # type: ignore[attr-defined]
+                for topic in answer.topics:
                     if topic.error_code == 0 and topic.topic_id != bytes(16):
                         _remember(words.topic_ids, topic.topic_id)
             case ApiKey.VOTE | ApiKey.BEGIN_QUORUM_EPOCH | ApiKey.END_QUORUM_EPOCH:
-                for topic in answer.topics:  # type: ignore[attr-defined]
+                for topic in answer.topics:
                     for partition in topic.partitions:
                         words.quorum_epoch = max(words.quorum_epoch, partition.leader_epoch)
 
 
-def _remember(known: list, value: object) -> None:
+def _remember(known: list[Any], value: object) -> None:
     if value not in known:
         known.append(value)
         del known[:-_LEARNED_MAX]
+
+
+class Sender:
+    """All connections to a cluster."""
+
+    def __init__(self, cluster: Cluster, vocabulary: Vocabulary, random: Random) -> None:
+        self.outcome = Outcome()
+        self._random = random
+        learner = Learner(vocabulary)
+        self._links: dict[Listener, list[Link]] = {listener: [] for listener in Listener}
+        for node in cluster.nodes.values():
+            for listener, port in ((Listener.BROKER, node.broker_port), (Listener.CONTROLLER, node.controller_port)):
+                for _ in range(CONNECTIONS):
+                    self._links[listener].append(Link(port, node.id, self.outcome, learner))
+
+    async def send(self, requests: TypedRequests, count: int, checks: int, more: Callable[[], None]) -> None:
+        """`more` is called `checks` times, in a thread, while requests are being sent: it ends when all is well."""
+        links = [link for some in self._links.values() for link in some]
+        running = [asyncio.ensure_future(link.run()) for link in links]
+        feeding = asyncio.ensure_future(self._feed(requests, count, checks, more))
+        try:
+            ended, _ = await asyncio.wait([feeding, *running], return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+        finally:
+            for task in (feeding, *running):
+                task.cancel()
+            await asyncio.wait([feeding, *running])
+
+    async def _feed(self, requests: TypedRequests, count: int, checks: int, more: Callable[[], None]) -> None:
+        for check in range(checks):
+            checking = asyncio.ensure_future(asyncio.to_thread(more))
+            for _ in range(count * check // checks, count * (check + 1) // checks):
+                request = requests.next()
+                link = min(self._random.sample(self._links[request.listener], CHOICES), key=Link.backlog)
+                await link.put(request)
+            await checking
+        for some in self._links.values():
+            for link in some:
+                await link.drain()
+
+    def under_way(self) -> list[TypedRequest]:
+        """The last ones of each connection, in the order in which they were drawn."""
+        recent = [request for some in self._links.values() for link in some for request in link.recent]
+        return sorted(recent, key=lambda request: request.number)
+
+
+def exchange(port: int, request: Message, version: int) -> Any:
+    """One request and its answer on a connection of its own; None if that was closed."""
+    key = schema_of(type(request)).key
+    made = TypedRequest(0, Listener.BROKER, key, version, request, True)
+    with socket.create_connection(("127.0.0.1", port), ANSWER_S) as connection:
+        connection.sendall(made.frame(1))
+        with connection.makefile("rb") as stream:
+            size = stream.read(_LENGTH.size)
+            if len(size) < _LENGTH.size:
+                return None
+            frame = stream.read(_LENGTH.unpack(size)[0])
+    return decode(response_class(key), version, frame[header_size(made) :])
