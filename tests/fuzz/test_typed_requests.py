@@ -28,7 +28,7 @@ from odradek.common.ids import uuid_to_text
 
 SEED = int(os.environ.get("ODRADEK_TYPED_SEED", "20261118"))
 COUNT = int(os.environ.get("ODRADEK_TYPED_REQUESTS", 20_000 * int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))))
-#: How often all good clients must have got on.
+#: How often all good clients must have made progress.
 CHECKS = max(10, COUNT // 20_000)
 #: What a node must not log: that it stops, or an exception that nobody expected.
 _ALARMS = re.compile(r" CRITICAL |\bFault\b|^Traceback ")

@@ -1,12 +1,13 @@
 """Clients that must not notice what else a cluster is asked: producers, a group, and transactions.
 
 `with GoodClients(cluster) as clients:` runs idempotent producers (`helpers.data_load`), a consumer in a group that
-commits its offsets, and a producer of transactions, of which every fifth is aborted. `more` waits until each
-of them has got on. On leaving the block they finish; `check` reads everything back: no record lost, repeated, reordered or changed,
-nothing of an aborted transaction visible, and no client told of an error.
+commits its offsets, and a producer of transactions, of which every fifth is aborted. `more` waits until each of them
+has made progress. On leaving the block they finish; `check` reads everything back: no record lost, repeated, reordered
+or changed, nothing of an aborted transaction visible, and no client told of an error.
 """
 
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 
@@ -54,7 +55,7 @@ class GoodClients:
         self.load.__exit__(kind, error, traceback)
 
     def more(self) -> None:
-        """Until every client has got on."""
+        """Until every client has made progress."""
         before = (self.consumed, len(self.committed))
         self.load.more(20)
 
@@ -130,9 +131,11 @@ class GoodClients:
         )
         consumer.assign([TopicPartition(TRANSACTIONS, 0, 0)])
         values: list[bytes] = []
+        deadline_s = time.monotonic() + _TIMEOUT_S
         try:
             while True:
-                for message in consumer.consume(500, _TIMEOUT_S):
+                assert time.monotonic() < deadline_s, "the transactions cannot be read to their end"
+                for message in consumer.consume(500, 0.2):
                     error = message.error()
                     if error is None:
                         values.append(message.value() or b"")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from helpers.data_load import create_topic
-from helpers.nodes import OURS, Cluster, NodeSpec
+from helpers.nodes import OURS, PATIENT_QUORUM, Cluster, NodeSpec
 from helpers.typed_requests import Vocabulary
 from helpers.typed_sender import exchange
 from helpers.waiting import wait_until
@@ -16,6 +16,7 @@ from odradek.protocol.messages.metadata_request import MetadataRequest
 
 #: Members that vanish as soon as they like, and coordinators that outlive a node.
 _SETTINGS = {
+    **PATIENT_QUORUM,
     "group.min.session.timeout.ms": "10",
     "offsets.topic.replication.factor": "3",
     "transaction.state.log.replication.factor": "3",

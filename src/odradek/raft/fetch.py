@@ -165,6 +165,7 @@ def handle_response(core: Core, message: FetchResponse) -> bool:
     elif snapshot_id.epoch >= 0 or snapshot_id.end_offset >= 0:
         offered = OffsetAndEpoch(snapshot_id.epoch, snapshot_id.end_offset)
         if offered.epoch < 0 or offered.offset < 0 or offered <= core.end:
+            core.contradictions += 1
             logger.warning(
                 "the leader %d offers the snapshot %s to a log that ends at %s", state.leader_id, offered, core.end
             )
@@ -191,6 +192,7 @@ def _truncate(core: Core, state: Follower, diverging: OffsetAndEpoch) -> bool:
     """False if the leader would have us remove committed records: none of them is, and the fetch is tried again."""
     committed = max(state.high_watermark or 0, core.log.high_watermark)
     if diverging.offset < committed or truncation_offset(core.log, diverging) < committed:
+        core.contradictions += 1
         logger.error(
             "the leader %d asks to truncate to %s, but %d is committed; ignored", state.leader_id, diverging, committed
         )
@@ -214,6 +216,10 @@ def _append_as_follower(core: Core, partition: PartitionData) -> None:
 
 def update_follower_high_watermark(core: Core, state: Follower, high_watermark: int) -> None:
     """Never beyond what we have, and never back, whatever the leader says."""
-    known = max(min(core.log.end_offset, high_watermark), state.high_watermark or 0)
-    if high_watermark >= 0 and state.update_high_watermark(known):
+    if high_watermark < 0:
+        return
+    known, before = min(core.log.end_offset, high_watermark), state.high_watermark
+    if before is not None and known < before:
+        core.contradictions += 1
+    elif state.update_high_watermark(known):
         core.log.update_high_watermark(known)

@@ -56,6 +56,7 @@ def maybe_transition(core: Core, leader_id: int | None, epoch: int, endpoints: E
     if leader_id == core.local.id and epoch > state.epoch:
         return _not_our_epoch(core, epoch)
     if not _is_consistent(core, leader_id, epoch):
+        core.contradictions += 1
         logger.warning("%s: a peer names %s the leader of epoch %d; ignored", state, leader_id, epoch)
         return False
     if epoch > state.epoch:
@@ -75,6 +76,7 @@ def _not_our_epoch(core: Core, epoch: int) -> bool:
     a disk that is gone, or another process has our id, or the peer is wrong. With an empty log the others will notice.
     Otherwise the epoch counts, and its leader does not: whoever follows it gives up, and there is an election."""
     if core.log.end_offset > 0:
+        core.contradictions += 1
         logger.error(
             "a peer says that this node leads epoch %d, which it does not: does another node have id %s?",
             epoch,

@@ -85,6 +85,7 @@ def handle_response(core: Core, voter_id: int, message: VoteResponse) -> bool:
         return False
     if isinstance(state, Candidate):
         if state.votes.vote_of(voter_id) not in (None, partition.vote_granted):
+            core.contradictions += 1
             return False  # a voter has one vote in an epoch: the first counts
         state.record_vote(voter_id, partition.vote_granted)
         core.maybe_win()
