@@ -112,6 +112,9 @@ class GoodClients:
             producer.begin_transaction()
             for value in values:
                 producer.produce(TRANSACTIONS, value, partition=0)
+            # With all records there: librdkafka may end a transaction to which no partition has been added yet, because
+            # the last one was still being completed, and INVALID_TXN_STATE is fatal for it.
+            assert producer.flush(_TIMEOUT_S) == 0, "records of a transaction were not acknowledged"
             if number % _ABORT_EVERY == 0:
                 producer.abort_transaction(_TIMEOUT_S)
             else:

@@ -43,6 +43,7 @@ def fuzzed_cluster(root: Path) -> Iterator[tuple[Cluster, Vocabulary]]:
             topic_ids=_topic_ids(cluster),
             groups=("fuzz-group-0", "fuzz-group-1", "fuzz-group-2"),
             transactional_ids=("fuzz-transaction-0", "fuzz-transaction-1"),
+            features=tuple((name, levels.min, levels.max) for name, levels in supported_features().items()),
             broker_ports=tuple(node.broker_port for node in cluster.nodes.values()),
         )
         _register(cluster, vocabulary)

@@ -10,6 +10,7 @@ from typing import Any
 from helpers.typed_requests import Vocabulary
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.message import Message
+from odradek.raft.values import METADATA_TOPIC, METADATA_TOPIC_ID
 
 #: Whoever asks to wait for so long is kept waiting, by Apache Kafka too: an answer is due within the test's time.
 WAIT_MS_MAX = 200
@@ -29,6 +30,7 @@ _REFUSED_FROM = 10_001
 
 #: Between these, an election and the nodes' own work have time.
 _EPOCH_PROBABILITY = 0.02
+_UNREGISTER_PROBABILITY = 0.02
 
 
 class Limits:
@@ -43,7 +45,8 @@ class Limits:
             ApiKey.UPDATE_FEATURES: self._update_features,
             ApiKey.BROKER_REGISTRATION: self._own_broker_only,
             ApiKey.BROKER_HEARTBEAT: self._own_broker_only,
-            ApiKey.UNREGISTER_BROKER: self._own_broker_only,
+            ApiKey.UNREGISTER_BROKER: self._unregister,
+            ApiKey.FETCH: self._fetch,
             ApiKey.CONTROLLER_REGISTRATION: self._controller_registration,
             ApiKey.VOTE: self._quorum_epoch,
             ApiKey.BEGIN_QUORUM_EPOCH: self._quorum_epoch,
@@ -97,6 +100,19 @@ class Limits:
         """Whoever speaks for a living broker may fence it, stop it, or take its place."""
         if message.broker_id in self._vocabulary.nodes:
             message.broker_id = self._vocabulary.own_broker
+
+    def _unregister(self, version: int, message: Any, random: Random) -> None:
+        """Also of the requests' own broker, but seldom: most requests to controllers are in its name."""
+        self._own_broker_only(version, message, random)
+        if random.random() > _UNREGISTER_PROBABILITY:
+            message.broker_id = self._vocabulary.own_broker + 1
+
+    def _fetch(self, _version: int, message: Any, _random: Random) -> None:
+        """A voter that fetches says that it has all before: whoever speaks for it commits what nobody else has."""
+        if any(topic.topic_id == METADATA_TOPIC_ID or topic.topic == METADATA_TOPIC for topic in message.topics):
+            for replica in (message, message.replica_state):
+                if replica.replica_id in self._vocabulary.nodes:
+                    replica.replica_id = self._vocabulary.own_broker
 
     def _controller_registration(self, _version: int, message: Any, _random: Random) -> None:
         """Controllers tell each other in this way where they are."""

@@ -16,6 +16,7 @@ from random import Random
 from sys import modules
 from typing import Any, NamedTuple
 
+from helpers.nodes import CONTROLLER_LISTENER
 from helpers.protocol_fuzz import mutated
 from odradek.api.envelope_form import FORWARDABLE
 from odradek.api.registry import Registry
@@ -30,8 +31,11 @@ from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.registry import request_class
 from odradek.protocol.requests import request_header_version
+from odradek.raft.values import METADATA_TOPIC, METADATA_TOPIC_ID
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Compression
+
+_FIRST_REGISTRATION_WITH_DIRS = 2
 
 CLIENT_ID = "typed-fuzz"
 
@@ -196,6 +200,36 @@ CONFIG_VALUES = (
 )
 
 
+_PRINCIPAL = b"\x00\x00\x05User\x0aANONYMOUS\x00\x00"
+_SUBSCRIPTION = b"\x00\x01\x00\x00\x00\x01\x00\x06fuzz-1\xff\xff\xff\xff\x00\x00\x00\x00"
+_LOOPBACK = b"\x7f\x00\x00\x01"
+
+#: APIs about the metadata log, which has one partition.
+QUORUM_APIS = (
+    ApiKey.VOTE,
+    ApiKey.BEGIN_QUORUM_EPOCH,
+    ApiKey.END_QUORUM_EPOCH,
+    ApiKey.FETCH_SNAPSHOT,
+    ApiKey.DESCRIBE_QUORUM,
+)
+#: Fitting values of fields in one API, by its key and the name of the field.
+OVERRIDES: dict[tuple[int, str], tuple[Any, ...]] = {
+    (ApiKey.ENVELOPE, "request_principal"): (_PRINCIPAL,),
+    (ApiKey.ENVELOPE, "client_host_address"): (_LOOPBACK,),
+    (ApiKey.JOIN_GROUP, "name"): ("range", "roundrobin"),
+    (ApiKey.JOIN_GROUP, "protocol_type"): ("consumer",),
+    (ApiKey.JOIN_GROUP, "metadata"): (_SUBSCRIPTION,),
+    (ApiKey.JOIN_GROUP, "group_instance_id"): (None, None, "static-1"),
+    (ApiKey.SYNC_GROUP, "protocol_type"): ("consumer",),
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, "instance_id"): (None, None, "static-1"),
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, "server_assignor"): (None, "uniform"),
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, "subscribed_topic_regex"): (None, None, "fuzz-.*"),
+    (ApiKey.FETCH, "cluster_id"): (None,),
+    (ApiKey.ADD_RAFT_VOTER, "name"): (CONTROLLER_LISTENER,),
+    (ApiKey.UPDATE_RAFT_VOTER, "name"): (CONTROLLER_LISTENER,),
+}
+
+
 @dataclass(slots=True)
 class Vocabulary:
     """What exists in the cluster and may be met, and nothing else: the good clients' things are not in it."""
@@ -212,6 +246,8 @@ class Vocabulary:
     own_broker: int = 100
     own_broker_epoch: int = -1
     own_incarnation: bytes = bytes(16)
+    #: As the nodes support them: name, lowest and highest level.
+    features: tuple[tuple[str, int, int], ...] = ()
     quorum_epoch: int = 1
     broker_ports: tuple[int, ...] = ()
 
@@ -270,13 +306,15 @@ class TypedRequests:
         versions, turn = self._rows[row], self._turns[row]
         self._turns[row] = turn + 1
         version = versions[turn % len(versions)]
-        message = self.message(key, version)
+        message = self.message(key, version, is_quorum=key == ApiKey.FETCH and listener is Listener.CONTROLLER)
         self._count += 1
         is_answered = not isinstance(message, ProduceRequest) or message.acks != 0
         return TypedRequest(self._count, listener, key, version, message, is_answered)
 
-    def message(self, key: int, version: int) -> Message:
-        message: Message = _Draw(self, request_class(key), version).message()
+    def message(self, key: int, version: int, *, is_quorum: bool = False) -> Message:
+        """`is_quorum`: a fetch of the metadata log, which is that of a broker otherwise."""
+        draw = _Draw(self, request_class(key), version, is_quorum=is_quorum or key in QUORUM_APIS)
+        message: Message = draw.message()
         if isinstance(message, EnvelopeRequest) and self.random.random() < 0.9:
             message.request_data = self._forwarded()
         self._limit(key, version, message, self.random)
@@ -302,7 +340,8 @@ def _content(key: int, version: int, message: Message, correlation_id: int) -> b
 class _Draw:
     """The values of one request."""
 
-    def __init__(self, requests: TypedRequests, message_class: type[Message], version: int) -> None:
+    def __init__(self, requests: TypedRequests, message_class: type[Message], version: int, *, is_quorum: bool) -> None:
+        self._is_quorum = is_quorum
         self._random = requests.random
         self._vocabulary = requests.vocabulary
         self._schema: Schema = schema_of(message_class)
@@ -319,7 +358,20 @@ class _Draw:
         for each in fields:
             if self._version in each.versions:
                 setattr(made, each.name, self._value(each))
+        if name == "BrokerRegistrationRequest" and not self._is_wild():
+            self._fit_registration(made)
         return made
+
+    def _fit_registration(self, request: Any) -> None:
+        """What the cluster takes: a listener and features that the nodes have."""
+        feature, listener = self._classes["Feature"], self._classes["Listener"]
+        request.listeners = [listener(name="PLAINTEXT", host="127.0.0.1", port=1)]
+        request.features = [
+            feature(name=name, min_supported_version=low, max_supported_version=high)
+            for name, low, high in self._vocabulary.features
+        ]
+        if self._version >= _FIRST_REGISTRATION_WITH_DIRS:
+            request.log_dirs = [(0xF1).to_bytes(16, "big")]
 
     def _is_wild(self) -> bool:
         return self._random.random() < self._wildness
@@ -329,7 +381,8 @@ class _Draw:
             return None
         if not field.is_array:
             return self._element(field)
-        size = self._random.choice(WILD_ARRAY_SIZES if self._is_wild() else ARRAY_SIZES)
+        sizes = (1,) if self._is_quorum else ARRAY_SIZES
+        size = self._random.choice(WILD_ARRAY_SIZES if self._is_wild() else sizes)
         size = min(size, max(0, ELEMENTS_MAX - self._elements))
         self._elements += size
         return [self._element(field) for _ in range(size)]
@@ -337,6 +390,9 @@ class _Draw:
     def _element(self, field: Field) -> Any:
         if field.is_struct:
             return self._struct(field.element, self._schema.structs[field.element])
+        fitting = self._override(field)
+        if fitting and not self._is_wild():
+            return self._random.choice(fitting)
         if field.element in INTEGER_BITS:
             return self._integer(field)
         match field.element:
@@ -351,6 +407,16 @@ class _Draw:
             case "bool":
                 return self._random.random() < 0.5
         return self._random.choice((0.0, 1.0, 1000.0, -1.0, 1e308, float("inf"), float("-inf"), float("nan"), 5e-324))
+
+    def _override(self, field: Field) -> tuple[Any, ...]:
+        if self._is_quorum and field.name in PARTITIONS:
+            return (0,)
+        if self._is_quorum and field.element == "string" and field.name in ("topic_name", "name", "topic"):
+            return (CONTROLLER_LISTENER,) if field.name == "name" and not field.entity else (METADATA_TOPIC,)
+        if self._is_quorum and field.name == "topic_id":
+            return (METADATA_TOPIC_ID,)
+        fitting = OVERRIDES.get((self._schema.key, field.name), ())
+        return fitting if self._version in field.nullable else tuple(one for one in fitting if one is not None)
 
     def _integer(self, field: Field) -> int:
         first, last = integer_range(field.element)
@@ -420,10 +486,7 @@ class _Draw:
         random = self._random
         if self._is_wild():
             return random.choice(ODD_BYTES)
-        subscription = b"\x00\x01\x00\x00\x00\x01\x00\x06fuzz-1\xff\xff\xff\xff\x00\x00\x00\x00"
-        principal = b"\x00\x00\x05User\x0aANONYMOUS\x00\x00"
-        address = b"\x7f\x00\x00\x01"
-        plain = random.choice((subscription, subscription, principal, principal, address, address, b""))
+        plain = random.choice((_SUBSCRIPTION, _PRINCIPAL, _LOOPBACK, b""))
         return mutated(random, plain) if plain and random.random() < 0.1 else plain
 
     def _uuid(self, field: Field) -> bytes:
