@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from helpers.typed_cluster import fuzzed_cluster
+from helpers.typed_cluster import fuzzed_cluster, register_own_broker
 from helpers.typed_sender import exchange
 from odradek.common.ids import uuid_to_text
 from odradek.protocol.json_form import from_json, to_json
@@ -22,6 +22,7 @@ def main(path: Path) -> None:
     names, *lines = path.read_text().splitlines()
     before = json.loads(names)
     with tempfile.TemporaryDirectory() as root, fuzzed_cluster(Path(root)) as (cluster, vocabulary):
+        register_own_broker(cluster, vocabulary)
         replaced = {before["clusterId"]: vocabulary.cluster_id}
         replaced |= dict(zip(before["topicIds"], map(uuid_to_text, vocabulary.topic_ids), strict=False))
         for line in lines:

@@ -20,7 +20,7 @@ import pytest
 from helpers.figures import report
 from helpers.good_clients import GoodClients
 from helpers.nodes import Cluster
-from helpers.typed_cluster import fuzzed_cluster
+from helpers.typed_cluster import fuzzed_cluster, register_own_broker
 from helpers.typed_limits import Limits
 from helpers.typed_requests import TypedRequests, Vocabulary
 from helpers.typed_sender import Sender
@@ -43,6 +43,8 @@ def test_requests_with_any_values(tmp_path: Path) -> None:
         sender = Sender(cluster, vocabulary, Random(SEED))
         try:
             with GoodClients(cluster) as clients:
+                clients.more()
+                register_own_broker(cluster, vocabulary)
                 asyncio.run(sender.send(requests, COUNT, CHECKS, clients.more))
             cluster.check_alive()
             verdict = clients.check()

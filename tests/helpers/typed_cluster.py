@@ -46,7 +46,6 @@ def fuzzed_cluster(root: Path) -> Iterator[tuple[Cluster, Vocabulary]]:
             features=tuple((name, levels.min, levels.max) for name, levels in supported_features().items()),
             broker_ports=tuple(node.broker_port for node in cluster.nodes.values()),
         )
-        _register(cluster, vocabulary)
         yield cluster, vocabulary
 
 
@@ -57,9 +56,11 @@ def _topic_ids(cluster: Cluster) -> list[bytes]:
     return [ids[name] for name in _TOPICS[:_EXISTING]]
 
 
-def _register(cluster: Cluster, vocabulary: Vocabulary) -> None:
-    """The requests' own broker. It stays fenced until some request unfences it."""
+def register_own_broker(cluster: Cluster, vocabulary: Vocabulary) -> None:
+    """The requests' own broker, which stays fenced until some request unfences it. Topics that are created from now on
+    may have replicas on it."""
     request = BrokerRegistrationRequest(
+        rack=None,
         broker_id=vocabulary.own_broker,
         cluster_id=cluster.cluster_id,
         incarnation_id=_INCARNATION,

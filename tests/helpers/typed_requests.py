@@ -365,6 +365,7 @@ class _Draw:
     def _fit_registration(self, request: Any) -> None:
         """What the cluster takes: a listener and features that the nodes have."""
         feature, listener = self._classes["Feature"], self._classes["Listener"]
+        request.rack = None
         request.listeners = [listener(name="PLAINTEXT", host="127.0.0.1", port=1)]
         request.features = [
             feature(name=name, min_supported_version=low, max_supported_version=high)
