@@ -50,7 +50,7 @@ SOAK_FACTOR ?= 50
 SOAK_FUZZ_SECONDS ?= 1800
 SOAK_STEADY_SECONDS ?= 1800
 UNLIMITED := --timeout 0 -o faulthandler_timeout=0
-soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million frames, guided fuzzing, a node under load; hours
+soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million frames, a million requests, guided fuzzing, a node under load; hours
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/soak.lock
 	@for target in frames records; do \
 		$(BIN)/python tests/fuzz/guided.py $$target -max_total_time=$(SOAK_FUZZ_SECONDS) -print_final_stats=1 || exit 1; done

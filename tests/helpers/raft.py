@@ -176,6 +176,12 @@ class Bench:
             (send,) = self.sends(FetchRequest)
         raise AssertionError(f"no {until.__name__} was sent")
 
+    def next_fetch(self) -> Send:
+        """The request that follows an answer, at once or after a pause."""
+        while not self.sends(FetchRequest):
+            self.until_deadline()
+        return self.sends(FetchRequest)[-1]
+
     def ask(self, message: Message, version: int | None = None) -> Any:
         """The answer, or None if it is not given in this step."""
         self._handles += 1

@@ -8,6 +8,7 @@ that this controller is not the active one is said by the envelope, so that the 
 Authorised by CLUSTER_ACTION on the cluster; the request inside by what its principal may do.
 """
 
+import logging
 from dataclasses import replace
 from inspect import isawaitable
 
@@ -15,10 +16,11 @@ from odradek.api.context import Context
 from odradek.api.envelope_form import FORWARDABLE, client_address_of, principal_of
 from odradek.api.errors import error_response
 from odradek.api.registry import Answer
-from odradek.common.failures import ApiError, ProtocolError, check
+from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ports import Buffer
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.errors import InvalidMessage
 from odradek.protocol.message import Message
 from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse
 from odradek.protocol.messages.envelope_request import EnvelopeRequest
@@ -27,6 +29,8 @@ from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.requests import parse_request, response_parts
 from odradek.security.resources import Operation
+
+logger = logging.getLogger("odradek.controller")
 
 _API_KEY_BYTES = 2
 
@@ -50,12 +54,24 @@ async def handle(ctx: Context, envelope: EnvelopeRequest) -> EnvelopeResponse:
         if error.code == ErrorCode.NOT_CONTROLLER:
             return EnvelopeResponse(error_code=error.code)
         response = error_response(inside.api_key, inside.api_version, error, request)
-    check(response is not None, "every request that is forwarded has an answer")
-    assert response is not None
+    if response is None:
+        raise ApiError(f"API {ApiKey(inside.api_key).name} has no answer", ErrorCode.UNKNOWN_SERVER_ERROR)
     if _leads_elsewhere(response):
         return EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
-    parts = response_parts(ResponseHeader(correlation_id=inside.correlation_id), response, inside.api_version)
-    return EnvelopeResponse(response_data=b"".join(parts))
+    return EnvelopeResponse(response_data=_encoded(inside, request, response))
+
+
+def _encoded(inside: Context, request: Message, response: Message) -> bytes:
+    """An answer that cannot be written becomes error -1, as for a request without an envelope."""
+    header = ResponseHeader(correlation_id=inside.correlation_id)
+    try:
+        return b"".join(response_parts(header, response, inside.api_version))
+    except InvalidMessage as flaw:
+        logger.error("an answer that cannot be written: %s", flaw)
+        failure = error_response(inside.api_key, inside.api_version, flaw, request)
+        if failure is None:
+            raise
+        return b"".join(response_parts(header, failure, inside.api_version))
 
 
 def _parsed(ctx: Context, data: Buffer) -> tuple[RequestHeader, Message]:
@@ -68,8 +84,8 @@ def _parsed(ctx: Context, data: Buffer) -> tuple[RequestHeader, Message]:
         header, request = parse_request(data, ctx.registry.accepted)
     except ProtocolError as flaw:
         raise ApiError(f"Failed to parse the request in the envelope: {flaw}", ErrorCode.UNSUPPORTED_VERSION) from None
-    check(request is not None, "only ApiVersions is parsed without a body, and it is not forwarded")
-    assert request is not None
+    if request is None:
+        raise ApiError("ApiVersions is not eligible for forwarding", ErrorCode.INVALID_REQUEST)
     return header, request
 
 

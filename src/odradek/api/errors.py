@@ -16,6 +16,7 @@ from odradek.protocol.codec import schema_of
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Field, Schema
 from odradek.protocol.message import LAST_VERSION, Message
+from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.registry import response_class
 
 
@@ -178,7 +179,10 @@ NOTHING: Mapping[int, Mapping[str, Any]] = {
 
 
 def error_response(api_key: int, version: int, error: Exception, request: Message | None = None) -> Message | None:
-    """None where this version cannot say it. What is no ApiError tells nothing of our insides: code -1."""
+    """None where this version cannot say it, and for Produce with acks=0, whose client expects no answer. Anything but
+    an ApiError is code -1, without a message: internals are not for clients."""
+    if isinstance(request, ProduceRequest) and request.acks == 0:
+        return None
     response = response_class(api_key)()
     writer = _Writer(response, version, error)
     fields = writer.schema.fields

@@ -22,6 +22,7 @@ from odradek.protocol.messages.write_txn_markers_response import (
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersResponse,
 )
+from odradek.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.replica.txn_markers import TransactionMarker, append_markers
 from odradek.replica.values import ProduceResult
 from odradek.security.resources import CLUSTER, Operation
@@ -42,15 +43,17 @@ async def handle(ctx: Context, request: WriteTxnMarkersRequest) -> WriteTxnMarke
 
 async def write_markers(ctx: Context, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
     """For whoever may: also this node's own coordinator, without a connection."""
+    for marker in request.markers:
+        if _is_unwritable(marker) and any(tp in ctx.replicas.partitions for tp in _partitions(marker, is_groups=False)):
+            raise ApiError("A marker requires a producer id and a producer epoch", ErrorCode.UNKNOWN_SERVER_ERROR)
     results = await asyncio.gather(*(_write(ctx, marker) for marker in request.markers))
     return WriteTxnMarkersResponse(markers=list(results))
 
 
 async def _write(ctx: Context, marker: WritableTxnMarker) -> WritableTxnMarkerResult:
     """Appends first and waits afterwards, so that markers of one producer stay in their order."""
-    places = [TopicPartition(topic.name, index) for topic in marker.topics for index in topic.partition_indexes]
-    groups = [tp for tp in places if _is_of_groups(ctx, tp)]
-    others = [tp for tp in places if tp not in groups]
+    groups = [tp for tp in _partitions(marker, is_groups=True) if tp in ctx.replicas.partitions]
+    others = [tp for tp in _partitions(marker) if tp not in groups]
     codes = dict(zip(others, await _append(ctx, marker, others), strict=True))
     for tp in groups:
         codes[tp] = await _complete(ctx, marker, tp.partition)
@@ -71,8 +74,19 @@ async def _write(ctx: Context, marker: WritableTxnMarker) -> WritableTxnMarkerRe
     )
 
 
-def _is_of_groups(ctx: Context, tp: TopicPartition) -> bool:
-    return tp.topic == CONSUMER_OFFSETS and tp in ctx.replicas.partitions
+def _partitions(marker: WritableTxnMarker, *, is_groups: bool | None = None) -> list[TopicPartition]:
+    """All partitions of the marker, or only those with (or without) the offsets of groups."""
+    return [
+        TopicPartition(topic.name, index)
+        for topic in marker.topics
+        if is_groups is None or (topic.name == CONSUMER_OFFSETS) == is_groups
+        for index in topic.partition_indexes
+    ]
+
+
+def _is_unwritable(marker: WritableTxnMarker) -> bool:
+    """Kafka cannot build a marker without a producer id or epoch, and fails the whole request with error -1."""
+    return marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_PRODUCER_EPOCH
 
 
 async def _append(ctx: Context, marker: WritableTxnMarker, places: list[TopicPartition]) -> list[int]:
@@ -99,6 +113,8 @@ async def _append(ctx: Context, marker: WritableTxnMarker, places: list[TopicPar
 
 
 async def _complete(ctx: Context, marker: WritableTxnMarker, partition: int) -> int:
+    if _is_unwritable(marker):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
     writer = Writer("", marker.producer_id, marker.producer_epoch, marker.transaction_version)
     try:
         await ctx.groups.complete_transaction(partition, writer, marker.coordinator_epoch, marker.transaction_result)

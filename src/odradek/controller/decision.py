@@ -50,12 +50,19 @@ def outcome_of(error: ApiError) -> Outcome:
     return Outcome(error.code, error.message or None)
 
 
-def batches(decision: Decision[Any]) -> list[tuple[Sequence[MetadataRecord], Sequence[bytes]]]:
-    """Records and their bytes, cut where a batch would become too large. Raises Refused where it must not be cut."""
+#: Records and their bytes, batch by batch.
+Batches = list[tuple[Sequence[MetadataRecord], Sequence[bytes]]]
+
+
+def batches(decision: Decision[Any]) -> Batches:
+    """Records and their bytes, cut where a batch would become too large. Raises Refused where it must not be cut, or
+    where a record alone is too large: Raft would not take it, and the state must not be ahead of the log."""
     records, too_large = decision.records, "Unable to perform excessively large batch operation."
     if decision.is_atomic and len(records) > MAX_RECORDS_PER_BATCH:
         raise Refused(ErrorCode.POLICY_VIOLATION, too_large)
     values = [encode_record(record) for record in records]
+    if any(len(value) > MAX_BYTES_PER_BATCH for value in values):
+        raise Refused(ErrorCode.POLICY_VIOLATION, too_large)
     cuts, size_bytes = [0], 0
     for index, value in enumerate(values):
         size_bytes += len(value)

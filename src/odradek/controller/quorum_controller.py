@@ -15,17 +15,18 @@ A driver calls it from one thread, in this order of things:
 Every answer waits for everything that was decided before it, even if it has no records of its own: it may rest on them.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from odradek.common.failures import ApiError, check
+from odradek.common.failures import ApiError, Fault, check
 from odradek.common.ports import Clock
 from odradek.controller.activation import activation_records
 from odradek.controller.cluster_control import BrokerState
 from odradek.controller.controls import Controls, ControlSettings
-from odradek.controller.decision import Decision, Refused, batches
+from odradek.controller.decision import Batches, Decision, Refused, batches
 from odradek.controller.operations import OperationContext, decide
 from odradek.controller.performance import Performance, SlowEvent
 from odradek.controller.periodic_tasks import PeriodicTasks
@@ -38,6 +39,8 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.no_op_record import NoOpRecord
+
+logger = logging.getLogger("odradek.controller")
 
 NOT_ACTIVE = -1
 
@@ -176,10 +179,19 @@ class QuorumController:
         submission_id, started_ms = self._next_id, self._clock.monotonic_ms()
         try:
             decision = self._decide(operation, started_ms, deadline_ms)
-            appends = self._append(decision)
+            encoded = batches(decision)
         except ApiError as error:
             self._answers.append(Answer(submission_id, None, error))
             return Submission(submission_id, ())
+        except Fault:
+            raise
+        except Exception:
+            # Nothing has been replayed: the state is sound, and only this request fails.
+            logger.exception("%s failed unexpectedly", name)
+            failure = ApiError("The controller failed unexpectedly", ErrorCode.UNKNOWN_SERVER_ERROR)
+            self._answers.append(Answer(submission_id, None, failure))
+            return Submission(submission_id, ())
+        appends = self._append(encoded)
         if on_appended is not None:
             on_appended(self._offsets.next_write - 1)
         self._park(submission_id, decision.response)
@@ -226,10 +238,10 @@ class QuorumController:
             raise Refused(ErrorCode.REQUEST_TIMED_OUT)
         return operation(self.controls)
 
-    def _append(self, decision: Decision[Any]) -> list[Append]:
-        """What cannot be written is refused before any of it is replayed: the state must not be ahead of the log."""
+    def _append(self, encoded: Batches) -> list[Append]:
+        """All of it can be written, and only now is it replayed: the state must not be ahead of the log."""
         appends = []
-        for records, values in batches(decision):
+        for records, values in encoded:
             append = Append(self._claim_epoch, self._offsets.next_write, records, values)
             for index, record in enumerate(records):
                 self.controls.replay(record.message, append.base_offset + index)
@@ -302,7 +314,7 @@ class QuorumController:
         self._offsets.next_write = log_end_offset
         self.controls.cluster.activate(now_ms)
         self._tasks.activate(now_ms)
-        return self._append(activation_records(self.controls, self._settings.bootstrap))
+        return self._append(batches(activation_records(self.controls, self._settings.bootstrap)))
 
     def _renounce(self) -> None:
         error = self._not_controller()
@@ -337,10 +349,10 @@ class QuorumController:
             fencing = self.controls.election.fence_stale_broker(now_ms)
             if fencing.response is None:
                 break
-            appends += self._append(fencing)
+            appends += self._append(batches(fencing))
         for task in self._tasks.due(now_ms):
             decision = task.run(now_ms)
-            appends += self._append(decision)
+            appends += self._append(batches(decision))
             self._tasks.ran(task, now_ms, again=bool(decision.response))
         return appends
 

@@ -72,6 +72,12 @@ class SegmentOverflow(Fault):
         self.offset = offset
 
 
+class InvalidArgument(ApiError):
+    """A value of a request that Kafka has no error code for: it answers UNKNOWN_SERVER_ERROR."""
+
+    code = -1
+
+
 class OffsetOutOfRange(ApiError):
     code = 1
 

@@ -8,9 +8,9 @@ How much is checked depends on who appends: a client's batches by epoch and sequ
 sequence) by epoch, a leader's not at all, since it has checked them: a follower only takes note.
 """
 
-from odradek.common.failures import check
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import (
+    InvalidArgument,
     InvalidProducerEpoch,
     InvalidTxnState,
     OutOfOrderSequence,
@@ -144,7 +144,10 @@ class ProducerAppend:
         """The end of a transaction. Without data in this partition there is nothing to complete."""
         if transaction_version == TV_UNKNOWN:
             # The leader has checked by the real version; a follower does not know it and goes by the milder rule.
-            check(self._origin is _REPLICATION, "a marker comes with its transaction version")
+            if self._origin is not _REPLICATION:
+                raise InvalidArgument(
+                    f"A marker of producer {self.producer_id} for {self._topic_partition} has no transaction version"
+                )
             transaction_version = 0
         self._check_marker_epoch(producer_epoch, offset, transaction_version)
         self._check_coordinator_epoch(marker.coordinator_epoch, offset)

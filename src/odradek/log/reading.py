@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.log.chain import walk_chain
-from odradek.log.errors import OffsetOutOfRange, StaleRead
+from odradek.log.errors import InvalidArgument, OffsetOutOfRange, StaleRead
 from odradek.log.offsets import AbortedTxn, FileRange, OffsetMetadata
 from odradek.log.segment import Segment, SegmentRead
 from odradek.log.views import CorruptLog, Isolation, LogRead
@@ -37,6 +37,8 @@ def read(log: UnifiedLog, offset: int, max_bytes: int, isolation: Isolation, min
         if offset >= limit.message_offset:
             place = limit if offset == limit.message_offset else find_place(log, offset)
             return LogRead(place, None, False, () if committed_only else None)
+        if max_bytes < 0:
+            raise InvalidArgument(f"Invalid max size {max_bytes} for a read from {log.topic_partition}")
         segment = log.segments.floor(offset)
         while segment is not None:
             found = _read_segment(segment, offset, max_bytes, limit, min_one_message)

@@ -30,6 +30,7 @@ from odradek.network.answers import Begun, framed_answer
 from odradek.network.endpoint import Deadline, Endpoint, logger
 from odradek.network.turns import SLICE_NS
 from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.errors import InvalidMessage
 from odradek.protocol.framing import FrameReader
 from odradek.protocol.message import Message
@@ -263,7 +264,7 @@ class Connection(asyncio.BufferedProtocol):
         except Exception as error:  # noqa: BLE001 - sorted out there, by kind
             result = self._failed(context, body, error)
         if result is None or isinstance(result, Message):
-            self._answer(context, entry, result)
+            self._answer(context, entry, result, body)
         else:
             self._later(Begun(context, entry, body), result, len(request))
         if session.authenticated:
@@ -281,9 +282,9 @@ class Connection(asyncio.BufferedProtocol):
         except Exception as error:  # noqa: BLE001 - as if the handler had raised it
             return error
 
-    def _answer(self, context: Context, entry: Entry, response: Answer) -> None:
+    def _answer(self, context: Context, entry: Entry, response: Answer, request: Message | None) -> None:
         """At once; behind those that are not ready yet."""
-        pieces = self._encoded(context, entry, response)
+        pieces = self._encoded(context, entry, response, request)
         if not self._begun:
             self._put(pieces)
             return
@@ -315,10 +316,9 @@ class Connection(asyncio.BufferedProtocol):
         begun.dropped = task.cancelled()
         if begun.dropped:
             return []
-        error = task.exception()
-        if isinstance(error, Exception):
-            return self._encoded(begun.context, begun.entry, self._failed(begun.context, begun.request, error))
-        return self._encoded(begun.context, begun.entry, task.result())
+        error, context, request = task.exception(), begun.context, begun.request
+        response = self._failed(context, request, error) if isinstance(error, Exception) else task.result()
+        return self._encoded(context, begun.entry, response, request)
 
     def _put_answers(self) -> None:
         """Those that are ready, in order, up to the first that is not."""
@@ -345,19 +345,35 @@ class Connection(asyncio.BufferedProtocol):
             self._break(ProtocolError(f"API key {context.api_key} failed and has no answer for that: {error}"))
         return response
 
-    def _encoded(self, context: Context, entry: Entry, response: Answer) -> list[Buffer]:
+    def _encoded(self, context: Context, entry: Entry, response: Answer, request: Message | None) -> list[Buffer]:
         spent_ns = perf_counter_ns() - context.started_ns
         self.endpoint.traffic.answered(context.api_key, spent_ns, response)
         if response is None or self._transport.is_closing():
             return []
         try:
             return framed_answer(context, entry, response)
-        except Exception as error:  # noqa: BLE001 - whatever a handler put there, only its connection ends
+        except Exception as error:  # noqa: BLE001 - whatever a handler put there, the request is answered
             bug = None if isinstance(error, ApiError | InvalidMessage) else error
             text = "connection %s: an answer that cannot be written: %s"
             logger.error(text, context.connection_id, error, exc_info=bug)
-            self._break(ProtocolError(f"no answer for API key {context.api_key}"))
-            return []
+            return self._encoded_failure(context, entry, error, request)
+
+    def _encoded_failure(
+        self, context: Context, entry: Entry, error: Exception, request: Message | None
+    ) -> list[Buffer]:
+        """Code -1, as Kafka answers when it cannot serialize a response: a message that quotes a long name may be too
+        long itself. The connection closes where not even that can be written."""
+        failure = error if isinstance(error, ApiError) else ApiError("", ErrorCode.UNKNOWN_SERVER_ERROR)
+        response = error_response(context.api_key, context.api_version, failure, request)
+        try:
+            if response is not None:
+                return framed_answer(context, entry, response)
+        except Exception:  # noqa: BLE001 - the connection closes instead
+            logger.exception(
+                "connection %s: API key %s: not even an error can be written", context.connection_id, context.api_key
+            )
+        self._break(ProtocolError(f"no answer for API key {context.api_key}"))
+        return []
 
     # Out, and the end.
 

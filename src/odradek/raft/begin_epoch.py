@@ -43,7 +43,8 @@ def _answer(core: Core, request: Request, message: BeginQuorumEpochRequest) -> B
         return build_begin_epoch_response(core, request, error)
     told = Endpoints.of(Endpoint(e.name, e.host, e.port) for e in message.leader_endpoints)
     endpoints = told or core.control.voters.endpoints(partition.leader_id)
-    maybe_transition(core, partition.leader_id, partition.leader_epoch, endpoints)
+    if not maybe_transition(core, partition.leader_id, partition.leader_epoch, endpoints):
+        return build_begin_epoch_response(core, request, ErrorCode.INVALID_REQUEST)
     if not is_meant_for_us(core, message.voter_id, partition.voter_directory_id):
         return build_begin_epoch_response(core, request, ErrorCode.INVALID_VOTER_KEY)
     return build_begin_epoch_response(core, request, ErrorCode.NONE)

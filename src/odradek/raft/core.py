@@ -74,6 +74,8 @@ class Core:
         self.writable_epoch = NO_EPOCH
         #: Fetched batches that were not fit to be appended, since the start.
         self.damaged_fetches = 0
+        #: Messages of peers that cannot be true if what we know is, since the start. They are ignored.
+        self.contradictions = 0
         self.quorum.initialize(stored, log_end(log), now_ms)
 
     @property

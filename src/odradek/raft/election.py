@@ -11,6 +11,9 @@ class EpochElection:
         self._voters = voters
         self._votes: dict[int, bool] = {local_id: True} if local_id in voters else {}
 
+    def can_record(self, voter_id: int) -> bool:
+        return voter_id in self._voters
+
     def record(self, voter_id: int, granted: bool) -> None:
         check(voter_id in self._voters, f"{voter_id} answers a vote request, but is no voter of {self._voters}")
         self._votes[voter_id] = granted

@@ -41,7 +41,8 @@ def _answer(core: Core, request: Request, message: EndQuorumEpochRequest) -> End
         return build_end_epoch_response(core, request, error)
     told = Endpoints.of(Endpoint(e.name, e.host, e.port) for e in message.leader_endpoints)
     endpoints = told or core.control.voters.endpoints(partition.leader_id)
-    maybe_transition(core, partition.leader_id, partition.leader_epoch, endpoints)
+    if not maybe_transition(core, partition.leader_id, partition.leader_epoch, endpoints):
+        return build_end_epoch_response(core, request, ErrorCode.INVALID_REQUEST)
     state = core.quorum.state
     if isinstance(state, Follower) and state.leader_id == partition.leader_id:
         state.doubt_leader(core.now_ms + _backoff_ms(core, partition))

@@ -8,7 +8,8 @@ the leader's, the answer says where to truncate to, or which snapshot to begin f
 the leader until there is, also for a high watermark above the one the fetcher knows.
 """
 
-from odradek.common.failures import check
+import logging
+
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
@@ -18,7 +19,7 @@ from odradek.raft.effects import Flush
 from odradek.raft.events import Request
 from odradek.raft.follower import Follower
 from odradek.raft.leader import Leader
-from odradek.raft.log import Fit, Validity, truncate_to_end_offset, validate_offset_and_epoch
+from odradek.raft.log import Fit, Validity, truncate_to_end_offset, truncation_offset, validate_offset_and_epoch
 from odradek.raft.membership import voters_committed
 from odradek.raft.parked import ParkedFetch
 from odradek.raft.responses import build_fetch_response, leader_hint
@@ -31,6 +32,8 @@ from odradek.raft.values import (
     ReplicaKey,
 )
 from odradek.records.errors import CorruptRecord, InvalidRecord
+
+logger = logging.getLogger("odradek.raft")
 
 
 def handle_request(core: Core, request: Request, message: FetchRequest) -> None:
@@ -157,11 +160,17 @@ def handle_response(core: Core, message: FetchResponse) -> bool:
         return False
     diverging, snapshot_id = partition.diverging_epoch, partition.snapshot_id
     if diverging.epoch >= 0:
-        _truncate(core, state, OffsetAndEpoch(diverging.epoch, diverging.end_offset))
-    elif snapshot_id.epoch >= 0 or snapshot_id.end_offset >= 0:
-        if snapshot_id.epoch < 0 or snapshot_id.end_offset < 0:
+        if not _truncate(core, state, OffsetAndEpoch(diverging.epoch, diverging.end_offset)):
             return False
-        state.set_snapshot(core.log.create_snapshot(OffsetAndEpoch(snapshot_id.epoch, snapshot_id.end_offset)))
+    elif snapshot_id.epoch >= 0 or snapshot_id.end_offset >= 0:
+        offered = OffsetAndEpoch(snapshot_id.epoch, snapshot_id.end_offset)
+        if offered.epoch < 0 or offered.offset < 0 or offered <= core.end:
+            core.contradictions += 1
+            logger.warning(
+                "the leader %d offers the snapshot %s to a log that ends at %s", state.leader_id, offered, core.end
+            )
+            return False
+        state.set_snapshot(core.log.create_snapshot(offered))
     else:
         _append_as_follower(core, partition)
         update_follower_high_watermark(core, state, partition.high_watermark)
@@ -179,13 +188,17 @@ def _answered_partition(message: FetchResponse) -> PartitionData | None:
     return partition if is_ours else None
 
 
-def _truncate(core: Core, state: Follower, diverging: OffsetAndEpoch) -> None:
-    committed = state.high_watermark
-    check(
-        committed is None or diverging.offset >= committed,
-        f"the leader {state.leader_id} wants our log cut to {diverging}, but {committed} is committed",
-    )
+def _truncate(core: Core, state: Follower, diverging: OffsetAndEpoch) -> bool:
+    """False if the leader would have us remove committed records: none of them is, and the fetch is tried again."""
+    committed = max(state.high_watermark or 0, core.log.high_watermark)
+    if diverging.offset < committed or truncation_offset(core.log, diverging) < committed:
+        core.contradictions += 1
+        logger.error(
+            "the leader %d asks to truncate to %s, but %d is committed; ignored", state.leader_id, diverging, committed
+        )
+        return False
     core.control.truncate_new(truncate_to_end_offset(core.log, diverging))
+    return True
 
 
 def _append_as_follower(core: Core, partition: PartitionData) -> None:
@@ -202,9 +215,11 @@ def _append_as_follower(core: Core, partition: PartitionData) -> None:
 
 
 def update_follower_high_watermark(core: Core, state: Follower, high_watermark: int) -> None:
-    """Never beyond what we have."""
+    """Never beyond what we have, and never back, whatever the leader says."""
     if high_watermark < 0:
         return
-    known = min(core.log.end_offset, high_watermark)
-    if state.update_high_watermark(known):
+    known, before = min(core.log.end_offset, high_watermark), state.high_watermark
+    if before is not None and known < before:
+        core.contradictions += 1
+    elif state.update_high_watermark(known):
         core.log.update_high_watermark(known)

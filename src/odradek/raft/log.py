@@ -149,13 +149,17 @@ def validate_offset_and_epoch(log: RaftLog, offset: int, epoch: int) -> Validity
 
 def truncate_to_end_offset(log: RaftLog, diverging: OffsetAndEpoch) -> int:
     """Cut our log to where it may agree with the leader's, which says that its `diverging.epoch` ends there."""
-    if diverging.epoch == 0:
-        offset = min(diverging.offset, log.end_offset)
-    else:
-        ours = log.end_offset_for_epoch(diverging.epoch)
-        offset = min(ours.offset, diverging.offset) if ours.epoch == diverging.epoch else ours.offset
+    offset = truncation_offset(log, diverging)
     log.truncate_to(offset)
     return offset
+
+
+def truncation_offset(log: RaftLog, diverging: OffsetAndEpoch) -> int:
+    """Where our log may agree with that of a leader whose `diverging.epoch` ends there."""
+    if diverging.epoch == 0:
+        return min(diverging.offset, log.end_offset)
+    ours = log.end_offset_for_epoch(diverging.epoch)
+    return min(ours.offset, diverging.offset) if ours.epoch == diverging.epoch else ours.offset
 
 
 def log_end(log: RaftLog) -> OffsetAndEpoch:

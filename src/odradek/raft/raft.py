@@ -112,6 +112,11 @@ class Raft:
         return self.state.leader_and_epoch
 
     @property
+    def contradictions(self) -> int:
+        """Messages of peers that were ignored since the start, because they contradict what this replica knows."""
+        return self._core.contradictions
+
+    @property
     def is_leader(self) -> bool:
         return isinstance(self.state, Leader)
 

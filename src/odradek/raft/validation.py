@@ -1,11 +1,14 @@
 """Checks that several RPCs share: who may ask what, and what an answer says about epoch and leader."""
 
-from odradek.common.failures import check
+import logging
+
 from odradek.protocol.error_codes import ErrorCode
 from odradek.raft.core import Core
 from odradek.raft.leader import Leader
 from odradek.raft.responses import LeaderHint
 from odradek.raft.values import METADATA_PARTITION, METADATA_TOPIC, Endpoints, ReplicaKey
+
+logger = logging.getLogger("odradek.raft")
 
 
 def has_valid_cluster_id(core: Core, cluster_id: str | None) -> bool:
@@ -46,18 +49,16 @@ def is_meant_for_us(core: Core, voter_id: int, directory_id: bytes) -> bool:
     return local is not None and asked.covers(local)
 
 
-def maybe_transition(core: Core, leader_id: int | None, epoch: int, endpoints: Endpoints) -> None:
-    """Somebody says that `leader_id` leads `epoch`: follow if that is news."""
+def maybe_transition(core: Core, leader_id: int | None, epoch: int, endpoints: Endpoints) -> bool:
+    """A peer says that `leader_id` leads `epoch`: follow it if that is news. False if it contradicts what this replica
+    knows, in which case nothing changes: a peer's message, whatever it says, does not stop this node."""
     state = core.quorum.state
     if leader_id == core.local.id and epoch > state.epoch:
-        # We do not forget what we lead: either our disk is new, and what led is gone with the old one, which the others
-        # will notice; or another process has our id.
-        check(core.log.end_offset == 0, f"{state} hears that {leader_id} leads epoch {epoch}: another node has our id")
-        return
-    check(
-        _is_consistent(core, leader_id, epoch),
-        f"{state} hears of leader {leader_id} in epoch {epoch}: one epoch cannot have two leaders",
-    )
+        return _not_our_epoch(core, epoch)
+    if not _is_consistent(core, leader_id, epoch):
+        core.contradictions += 1
+        logger.warning("%s: a peer names %s the leader of epoch %d; ignored", state, leader_id, epoch)
+        return False
     if epoch > state.epoch:
         if leader_id is None:
             core.become_unattached(epoch)
@@ -67,6 +68,22 @@ def maybe_transition(core: Core, leader_id: int | None, epoch: int, endpoints: E
         is_news = state.leader_id is None or len(endpoints) > len(state.leader_endpoints)
         if is_news:
             _follow(core, epoch, leader_id, endpoints)
+    return True
+
+
+def _not_our_epoch(core: Core, epoch: int) -> bool:
+    """A peer says that we lead an epoch that we have not begun. A replica does not forget what it leads, so it led with
+    a disk that is gone, or another process has our id, or the peer is wrong. With an empty log the others will notice.
+    Otherwise the epoch counts, and its leader does not: whoever follows it gives up, and there is an election."""
+    if core.log.end_offset > 0:
+        core.contradictions += 1
+        logger.error(
+            "a peer says that this node leads epoch %d, which it does not: does another node have id %s?",
+            epoch,
+            core.local.id,
+        )
+        core.become_unattached(epoch)
+    return False
 
 
 def _follow(core: Core, epoch: int, leader_id: int, endpoints: Endpoints) -> None:

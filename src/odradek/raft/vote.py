@@ -81,7 +81,12 @@ def handle_response(core: Core, voter_id: int, message: VoteResponse) -> bool:
     if error != ErrorCode.NONE:
         return False
     state = core.quorum.state
+    if isinstance(state, Candidate | Prospective) and not state.votes.can_record(voter_id):
+        return False
     if isinstance(state, Candidate):
+        if state.votes.vote_of(voter_id) not in (None, partition.vote_granted):
+            core.contradictions += 1
+            return False  # a voter has one vote in an epoch: the first counts
         state.record_vote(voter_id, partition.vote_granted)
         core.maybe_win()
     elif isinstance(state, Prospective):

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from odradek.common.failures import check
-from odradek.metadata.partition_registration import Ids
+from odradek.metadata.partition_registration import Ids, LeaderRecoveryState
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.alter_partition_request import AlterPartitionRequest, PartitionData, TopicData
@@ -26,6 +26,9 @@ logger = logging.getLogger("odradek.replica")
 
 #: Kafka's pause before a request that failed is sent again.
 RETRY_BACKOFF_MS = 50
+
+#: Values of the enumeration that an answer may name.
+_RECOVERY_STATES = tuple(LeaderRecoveryState)
 
 
 class IsrDecided(NamedTuple):
@@ -127,7 +130,9 @@ class AlterPartitionOutbox:
                 if item is None:
                     continue
                 del self._items[key]
-                if answer.error_code == ErrorCode.NONE:
+                if answer.error_code == ErrorCode.NONE and answer.leader_recovery_state not in _RECOVERY_STATES:
+                    item.asker.isr_refused(item.asked, ErrorCode.UNKNOWN_SERVER_ERROR)
+                elif answer.error_code == ErrorCode.NONE:
                     decided = IsrDecided(
                         answer.leader_epoch, answer.partition_epoch, tuple(answer.isr), answer.leader_recovery_state
                     )

@@ -355,6 +355,10 @@ class Fetcher:
                 if answer.error_code != ErrorCode.NONE:
                     self._refused(tp, state, answer.error_code, now_ms)
                     continue
+                if answer.offset < 0:
+                    logger.warning("%s: broker %d names the offset %d", tp, self.source_id, answer.offset)
+                    self._pause(tp, now_ms)
+                    continue
                 self._reset(tp, state, answer)
 
     def _reset(self, tp: TopicPartition, state: FetchState, answer: ListOffsetsPartitionResponse) -> None:

@@ -79,4 +79,7 @@ class ProducerIds:
         if answer.error_code:
             name = error_name(answer.error_code)
             raise ApiError(f"no producer ids: {name}", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        if answer.producer_id_start < 0 or answer.producer_id_len <= 0:
+            block = f"{answer.producer_id_len} from {answer.producer_id_start}"
+            raise ApiError(f"no producer ids: {block}", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self._following = range(answer.producer_id_start, answer.producer_id_start + answer.producer_id_len)

@@ -65,6 +65,8 @@ class Ledger:
         raft = node.raft
         if raft is None:
             return
+        if raft.contradictions:
+            raise Violation(f"{node} was told by a peer what contradicts its own state")
         self._check_epoch(node, raft.state.epoch)
         leader_id = raft.state.leader_id
         if leader_id is not None:

@@ -28,6 +28,8 @@ from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.create_acls_request import CreateAclsRequest
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest
+from odradek.protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from odradek.protocol.messages.elect_leaders_response import ElectLeadersResponse
 from odradek.protocol.messages.envelope_request import EnvelopeRequest
 from odradek.protocol.messages.envelope_response import EnvelopeResponse
 from odradek.protocol.messages.request_header import RequestHeader
@@ -73,6 +75,14 @@ def test_a_refusal_of_the_whole_request_is_in_the_answer(bench: Bench) -> None:
     response = forwarded(bench, UnregisterBrokerRequest(broker_id=77), 0)
     _, body = parse_response(unwrap(response), ApiKey.UNREGISTER_BROKER, 0)
     assert body.error_code == ErrorCode.BROKER_ID_NOT_REGISTERED  # type: ignore[attr-defined]
+
+
+def test_an_answer_inside_that_cannot_be_written_is_an_unknown_server_error(bench: Bench) -> None:
+    partitions = [TopicPartitions(topic="y" * 32_767, partitions=[0])]
+    response = forwarded(bench, ElectLeadersRequest(timeout_ms=1_000, topic_partitions=partitions), 2)
+    _, inside = parse_response(unwrap(response), ApiKey.ELECT_LEADERS, 2)
+    assert isinstance(inside, ElectLeadersResponse)
+    assert inside.replica_election_results[0].partition_result[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def test_that_another_controller_is_active_is_said_by_the_envelope(bench: Bench) -> None:

@@ -35,3 +35,11 @@ def test_lines_for_programs() -> None:
     assert time_ms > 0
     assert first == {"node": 7, "level": logging.getLevelName(logging.INFO), "part": "raft", "message": "became Leader"}
     assert second["message"] == "broken" and "KeyError" in second["traceback"]
+
+
+def test_what_clients_send_stays_in_one_line_and_cannot_command_a_terminal() -> None:
+    script = _SCRIPT.format(as_json=False).replace(
+        '"Leader"', 'chr(10) + "a" + chr(0) + chr(27) + "[31m" + chr(0x202E)'
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[0].endswith(r"raft: became \na\x00\x1b[31m\u202e")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from helpers.controller import Bench, ManualClock, as_batch, bootstrap_records, make_controller, topic
+from odradek.common.failures import Fault
 from odradek.controller.decision import Decision
 from odradek.controller.quorum_controller import QuorumController
 from odradek.metadata.loader import MetadataBatch
@@ -17,6 +18,7 @@ from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
 from odradek.protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from odradek.protocol.messages.no_op_record import NoOpRecord
+from odradek.protocol.messages.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.raft.config import MAX_BATCH_BYTES
 
@@ -221,6 +223,38 @@ def test_decisions_of_many_bytes_are_split_or_refused_before_anything_is_replaye
     appends = bench.controller.submit("many bytes", lambda _: Decision(records, None)).appends
     assert [record for append in appends for record in append.records] == records
     assert len(appends) == 2 and all(sum(map(len, append.values)) < MAX_BATCH_BYTES for append in appends)
+
+
+def test_a_record_that_is_too_large_is_refused_before_it_is_replayed() -> None:
+    bench = held_bench()
+    listeners = [BrokerEndpoint(name=str(i), host="h" * 32_000) for i in range(300)]
+    record = RegisterBrokerRecord(broker_id=9, end_points=listeners)
+    assert bench.controller.submit("large", lambda _: Decision([MetadataRecord(record, 3)], None)).appends == ()
+    (answer,) = bench.controller.take_answers()
+    assert answer.error is not None and answer.error.code == ErrorCode.POLICY_VIOLATION
+    assert bench.controller.is_active and 9 not in bench.controller.controls.cluster.brokers
+
+
+def test_an_exception_in_a_decision_fails_its_request_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    bench = held_bench()
+    before = bench.controller.controls.durable_state()
+
+    def decide(_: Any) -> Decision[None]:
+        raise KeyError("a value of the request")
+
+    assert bench.controller.submit("broken", decide).appends == ()
+    (answer,) = bench.controller.take_answers()
+    assert answer.error is not None and answer.error.code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert bench.controller.is_active and bench.controller.controls.durable_state() == before
+    assert "broken failed unexpectedly" in caplog.text and "KeyError" in caplog.text
+
+
+def test_a_fault_in_a_decision_is_not_an_answer() -> None:
+    def decide(_: Any) -> Decision[None]:
+        raise Fault("an invariant")
+
+    with pytest.raises(Fault):
+        held_bench().controller.submit("broken", decide)
 
 
 class SlowClock(ManualClock):

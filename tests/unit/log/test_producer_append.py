@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import pytest
 
 from helpers.segments import START_MS, data_batch, marker
-from odradek.common.failures import ApiError, Fault
+from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import (
+    InvalidArgument,
     InvalidProducerEpoch,
     InvalidTxnState,
     OutOfOrderSequence,
@@ -176,7 +177,7 @@ class TestTransactions:
         assert start(current, REPLICATION).append(marker(200, 7, coordinator_epoch=3)) is not None
 
     def test_the_version_must_be_told_except_in_replication(self) -> None:
-        with pytest.raises(Fault, match="transaction version"):
+        with pytest.raises(InvalidArgument, match="transaction version"):
             start(entry(0), COORDINATOR).append(marker(200, 7), transaction_version=TV_UNKNOWN)
 
     @pytest.mark.parametrize(

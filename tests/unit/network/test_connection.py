@@ -384,7 +384,31 @@ def test_what_must_not_be_answered_closes_the_connection_with_one_line(
     assert len(caplog.records) == 1 and "no such partition" in caplog.text
 
 
-def test_an_answer_that_cannot_be_written_closes_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_answer_that_cannot_be_written_becomes_an_unknown_server_error(caplog: pytest.LogCaptureFixture) -> None:
+    async def later(ctx: Any, request: Any) -> DescribeClusterResponse:
+        await asyncio.sleep(0)
+        return DescribeClusterResponse(error_message="x" * 40_000)
+
+    async def test() -> None:
+        wrong = DescribeClusterResponse(controller_id=2**40)
+        for handle in (lambda ctx, request: wrong, later):
+            async with (
+                listening([Api(DESCRIBE_CLUSTER, handle)]) as listener,
+                peer(listener.port) as asking,
+            ):
+                asking.send(request_bytes(DescribeClusterRequest(), 1) * 2)
+                for _ in range(2):
+                    _, answer = await asking.response(DESCRIBE_CLUSTER, 1)
+                    assert isinstance(answer, DescribeClusterResponse)
+                    assert (answer.error_code, answer.error_message) == (-1, None)
+
+    run(test())
+    assert caplog.text.count("cannot be written") == 4
+
+
+def test_an_answer_that_has_no_error_closes_the_connection(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def test() -> None:
         wrong = DescribeClusterResponse(controller_id=2**40)
         async with (
@@ -394,6 +418,7 @@ def test_an_answer_that_cannot_be_written_closes_the_connection(caplog: pytest.L
             asking.send(request_bytes(DescribeClusterRequest(), 1) * 100)
             assert await asking.closed() == b""
 
+    monkeypatch.setattr("odradek.network.connection.error_response", lambda *asked: None)
     run(test())
     assert caplog.text.count("cannot be written") == 1
 
@@ -471,7 +496,7 @@ def test_all_are_told_of_the_end_whatever_one_of_them_does(caplog: pytest.LogCap
     assert "what follows from its end failed" in caplog.text
 
 
-def test_an_answer_of_nonsense_ends_its_connection_and_frees_its_place(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_answer_of_nonsense_is_an_error_and_frees_its_place(caplog: pytest.LogCaptureFixture) -> None:
     async def handle(ctx: Any, request: Any) -> DescribeClusterResponse:
         await asyncio.sleep(0)
         return DescribeClusterResponse(brokers=[7])  # type: ignore[list-item]
@@ -483,7 +508,8 @@ def test_an_answer_of_nonsense_ends_its_connection_and_frees_its_place(caplog: p
             peer(listener.port) as asking,
         ):
             asking.send(request_bytes(DescribeClusterRequest(), 1))
-            assert await asking.closed() == b""
+            _, answer = await asking.response(DESCRIBE_CLUSTER, 1)
+            assert isinstance(answer, DescribeClusterResponse) and answer.error_code == -1
             assert (budget.requests, budget.bytes) == (0, 0)
 
     run(test())

@@ -197,9 +197,23 @@ def test_a_follower_truncates_where_the_leader_says() -> None:
 def test_what_is_committed_is_never_truncated() -> None:
     bench = Bench()
     bench.answer(bench.become_follower(2, 5), fetched(2, 5, data_batch(0, 5, b"a", b"b"), high_watermark=2))
-    (send,) = bench.sends(FetchRequest)
-    with pytest.raises(Fault, match="committed"):
-        bench.answer(send, fetched(2, 5, diverging=OffsetAndEpoch(5, 1)))
+    for wrong in (OffsetAndEpoch(5, 1), OffsetAndEpoch(0, 0), OffsetAndEpoch(3, 7)):
+        bench.answer(bench.next_fetch(), fetched(2, 5, diverging=wrong))
+        assert (bench.state, bench.log.end_offset, bench.log.high_watermark) == ("Follower", 2, 2)
+
+
+def test_a_leader_cannot_take_the_high_watermark_back() -> None:
+    bench = Bench()
+    bench.answer(bench.become_follower(2, 5), fetched(2, 5, data_batch(0, 5, b"a", b"b"), high_watermark=2))
+    bench.answer(bench.next_fetch(), fetched(2, 5, high_watermark=1))
+    assert (bench.state, bench.log.high_watermark) == ("Follower", 2)
+
+
+def test_a_snapshot_that_is_not_beyond_the_log_is_not_fetched() -> None:
+    bench = Bench()
+    bench.answer(bench.become_follower(2, 5), fetched(2, 5, data_batch(0, 5, b"a", b"b"), high_watermark=2))
+    bench.answer(bench.next_fetch(), fetched(2, 5, snapshot_id=OffsetAndEpoch(5, 1)))
+    assert bench.state == "Follower" and not bench.sends(FetchSnapshotRequest)
 
 
 def test_a_later_epoch_in_an_answer_is_followed() -> None:

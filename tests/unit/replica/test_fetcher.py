@@ -233,6 +233,13 @@ class TestOutOfRange:
         assert lost.broker.log.log_end_offset == 2
         assert lost.request().topics[0].partitions[0].fetch_offset == 2
 
+    def test_an_offset_that_is_none_is_asked_for_again(self, lost: Follower) -> None:
+        assert self.offsets(lost, -1) == -1
+        log = lost.broker.log
+        assert (log.log_end_offset, lost.fetcher.states[TP].phase) == (3, Phase.RESET_TO_END)
+        lost.cluster.clock.now_ms += 1_000
+        assert self.offsets(lost, 2) == -1
+
     def test_behind_the_leaders_start_it_begins_anew_there(self, lost: Follower) -> None:
         assert self.offsets(lost, 90) == -1
         assert self.offsets(lost, 50) == -2
