@@ -5,7 +5,6 @@ characters; only a traceback has lines of its own below it.
 """
 
 import logging
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -15,10 +14,7 @@ from odradek.common.log_format import EscapingFormatter
 from odradek.common.printable import dump_json, printable
 
 _FORMAT = "%(asctime)s.%(msecs)03d {node}%(levelname)-8s %(short)s: %(message)s"
-#: Control characters, and those that change the direction of text or end a line in Unicode's sense.
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _TIME = "%Y-%m-%d %H:%M:%S"
-
 
 #: Loggers whose lines are shown: ours, and asyncio's, which reports what a task did not expect.
 _LOGGERS = ("odradek", "asyncio")
@@ -28,15 +24,6 @@ class _Formatter(EscapingFormatter):
     def format(self, record: logging.LogRecord) -> str:
         record.short = printable(record.name.removeprefix("odradek."))
         return super().format(record)
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is logging's
-        """In one line, and without what a terminal would obey: messages quote names that clients send."""
-        record.message = _one_line(record.message)
-        return super().formatMessage(record)
-
-
-def _one_line(message: str) -> str:
-    return message if message.isprintable() else _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], message)
 
 
 class _JsonFormatter(EscapingFormatter):
