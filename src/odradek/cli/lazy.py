@@ -10,13 +10,20 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """`module` holds a click command in a variable of the name `name` (dashes as underscores)."""
+    """`module` holds a click command in a variable of the name `name` (dashes as underscores). `extra` is the optional
+    dependency without which the module cannot be imported."""
 
     name: str
     module: str
     summary: str
+    extra: str | None = None
 
     def load(self) -> click.Command:
+        """Raise InputError if the extra is not installed."""
+        if self.extra is not None:
+            from odradek.common.extras import require_extra  # few commands need one
+
+            require_extra(self.extra, "this command")
         command = getattr(importlib.import_module(self.module), self.name.replace("-", "_"))
         if not isinstance(command, click.Command):
             raise TypeError(f"{self.module} has no command {self.name}")

@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from odradek.common.extras import require_extra
 from odradek.common.failures import InputError
-from odradek.service.codecs import missing_extra
 
 
 class AvroCodec:
@@ -23,10 +23,8 @@ class AvroCodec:
         make: Callable[..., Any] | None = None,
         fields_of: Callable[[Any], Mapping[str, Any]] | None = None,
     ) -> None:
-        try:
-            self._avro = import_module("fastavro")
-        except ImportError:
-            raise missing_extra("AvroCodec", "fastavro", "avro") from None
+        require_extra("avro", "AvroCodec")
+        self._avro = import_module("fastavro")
         self._schema = self._parsed(schema)
         self._make = make
         self._fields_of = fields_of
