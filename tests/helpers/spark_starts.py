@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from helpers.reading import read_by_librdkafka
+from helpers.spark import connector_jars
 from helpers.spark_reads import option_texts
 from helpers.waiting import Hopeless, wait_until
 
@@ -21,11 +22,15 @@ WAIT_S = 300
 
 #: Of the load: so many records at once, so often.
 _BURST_RECORDS = 10
-_PAUSE_S = 0.02
+_PAUSE_S = 0.05
 
 #: Topic, partition and offset.
 Position = tuple[str, int, int]
 Partition = tuple[str, int]
+
+
+def jars_for(form: str) -> list[Path]:
+    return connector_jars() if form == "kafka" else []
 
 
 class Load:

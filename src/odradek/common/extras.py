@@ -8,7 +8,6 @@ from odradek.common.failures import InputError
 _EXTRAS = {
     "arrow": ("pyarrow", ("pyarrow",)),
     "avro": ("fastavro", ("fastavro",)),
-    "protobuf": ("protobuf", ("google.protobuf",)),
     "service": ("msgspec", ("msgspec",)),
     "spark": ("PySpark", ("pyspark", "pyarrow", "pandas", "grpc", "yaml")),
 }
@@ -20,17 +19,10 @@ class MissingExtra(InputError, ImportError):
 
 def require_extra(extra: str, user: str) -> None:
     """Raise MissingExtra unless the modules of the extra are installed. `user` is what needs them."""
-    if not all(_is_installed(module) for module in _EXTRAS[extra][1]):
+    if any(find_spec(module) is None for module in _EXTRAS[extra][1]):
         raise missing_extra(extra, user)
 
 
 def missing_extra(extra: str, user: str) -> MissingExtra:
     """Return the error for a module that turned out to be missing when it was imported."""
     return MissingExtra(f"{user} needs {_EXTRAS[extra][0]}: pip install 'odradek[{extra}]'")
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package that it would be in
-        return False

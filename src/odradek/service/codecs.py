@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from odradek.common.extras import require_extra
+from odradek.common.extras import missing_extra
 from odradek.common.failures import InputError
 
 
@@ -129,8 +129,10 @@ def _is_for_msgspec(wanted: Any) -> bool:
 
 
 def _msgspec_codec(wanted: type) -> Codec:
-    require_extra("service", f"the message type {_name(wanted)}")
-    msgspec_json = import_module("msgspec.json")
+    try:
+        msgspec_json = import_module("msgspec.json")
+    except ImportError:
+        raise missing_extra("service", f"the message type {_name(wanted)}") from None
     return Functions(_name(wanted), msgspec_json.Decoder(wanted).decode, msgspec_json.encode)
 
 

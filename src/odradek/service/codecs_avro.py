@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from odradek.common.extras import require_extra
+from odradek.common.extras import missing_extra
 from odradek.common.failures import InputError
 
 
@@ -23,8 +23,10 @@ class AvroCodec:
         make: Callable[..., Any] | None = None,
         fields_of: Callable[[Any], Mapping[str, Any]] | None = None,
     ) -> None:
-        require_extra("avro", "AvroCodec")
-        self._avro = import_module("fastavro")
+        try:
+            self._avro = import_module("fastavro")
+        except ImportError:
+            raise missing_extra("avro", "AvroCodec") from None
         self._schema = self._parsed(schema)
         self._make = make
         self._fields_of = fields_of
