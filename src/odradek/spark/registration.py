@@ -29,6 +29,6 @@ def register(session: "SparkSession") -> None:
     from odradek.spark.source import OdradekDataSource
 
     # A session of Spark Connect is of another class: its server starts the processes.
-    if isinstance(session, SparkSession) and session.sparkContext.master.startswith("local"):
+    if isinstance(session, SparkSession) and str(session.sparkContext.master).startswith("local"):
         session.sparkContext.pythonExec = os.environ.get(_INTERPRETER) or sys.executable
     session.dataSource.register(OdradekDataSource)
