@@ -1,7 +1,6 @@
 """`odradek pipeline run` as a process whose JSON lines a test reads."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -99,7 +98,7 @@ def running(project: Path, *options: str, settings: Mapping[str, str] | None = N
     ]
     process = subprocess.Popen(
         [ODRADEK, "pipeline", "run", str(project), "--format", "json", *conf, *options],
-        env={**os.environ, **spark.quick_environment()},
+        env=spark.foreign_environment(project / ".foreign"),
         stdout=subprocess.PIPE,
         text=True,
     )

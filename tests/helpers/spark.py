@@ -62,6 +62,18 @@ def quick_environment() -> dict[str, str]:
     return environment() | {"SPARK_HOME": str(_spark_home())}
 
 
+def foreign_environment(directory: Path) -> dict[str, str]:
+    """Variables of a process that is started by the path of its interpreter, as by cron: `PYSPARK_PYTHON` is not set,
+    and the `python3` of PATH is of no use."""
+    directory.mkdir(parents=True, exist_ok=True)
+    useless = directory / "python3"
+    useless.write_text("#!/bin/sh\necho 'this is another interpreter' >&2\nexit 1\n")
+    useless.chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if name not in environment()}
+    home = {"SPARK_HOME": str(_spark_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
+    return kept | home | {"PATH": f"{directory}{os.pathsep}{os.environ['PATH']}"}
+
+
 def settings_of(directory: Path, jars: Iterable[Path] = ()) -> dict[str, str]:
     """What makes a session small; its files go into the directory."""
     # What the JVM thinks of the archive is of no interest: it does not take one of other jars, and starts as always.

@@ -84,7 +84,10 @@ def run(arguments: Sequence[str]) -> int:
 def _complete(instruction: str) -> int:
     from click.shell_completion import shell_complete
 
-    return shell_complete(odradek, {"obj": Settings()}, "odradek", _COMPLETION, instruction)
+    try:
+        return shell_complete(odradek, {"obj": Settings()}, "odradek", _COMPLETION, instruction)
+    except InputError:  # a command whose extra is not installed completes to nothing
+        return 1
 
 
 def _invoke(arguments: list[str], settings: Settings) -> int:

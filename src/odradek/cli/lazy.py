@@ -10,13 +10,20 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """`module` holds a click command in a variable of the name `name` (dashes as underscores)."""
+    """`module` holds a click command in a variable of the name `name` (dashes as underscores). `extra` is the optional
+    dependency without which the module cannot be imported."""
 
     name: str
     module: str
     summary: str
+    extra: str | None = None
 
-    def load(self) -> click.Command:
+    def load(self, group: str) -> click.Command:
+        """`group` is the command line up to here. Raise InputError if the extra is not installed."""
+        if self.extra is not None:
+            from odradek.common.extras import require_extra  # few commands need one
+
+            require_extra(self.extra, f"{group} {self.name}")
         command = getattr(importlib.import_module(self.module), self.name.replace("-", "_"))
         if not isinstance(command, click.Command):
             raise TypeError(f"{self.module} has no command {self.name}")
@@ -33,7 +40,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.commands and cmd_name in self._subcommands:
-            self.add_command(self._subcommands[cmd_name].load(), cmd_name)
+            self.add_command(self._subcommands[cmd_name].load(ctx.command_path), cmd_name)
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(

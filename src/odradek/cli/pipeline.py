@@ -6,10 +6,10 @@ from odradek.cli.lazy import LazyGroup, Subcommand
 from odradek.cli.options import local_options
 
 _VERBS = (
-    Subcommand("init", "odradek.cli.pipeline_init", "Make a project that runs as it stands."),
-    Subcommand("check", "odradek.cli.pipeline_check", "Look for mistakes before Spark starts."),
-    Subcommand("run", "odradek.cli.pipeline_run", "Run a project, once or until stopped."),
-    Subcommand("status", "odradek.cli.pipeline_status", "Show flows, lag, dead letters and the last error."),
+    Subcommand("init", "odradek.cli.pipeline_init", "Make a project that runs as it stands.", "spark"),
+    Subcommand("check", "odradek.cli.pipeline_check", "Look for mistakes before Spark starts.", "spark"),
+    Subcommand("run", "odradek.cli.pipeline_run", "Run a project, once or until stopped.", "spark"),
+    Subcommand("status", "odradek.cli.pipeline_status", "Show flows, lag, dead letters and the last error.", "spark"),
 )
 
 

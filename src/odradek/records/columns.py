@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from odradek.common.extras import missing_extra
 from odradek.common.ports import Buffer
 from odradek.records.aborted import AbortedTransaction, AbortedTransactions
 from odradek.records.batch import (
@@ -359,7 +360,10 @@ def _slices(data: bytes, start: Int64s, length: Int64s) -> list[bytes | None]:
 def _arrow(data: bytes, start: Int64s, length: Int64s) -> "pyarrow.Array":
     """The data is told to Arrow as an array of what is wanted and what lies between in turn, of which every other
     element is taken: a copy in one go, where a slice for each record would cost thirty times as much."""
-    import pyarrow
+    try:
+        import pyarrow
+    except ImportError:
+        raise missing_extra("arrow", "a column of Arrow") from None
 
     if len(data) > np.iinfo(np.int32).max:
         raise ExpandedTooLarge(f"{len(data)} bytes do not fit into one array; read smaller chunks")

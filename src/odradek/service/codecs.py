@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from odradek.common.extras import missing_extra
 from odradek.common.failures import InputError
 
 
@@ -98,10 +99,6 @@ def encode_any(value: Any) -> bytes | None:
     return None if value is None else codec_for(type(value)).encode(value)
 
 
-def missing_extra(what: str, package: str, extra: str) -> InputError:
-    return InputError(f"{what} needs {package}: pip install 'odradek[{extra}]'.")
-
-
 def _name(wanted: Any) -> str:
     return str(getattr(wanted, "__name__", wanted))
 
@@ -135,7 +132,7 @@ def _msgspec_codec(wanted: type) -> Codec:
     try:
         msgspec_json = import_module("msgspec.json")
     except ImportError:
-        raise missing_extra(f"the message type {_name(wanted)}", "msgspec", "service") from None
+        raise missing_extra("service", f"the message type {_name(wanted)}") from None
     return Functions(_name(wanted), msgspec_json.Decoder(wanted).decode, msgspec_json.encode)
 
 

@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from odradek.common.extras import missing_extra
 from odradek.common.failures import InputError
-from odradek.service.codecs import missing_extra
 
 
 class AvroCodec:
@@ -26,7 +26,7 @@ class AvroCodec:
         try:
             self._avro = import_module("fastavro")
         except ImportError:
-            raise missing_extra("AvroCodec", "fastavro", "avro") from None
+            raise missing_extra("avro", "AvroCodec") from None
         self._schema = self._parsed(schema)
         self._make = make
         self._fields_of = fields_of

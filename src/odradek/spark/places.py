@@ -9,6 +9,7 @@ is waited for as long as Kafka's clients do (`default.api.timeout.ms`), since it
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import TypeVar
@@ -48,6 +49,16 @@ def is_read_committed(settings: ConsumerSettings) -> bool:
     return settings.isolation_level is IsolationLevel.READ_COMMITTED
 
 
+@dataclass(frozen=True, slots=True)
+class StartingOffsets:
+    """The initial offset of a stream. `at_latest` are the partitions that begin at the end of their log. `problem` says
+    why a new stream cannot begin here: partitions for which the options give no offset are left out of `offsets`."""
+
+    offsets: Offsets
+    at_latest: frozenset[TopicPartition] = frozenset()
+    problem: str | None = None
+
+
 class Places:
     """Of one read. Every method asks the cluster, and raises InputError or what the cluster says."""
 
@@ -80,9 +91,16 @@ class Places:
                 break
         return found
 
-    def resolve(self, limit: Limit, option: str) -> dict[TopicPartition, int]:
-        """An offset for each partition. `option` is what the limit was said with."""
-        return self._patiently(lambda: self._resolve(limit, option))
+    def resolve(self, limit: Limit, option: str) -> Offsets:
+        """Return an offset for each partition of a batch read. `option` is the one that sets the limit."""
+        resolved = self._patiently(lambda: self._resolve(limit, option))
+        if resolved.problem is not None:
+            raise InputError(resolved.problem)
+        return resolved.offsets
+
+    def starting_offsets(self) -> StartingOffsets:
+        """Return the offsets at which a new stream begins."""
+        return self._patiently(lambda: self._resolve(self._options.starting, "startingOffsets"))
 
     def _partitions(self) -> tuple[TopicPartition, ...]:
         choice, leaders = self._options.choice, leaders_for(self._settings)
@@ -99,31 +117,35 @@ class Places:
         wanted = choice.partitions if isinstance(choice, Assign) else None
         return tuple(sorted(each for each in there if wanted is None or each in wanted))
 
-    def _resolve(self, limit: Limit, option: str) -> dict[TopicPartition, int]:
+    def _resolve(self, limit: Limit, option: str) -> StartingOffsets:
         partitions = self._partitions()
         if isinstance(limit, Everywhere):
-            return self._ends(partitions, limit.which)
+            return self._with_ends(dict.fromkeys(partitions, limit.which))
         if isinstance(limit, At):
-            check_same(option, limit.offsets, partitions)
-            return self._without_specials(limit.offsets)
+            problem = mismatch(option, limit.offsets, partitions)
+            offsets = {partition: offset for partition, offset in limit.offsets.items() if partition in partitions}
+            return self._with_ends(offsets, problem)
         if isinstance(limit, AllSince):
             limit = Since(dict.fromkeys(partitions, limit.timestamp_ms), limit.falls_back)
-        check_same(option, limit.timestamps_ms, partitions)
-        return self._since(limit)
+        return self._since(limit, partitions, mismatch(option, limit.timestamps_ms, partitions))
 
-    def _since(self, limit: Since) -> dict[TopicPartition, int]:
-        found = self._list_offsets(limit.timestamps_ms)
-        for partition, offset in found.items():
-            if offset < 0 and not limit.falls_back:
-                raise InputError(
-                    f"{partition} has no record as late as {limit.timestamps_ms[partition]}; "
+    def _since(self, limit: Since, partitions: Collection[TopicPartition], problem: str | None) -> StartingOffsets:
+        offsets = self._list_offsets({part: ms for part, ms in limit.timestamps_ms.items() if part in partitions})
+        if not limit.falls_back:
+            late = [partition for partition, offset in offsets.items() if offset < 0]
+            if late and problem is None:
+                problem = (
+                    f"{late[0]} has no record as late as {limit.timestamps_ms[late[0]]}; "
                     "startingOffsetsByTimestampStrategy=latest begins at its end"
                 )
-        return self._without_specials(found)
+            offsets = {partition: offset for partition, offset in offsets.items() if offset >= 0}
+        return self._with_ends(offsets, problem)
 
-    def _without_specials(self, offsets: Offsets) -> dict[TopicPartition, int]:
+    def _with_ends(self, offsets: Offsets, problem: str | None = None) -> StartingOffsets:
+        """Replace what stands for an end of the log by its offset."""
         ends = {part: _END_TIMESTAMPS[Special(offset)] for part, offset in offsets.items() if offset < 0}
-        return {**offsets, **self._list_offsets(ends)}
+        at_latest = frozenset(part for part, offset in offsets.items() if offset == Special.LATEST)
+        return StartingOffsets({**offsets, **self._list_offsets(ends)}, at_latest, problem)
 
     def _ends(self, partitions: Iterable[TopicPartition], which: Special) -> dict[TopicPartition, int]:
         return self._list_offsets(dict.fromkeys(partitions, _END_TIMESTAMPS[which]))
@@ -162,13 +184,10 @@ def _all_there(leaders: Leaders, names: tuple[str, ...]) -> dict[str, tuple[int,
     return found
 
 
-def check_same(option: str, said: Offsets, there: Collection[TopicPartition]) -> None:
-    """Offsets are said of the partitions that are read, and of no others. Raises InputError."""
-    missing = [str(each) for each in there if each not in said]
-    strange = [str(each) for each in sorted(said) if each not in there]
+def mismatch(option: str, named: Offsets, partitions: Collection[TopicPartition]) -> str | None:
+    """Return what is wrong if the option does not name exactly the partitions that are read."""
+    missing = [str(partition) for partition in partitions if partition not in named]
     if missing:
-        raise InputError(
-            f"{option} says nothing of {', '.join(missing)}; -2 stands for the earliest, -1 for the latest"
-        )
-    if strange:
-        raise InputError(f"{option} names {', '.join(strange)}, which is not read")
+        return f"{option} says nothing of {', '.join(missing)}; -2 stands for the earliest, -1 for the latest"
+    strange = [str(partition) for partition in sorted(named) if partition not in partitions]
+    return f"{option} names {', '.join(strange)}, which is not read" if strange else None

@@ -1,11 +1,18 @@
-"""What the engine of Spark's streams asks: where the stream begins, how far the next micro-batch goes, its ranges.
+"""The reader that Spark's streaming engine calls: where a stream begins, where the next micro-batch ends, its ranges.
 
 It lives in one Python process on the driver for as long as the stream. Offsets are the connector's JSON, so that they
 look the same in checkpoints and in progress reports.
 
-Spark writes the end of a batch into the checkpoint before it runs it, but not the beginning of the first batch: it asks
-for that again after a crash, when `latest` is somewhere else. So a stream that begins at the latest offsets begins with
-an empty batch: its end stands in the checkpoint, and the next one begins there, whatever `latest` is by then.
+Spark writes the end of a batch into the checkpoint before it runs the batch, but not the beginning of the first one.
+It calls `initialOffset` twice for the first batch, before `latestOffset` and again before `partitions`, and once more
+when that batch is repeated after a restart; it does not tell a Python source where the checkpoint is. A stream has one
+initial offset nevertheless:
+
+- A reader resolves it once.
+- A partition that begins at the latest offset is empty in the first batch. Its beginning then is its end, which is in
+  the checkpoint. The other kinds of beginnings are found again after a restart.
+- The first batch has only partitions of the initial offset. Those that appear later are new to the second batch, which
+  reads them from their beginning, however often the first one was repeated.
 """
 
 import time
@@ -26,18 +33,12 @@ from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
 from odradek.spark.lag import LagGroup
 from odradek.spark.limits import (
-    AllSince,
-    At,
-    Everywhere,
-    Limit,
     Offsets,
-    Since,
-    Special,
     offsets_from_json,
     offsets_to_json,
 )
 from odradek.spark.options import SourceOptions
-from odradek.spark.places import Places
+from odradek.spark.places import Places, StartingOffsets
 from odradek.spark.plain_errors import plain_errors
 from odradek.spark.range_reader import plan, read, report_data_loss
 from odradek.spark.ranges import OffsetRange, limit_rate, records_waiting
@@ -82,9 +83,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._places = places or Places(options)
         settings = consumer_settings(options.settings)
         self._lag_group = None if options.lag_group is None else LagGroup(options.lag_group, settings)
-        #: Where the stream begins, if this process has said so, and it was at the latest offsets.
-        self._beginning: Offsets | None = None
-        self._has_begun = False
+        #: The initial offset, and the end of the first batch; None for a stream that goes on from its checkpoint.
+        self._start: StartingOffsets | None = None
+        self._first_end: Offsets | None = None
         self._latest: Offsets = {}
         #: Up to where trigger availableNow goes; None before it has been looked up.
         self._target: Offsets | None = None
@@ -94,10 +95,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @plain_errors()
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        found = self._places.resolve(self._options.starting, "startingOffsets")
-        if begins_at_latest(self._options.starting):
-            self._beginning = found
-        return offsets_to_json(found)
+        if self._start is None:
+            self._start = self._places.starting_offsets()
+        return offsets_to_json(self._start.offsets)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Spark has none that is both: what is said of the least is looked up in the options."""
@@ -115,18 +115,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         started = offsets_from_json(start)
         self._tell(started)
         self._latest = self._look_up(started)
-        if started == self._beginning and not self._has_begun:
-            self._has_begun = True
-            return offsets_to_json(started)
-        if isinstance(limit, ReadAllAvailable):
-            return offsets_to_json(self._latest)
-        if self._is_held_back(started):
-            return offsets_to_json(started)
-        if isinstance(limit, ReadMaxRows):
-            begins = self._with_new(started, self._latest)
-            ends = {partition: end for partition, end in self._latest.items() if partition in begins}
-            return offsets_to_json(limit_rate(limit.max_rows, begins, ends))
-        return offsets_to_json(self._latest)
+        if self._start is None or self._first_end is not None or started != self._start.offsets:
+            return offsets_to_json(self._end(started, self._latest, limit))
+        self._first_end = self._end(started, self._latest_of_first_batch(self._start), limit)
+        return offsets_to_json(self._first_end)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
         return offsets_to_json(self._latest) if self._latest else None
@@ -134,8 +126,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @plain_errors()
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         started, ends = offsets_from_json(start), offsets_from_json(end)
-        if self._is_first_again(started, ends):
-            return []
+        if self._start is not None and started == self._start.offsets:
+            # After a restart Spark has the end of the first batch from the checkpoint, and has not called latestOffset.
+            self._first_end = ends if self._first_end is None else self._first_end
+            if ends == self._first_end:
+                return plan(self._options, self._ranges_of_first_batch(self._start, ends))
         return plan(self._options, self._ranges(started, ends))
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -144,11 +139,46 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def commit(self, end: Json) -> None:
         self._tell(offsets_from_json(end))
 
-    def _is_first_again(self, started: Offsets, ends: Offsets) -> bool:
-        """Whether it is the first batch, after a crash: it ends where `latest` was then. Spark has that end from the
-        checkpoint and has not asked for another; of a later batch such an end would be a loss."""
-        went_back = any(ends.get(each, -1) < offset for each, offset in started.items())
-        return started == self._beginning and not self._has_begun and went_back
+    def _end(self, started: Offsets, latest: Offsets, limit: ReadLimit) -> Offsets:
+        if isinstance(limit, ReadAllAvailable):
+            return latest
+        if self._is_held_back(started):
+            return started
+        if isinstance(limit, ReadMaxRows):
+            begins = self._with_new(started, latest)
+            ends = {partition: end for partition, end in latest.items() if partition in begins}
+            return limit_rate(limit.max_rows, begins, ends)
+        return latest
+
+    def _latest_of_first_batch(self, start: StartingOffsets) -> Offsets:
+        """Raise what is wrong with the beginning of a new stream before it is in the checkpoint."""
+        if start.problem is not None:
+            raise InputError(start.problem)
+        latest = {
+            partition: start.offsets[partition] if partition in start.at_latest else end
+            for partition, end in self._latest.items()
+            if partition in start.offsets
+        }
+        for loss in losses(start.offsets, start.offsets, latest):
+            report_data_loss(self._options, loss)
+        return latest
+
+    def _ranges_of_first_batch(self, start: StartingOffsets, ends: Offsets) -> list[OffsetRange]:
+        """When the batch is repeated after a restart, the initial offset was resolved again. A partition that begins
+        beyond the end in the checkpoint was at its end, and empty, or all of it was deleted, which the next batch
+        reports, since it begins at that end. Partitions without an end are new, and left to the next batch."""
+        gone = [str(partition) for partition in sorted(ends) if partition not in start.offsets]
+        if gone:
+            report_data_loss(self._options, f"{', '.join(gone)}: not there any more")
+        for partition in sorted(start.at_latest):
+            if ends.get(partition, 0) > start.offsets[partition]:
+                loss = f"{partition} went back from offset {ends[partition]} to {start.offsets[partition]}"
+                report_data_loss(self._options, loss)
+        return [
+            OffsetRange(partition, start.offsets[partition], end)
+            for partition, end in sorted(ends.items())
+            if partition in start.offsets and partition not in start.at_latest
+        ]
 
     def _tell(self, done: Offsets) -> None:
         if self._lag_group is not None:
@@ -184,14 +214,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Partitions that are new begin at their earliest offsets."""
         new = [each for each in ends if each not in started]
         return {**started, **(self._places.earliest(new) if new else {})}
-
-
-def begins_at_latest(limit: Limit) -> bool:
-    if isinstance(limit, At):
-        return Special.LATEST in limit.offsets.values()
-    if isinstance(limit, Since | AllSince):
-        return limit.falls_back
-    return limit == Everywhere(Special.LATEST)
 
 
 def losses(started: Offsets, begins: Offsets, ends: Offsets) -> Iterator[str]:

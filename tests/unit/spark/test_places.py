@@ -10,8 +10,8 @@ from odradek.common import special_timestamps
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
 from odradek.spark import places
-from odradek.spark.options import batch_options
-from odradek.spark.places import Places
+from odradek.spark.options import batch_options, stream_options
+from odradek.spark.places import Places, StartingOffsets
 
 EARLIEST, LATEST = 3, 100
 
@@ -83,6 +83,29 @@ def test_limits(leaders: FakeLeaders) -> None:
     assert resolved("ending", subscribe="b", endingTimestamp="500") == {"b-0": LATEST}
     late = {"startingOffsetsByTimestampStrategy": "latest", "startingOffsetsByTimestamp": '{"b": {"0": 500}}'}
     assert resolved(subscribe="b", **late) == {"b-0": LATEST}
+
+
+def test_starting_offsets_of_a_stream_tell_which_are_the_latest(leaders: FakeLeaders) -> None:
+    def start(**given: str) -> StartingOffsets:
+        return Places(stream_options(OPTIONS | {"subscribe": "a"} | given)).starting_offsets()
+
+    a0, a1 = TopicPartition("a", 0), TopicPartition("a", 1)
+    assert start() == StartingOffsets({a0: LATEST, a1: LATEST}, frozenset({a0, a1}))
+    assert start(startingOffsets='{"a": {"0": -1, "1": -2}}') == StartingOffsets(
+        {a0: LATEST, a1: EARLIEST}, frozenset({a0})
+    )
+    late = {"startingOffsetsByTimestamp": '{"a": {"0": 500, "1": 50}}'}
+    assert start(startingOffsetsByTimestampStrategy="latest", **late) == StartingOffsets(
+        {a0: LATEST, a1: 50}, frozenset({a0})
+    )
+    assert start(**late) == StartingOffsets(
+        {a1: 50},
+        problem="a-0 has no record as late as 500; startingOffsetsByTimestampStrategy=latest begins at its end",
+    )
+    leaders.known["a"] = (0, 1, 2)
+    assert start(startingOffsets='{"a": {"0": 7, "1": 8}}') == StartingOffsets(
+        {a0: 7, a1: 8}, problem="startingOffsets says nothing of a-2; -2 stands for the earliest, -1 for the latest"
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, Read
 from odradek.client.direct.ranges import DataLost
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
-from odradek.spark.limits import Limit
 from odradek.spark.options import stream_options
+from odradek.spark.places import StartingOffsets
 from odradek.spark.range_reader import RangePartition
 from odradek.spark.ranges import OffsetRange
 from odradek.spark.schema import spark_schema
@@ -18,17 +18,20 @@ from odradek.spark.source import OdradekDataSource
 from odradek.spark.stream_reader import StreamReader
 
 ALL = ReadAllAvailable()
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 class FakePlaces:
-    """A cluster of which a test says what there is: `ends` by topic and partition, and where logs begin."""
+    """A cluster of which a test says what there is: `ends` by topic and partition, and where logs begin. Streams begin
+    at their ends, unless `begin` says otherwise."""
 
     def __init__(self, **ends: dict[int, int]) -> None:
         self.ends = {TopicPartition(topic, each): end for topic, found in ends.items() for each, end in found.items()}
         self.starts: dict[TopicPartition, int] = {}
+        self.begin: StartingOffsets | None = None
 
-    def resolve(self, limit: Limit, option: str) -> dict[TopicPartition, int]:
-        return dict(self.ends)
+    def starting_offsets(self) -> StartingOffsets:
+        return self.begin or StartingOffsets(dict(self.ends), frozenset(self.ends))
 
     def latest(self, known: object) -> dict[TopicPartition, int]:
         return dict(self.ends)
@@ -56,22 +59,80 @@ def ranges(found: list[Any]) -> list[OffsetRange]:
 
 
 def test_a_stream_from_the_latest_begins_with_an_empty_batch_and_goes_on_there() -> None:
+    """Spark asks for the initial offset twice; the log grows and gets partitions meanwhile."""
     places = FakePlaces(t={0: 10})
     stream = reader(places)
     start = stream.initialOffset()
-    places.ends[TopicPartition("t", 0)] = 15
+    places.ends = FakePlaces(t={0: 15, 1: 4}).ends
     assert stream.latestOffset(start, ALL) == start == {"t": {"0": 10}}
+    places.ends = FakePlaces(t={0: 20, 1: 6}).ends
+    assert stream.initialOffset() == start
     assert stream.partitions(start, start) == []
+    assert stream.partitions(start, start) == [], "Spark may plan a batch twice"
     end = stream.latestOffset(start, ALL)
-    assert ranges(stream.partitions(start, end)) == [OffsetRange(TopicPartition("t", 0), 10, 15)]
+    assert ranges(stream.partitions(start, end)) == [OffsetRange(T0, 10, 20), OffsetRange(T1, 0, 6)]
 
 
 def test_the_first_batch_is_empty_again_when_a_crash_let_latest_move_on() -> None:
     stream = reader(FakePlaces(t={0: 99, 1: 3}))
-    assert stream.partitions(stream.initialOffset(), {"t": {"0": 10}}) == []
-    assert ranges(stream.partitions({"t": {"0": 10}}, {"t": {"0": 99}})) == [
-        OffsetRange(TopicPartition("t", 0), 10, 99)
-    ]
+    first = {"t": {"0": 10}}
+    assert stream.partitions(stream.initialOffset(), first) == []
+    end = stream.latestOffset(first, ALL)
+    assert ranges(stream.partitions(first, end)) == [OffsetRange(T0, 10, 99), OffsetRange(T1, 0, 3)]
+
+
+def test_only_partitions_that_begin_at_the_latest_offset_are_empty_in_the_first_batch() -> None:
+    places = FakePlaces(t={0: 10, 1: 20})
+    places.begin = StartingOffsets({T0: 3, T1: 20}, frozenset({T1}))
+    stream = reader(places, maxOffsetsPerTrigger=100)
+    start = stream.initialOffset()
+    places.ends = FakePlaces(t={0: 15, 1: 25}).ends
+    first = stream.latestOffset(start, ReadMaxRows(100))
+    assert first == {"t": {"0": 15, "1": 20}}
+    assert ranges(stream.partitions(start, first)) == [OffsetRange(T0, 3, 15)]
+    places.begin = StartingOffsets({T0: 3, T1: 25}, frozenset({T1}))
+    again = reader(places)
+    assert ranges(again.partitions(again.initialOffset(), first)) == [OffsetRange(T0, 3, 15)]
+
+
+def test_a_first_batch_that_is_repeated_leaves_new_partitions_to_the_next_one() -> None:
+    """Or they would pass for partitions that are gone."""
+    places = FakePlaces(t={0: 10, 1: 4})
+    places.begin = StartingOffsets({T0: 0, T1: 0}, problem="startingOffsets says nothing of t-2")
+    stream, first = reader(places), {"t": {"0": 8}}
+    assert ranges(stream.partitions(stream.initialOffset(), first)) == [OffsetRange(T0, 0, 8)]
+    end = stream.latestOffset(first, ALL)
+    assert ranges(stream.partitions(first, end)) == [OffsetRange(T0, 8, 10), OffsetRange(T1, 0, 4)]
+
+
+def test_a_first_batch_that_is_repeated_tells_of_losses() -> None:
+    stream = reader(FakePlaces(t={0: 10}))
+    with pytest.raises(DataLost, match="t-1: not there any more"):
+        stream.partitions(stream.initialOffset(), {"t": {"0": 10, "1": 4}})
+    stream = reader(FakePlaces(t={0: 2}))
+    with pytest.raises(DataLost, match="t-0 went back from offset 10 to 2"):
+        stream.partitions(stream.initialOffset(), {"t": {"0": 10}})
+    stream = reader(FakePlaces(t={0: 2}), failOnDataLoss=False)
+    assert stream.partitions(stream.initialOffset(), {"t": {"0": 10, "1": 4}}) == []
+
+
+@pytest.mark.parametrize(
+    ("begin", "error", "text"),
+    [
+        (StartingOffsets({T0: 3}, problem="startingOffsets says nothing of t-1"), InputError, "says nothing of t-1"),
+        (StartingOffsets({T0: 30}), DataLost, "t-0 went back from offset 30 to 10"),
+        (StartingOffsets({T0: 3, T1: 3}), DataLost, "t-1: not there any more"),
+    ],
+)
+def test_a_new_stream_that_cannot_begin_says_so_before_it_is_in_the_checkpoint(
+    begin: StartingOffsets, error: type[Exception], text: str
+) -> None:
+    places = FakePlaces(t={0: 10})
+    places.begin = begin
+    stream = reader(places)
+    start = stream.initialOffset()
+    with pytest.raises(error, match=text):
+        stream.latestOffset(start, ALL)
 
 
 @pytest.mark.parametrize(("left", "loss"), [({0: 4}, "t-0 went back from offset 10 to 4"), ({}, "t-0: not there any")])

@@ -11,7 +11,7 @@ import numpy as np
 
 from odradek.client.consumer.completed_fetch import Reading
 from odradek.client.topic_partition import TopicPartition
-from odradek.common.failures import InputError
+from odradek.common.extras import missing_extra
 from odradek.records.columns import Columns, Int8s, Int64s
 from odradek.records.record import Header
 
@@ -89,5 +89,5 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise InputError("to_arrow() needs pyarrow: pip install 'odradek[arrow]'") from None
+        raise missing_extra("arrow", "to_arrow()") from None
     return pyarrow

@@ -16,6 +16,7 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql.types import StructType
 
+from odradek.common.extras import missing_extra
 from odradek.common.failures import InputError
 from odradek.spark.formats.arrow_results import decoding, encoding
 from odradek.spark.formats.avro_types import after_reading, before_writing, spark_schema
@@ -52,7 +53,7 @@ def avro(
     registry the subject is needed.
     """
     if fastavro is None:
-        raise InputError("Avro needs fastavro: pip install 'odradek[avro]'")
+        raise missing_extra("avro", "Avro")
     if schema is not None and schema_file is not None:
         raise InputError("schema and schema_file contradict each other: one of them is the schema")
     known = registry_at(registry, user, password)

@@ -27,7 +27,7 @@ from odradek.spark.pipeline.state import move_problem
 from odradek.spark.pipeline.table_formats import default_format, format_problems, naming_problem
 from odradek.spark.pipeline.topics import Cluster, client_settings
 from odradek.spark.pipeline.uses import Kind, Use
-from odradek.spark.places import check_same
+from odradek.spark.places import mismatch
 from odradek.spark.sink_options import sink_options
 
 ERROR, WARNING = "error", "warning"
@@ -304,10 +304,10 @@ def _beside(options: SourceOptions, choice: Subscribe | Assign, there: Mapping[s
         else [TopicPartition(topic, each) for topic in choice.topics for each in there[topic]]
     )
     for name, limit in (("startingOffsets", options.starting), ("endingOffsets", options.ending)):
-        try:
-            if isinstance(limit, At):
-                check_same(name, limit.offsets, read)
-            elif isinstance(limit, Since):
-                check_same(f"{name}ByTimestamp", limit.timestamps_ms, read)
-        except InputError as error:
-            yield str(error)
+        problem = None
+        if isinstance(limit, At):
+            problem = mismatch(name, limit.offsets, read)
+        elif isinstance(limit, Since):
+            problem = mismatch(f"{name}ByTimestamp", limit.timestamps_ms, read)
+        if problem is not None:
+            yield problem

@@ -1,0 +1,34 @@
+"""The data source in a session whose Python processes Spark would start with another interpreter.
+
+Spark looks for data sources in, and starts the processes of tasks with, the interpreter that `PYSPARK_PYTHON` names, or
+else the first `python3` of PATH. For a script that is started by the path of its interpreter, without activating the
+environment, that is one in which neither Odradek nor its dependencies are installed.
+"""
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from odradek.common.extras import require_extra
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_INTERPRETER = "PYSPARK_PYTHON"
+
+
+def register(session: "SparkSession") -> None:
+    """Register `format("odradek")` with the session, before it is first used.
+
+    In a local session, and unless `PYSPARK_PYTHON` is set, Python processes are started with the interpreter of this
+    process from now on. Workers of a cluster have their own interpreters, which `PYSPARK_PYTHON` has to name.
+    """
+    require_extra("spark", "odradek.spark.register")
+    from pyspark.sql import SparkSession
+
+    from odradek.spark.source import OdradekDataSource
+
+    # A session of Spark Connect is of another class: its server starts the processes.
+    if isinstance(session, SparkSession) and str(session.sparkContext.master).startswith("local"):
+        session.sparkContext.pythonExec = os.environ.get(_INTERPRETER) or sys.executable
+    session.dataSource.register(OdradekDataSource)
