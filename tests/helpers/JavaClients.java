@@ -64,6 +64,7 @@ public class JavaClients {
                 case "offsets" -> offsets(question);
                 case "tool" -> tool(question);
                 case "produce_load" -> produceLoad(question);
+                case "transactions" -> transactions(question);
                 case "consume_load" -> consumeLoad(question);
                 case "join_group" -> joinGroup(question);
                 case "member_partitions" -> memberPartitions(question);
@@ -250,6 +251,62 @@ public class JavaClients {
                 throw failure.get();
             }
             return JSON.createObjectNode().put("seconds", spentNs / 1e9);
+        }
+    }
+
+    /**
+     * Many producers at once. Each commits one transaction and aborts the next one without a flush, again and again, so
+     * that every request of a transaction comes while the markers of the last one are being written. Answers with the
+     * error of each producer that failed.
+     */
+    private static ObjectNode transactions(JsonNode question) throws Exception {
+        List<CompletableFuture<Void>> producers = new ArrayList<>();
+        for (int number = 0; number < question.get("producers").asInt(); number++) {
+            String transactionalId = "transactions-" + number;
+            CompletableFuture<Void> done = new CompletableFuture<>();
+            Thread thread = new Thread(() -> {
+                try {
+                    commitAndAbort(question, transactionalId);
+                    done.complete(null);
+                } catch (Exception error) {
+                    done.completeExceptionally(error);
+                }
+            });
+            thread.setDaemon(true);
+            thread.start();
+            producers.add(done);
+        }
+        ObjectNode answer = JSON.createObjectNode();
+        ArrayNode errors = answer.putArray("errors");
+        for (CompletableFuture<Void> producer : producers) {
+            try {
+                producer.get(2 * TIMEOUT_NS, TimeUnit.NANOSECONDS);
+            } catch (ExecutionException error) {
+                errors.add(error.getCause().toString());
+            }
+        }
+        return answer;
+    }
+
+    private static void commitAndAbort(JsonNode question, String transactionalId) {
+        Map<String, Object> config = config(question);
+        config.put("transactional.id", transactionalId);
+        try (KafkaProducer<byte[], byte[]> producer =
+                new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer())) {
+            producer.initTransactions();
+            for (int round = 0; round < question.get("rounds").asInt(); round++) {
+                sendInTransaction(producer, question);
+                producer.commitTransaction();
+                sendInTransaction(producer, question);
+                producer.abortTransaction();
+            }
+        }
+    }
+
+    private static void sendInTransaction(KafkaProducer<byte[], byte[]> producer, JsonNode question) {
+        producer.beginTransaction();
+        for (int partition = 0; partition < question.get("partitions").asInt(); partition++) {
+            producer.send(new ProducerRecord<>(question.get("topic").asText(), partition, null, new byte[10]));
         }
     }
 

@@ -123,6 +123,14 @@ class JavaClients:
         given = {"topic": topic, "count": count, "values": [_text(value) for value in values]}
         return float(self.ask("produce_load", config=dict(config), **given)["seconds"])
 
+    def transactions(
+        self, topic: str, partitions: int, config: Mapping[str, str], *, producers: int, rounds: int
+    ) -> list[str]:
+        """Commit and abort in turn, without a pause, by many producers. Returns the errors of those that failed."""
+        load = {"topic": topic, "partitions": partitions, "producers": producers, "rounds": rounds}
+        errors: list[str] = self.ask("transactions", config=dict(config), **load)["errors"]
+        return errors
+
     def consume_load(self, topic: str, partitions: int, count: int, config: Mapping[str, str]) -> float:
         """Seconds for so many records from the beginning of all partitions, less the time to the first."""
         answer = self.ask("consume_load", topic=topic, partitions=partitions, count=count, config=dict(config))
