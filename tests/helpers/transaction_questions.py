@@ -205,38 +205,19 @@ def cases() -> Iterator[Case]:
 def _malformed() -> Iterator[tuple[str, Message, int]]:
     """Requests that are wrong whatever the state is, some in two ways: the first check decides."""
     one = Producer("a producer", "new", _UNKNOWN, 0)
-    for timeout_ms in (0, -1, 900_001, 2**31 - 1):
-        for two_phase in (False, True):
-            for keep in (False, True):
-                yield (
-                    f"InitProducerId with time-out {timeout_ms}, two-phase {two_phase}, prepared {keep}",
-                    InitProducerIdRequest(
-                        transactional_id="new",
-                        transaction_timeout_ms=timeout_ms,
-                        enable2_pc=two_phase,
-                        keep_prepared_txn=keep,
-                    ),
-                    6,
-                )
+    for timeout_ms in (0, -1, _TIMEOUT_MS + 1):
+        request: Message = InitProducerIdRequest(transactional_id="new", transaction_timeout_ms=timeout_ms)
+        yield f"InitProducerId with time-out {timeout_ms}", request, 5
     for name in (None, ""):
         for producer_id, epoch in ((-1, -1), (5, -1), (-1, 5), (5, 5)):
-            yield (
-                f"InitProducerId of {name!r} with {producer_id} and {epoch}",
-                InitProducerIdRequest(
-                    transactional_id=name,
-                    transaction_timeout_ms=0,
-                    producer_id=producer_id,
-                    producer_epoch=epoch,
-                    enable2_pc=True,
-                ),
-                6,
-            )
+            request = InitProducerIdRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch)
+            yield f"InitProducerId of {name!r} with {producer_id} and {epoch}", request, 5
     for question, ask, versions in QUESTIONS:
         for version in versions:
             yield f"{question} with an empty transactional id", ask(replace(one, transactional_id="")), version
     for topic, partition in (("missing", 0), (LIVE.topic, 9), ("__consumer_offsets", 0), ("a b", 0)):
         topics = [_LIVE_TOPIC, AddPartitionsToTxnTopic(name=topic, partitions=[partition])]
-        request: Message = AddPartitionsToTxnRequest(
+        request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id="new", v3_and_below_producer_id=1, v3_and_below_topics=topics
         )
         yield f"AddPartitionsToTxn of {topic}-{partition}", request, 3
@@ -248,7 +229,7 @@ def _malformed() -> Iterator[tuple[str, Message, int]]:
                     transactional_id="new",
                     group_id=group,
                     member_id=member,
-                    generation_id=generation,
+                    generation_id_or_member_epoch=generation,
                     topics=_commit_offsets(one).topics,  # type: ignore[attr-defined]
                 ),
                 3,
