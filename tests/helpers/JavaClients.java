@@ -24,10 +24,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
@@ -66,6 +68,7 @@ public class JavaClients {
                 case "produce_load" -> produceLoad(question);
                 case "transactions" -> transactions(question);
                 case "consume_load" -> consumeLoad(question);
+                case "share_poll" -> sharePoll(question);
                 case "join_group" -> joinGroup(question);
                 case "member_partitions" -> memberPartitions(question);
                 case "member_commit" -> memberCommit(question);
@@ -368,6 +371,22 @@ public class JavaClients {
                 failure = error;
             }
         }
+    }
+
+    /** The error with which a share consumer's polls end, or none if they go on for a minute. */
+    private static ObjectNode sharePoll(JsonNode question) {
+        ObjectNode answer = JSON.createObjectNode();
+        try (KafkaShareConsumer<byte[], byte[]> consumer = new KafkaShareConsumer<>(
+                config(question), new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            consumer.subscribe(List.of(question.get("topic").asText()));
+            long deadlineNs = System.nanoTime() + TIMEOUT_NS;
+            while (System.nanoTime() < deadlineNs) {
+                consumer.poll(POLL);
+            }
+        } catch (KafkaException error) {
+            answer.put("failure", error.toString());
+        }
+        return answer;
     }
 
     private record Commit(Map<TopicPartition, OffsetAndMetadata> offsets, CompletableFuture<Void> done) {

@@ -136,6 +136,11 @@ class JavaClients:
         answer = self.ask("consume_load", topic=topic, partitions=partitions, count=count, config=dict(config))
         return float(answer["seconds"])
 
+    def share_poll(self, topic: str, config: Mapping[str, str]) -> str | None:
+        """The error of a share consumer, or None if it polls for a minute without one."""
+        failure: str | None = self.ask("share_poll", topic=topic, config=dict(config)).get("failure")
+        return failure
+
     def tool(self, main_class: str, *arguments: str, given: str = "") -> Said:
         """One of Kafka's tools, run to its end with this as its input."""
         answer = self.ask("tool", arguments=list(arguments), input=given, **{"class": main_class})

@@ -290,3 +290,10 @@ def test_transactions_that_follow_each_other_without_a_pause(java: JavaClients, 
     partitions = 12
     topic = create(java, cluster, partitions)
     assert java.transactions(topic, partitions, client(cluster), producers=6, rounds=5) == []
+
+
+def test_share_consumers_learn_at_once_that_nothing_serves_them(java: JavaClients, cluster: Cluster) -> None:
+    failure = java.share_poll(create(java, cluster), client(cluster, group_id="share"))
+    assert (
+        failure is not None and "UnsupportedVersionException: The cluster does not support the share group" in failure
+    )
