@@ -1,5 +1,4 @@
-"""Write docs/compatibility.md from the registry of APIs: what is served, and what Apache Kafka serves beside it; then
-what is known to behave differently.
+"""Write docs/compatibility.md: the APIs and features of our nodes next to Apache Kafka's, and the known differences.
 
 python tools/make_compatibility.py            writes it
 python tools/make_compatibility.py --check    fails if it is not what would be written
@@ -9,6 +8,9 @@ import sys
 from pathlib import Path
 
 from odradek.api.registry import Registry
+from odradek.metadata import metadata_version
+from odradek.metadata.feature_versions import FEATURES, UNSERVED_FEATURES, default_level, supported_features
+from odradek.metadata.metadata_version import LATEST_PRODUCTION
 from odradek.protocol.api_keys import APIS, Api, Listener
 from odradek.protocol.facts import Versions
 
@@ -35,6 +37,35 @@ DIFFERENCES = """
   log. `odradek log verify` reports such an index.
 """
 
+FEATURES_HEAD = """
+## Features
+
+`odradek storage format` finalizes the same levels as Apache Kafka 4.3.1's tool, except for `share.version` and
+`streams.version`: no node of ours serves share groups or streams groups, so a new cluster does not have them. A share
+consumer gets UnsupportedVersionException with its first poll.
+
+Both levels are supported nevertheless. A node registers in a cluster only if it supports every finalized level, and a
+cluster that Apache Kafka has formatted has both at 1: such a cluster, and such a directory, works with our nodes and
+keeps its levels. In a cluster whose brokers are all Apache Kafka's, with controllers of ours, share groups work:
+finalize the level with `storage format --feature share.version=1` or `kafka-features.sh upgrade`, which also
+`kafka-features.sh upgrade --release-version 4.3` does.
+
+| feature | supported | new cluster | Apache Kafka 4.3.1 |
+| --- | --- | ---: | ---: |
+"""
+
+
+def features() -> str:
+    levels = supported_features()
+    version = levels.pop(metadata_version.FEATURE_NAME)
+    latest = int(LATEST_PRODUCTION)
+    rows = [f"| {metadata_version.FEATURE_NAME} | {version} | {latest} | {latest} |"]
+    for name in sorted(levels):
+        ours = default_level(name, LATEST_PRODUCTION)
+        kafkas = FEATURES[name][-1].level if name in UNSERVED_FEATURES else ours
+        rows.append(f"| {name} | {levels[name]} | {ours} | {kafkas} |")
+    return FEATURES_HEAD + "\n".join(rows) + "\n"
+
 
 def table() -> str:
     ours = {listener: Registry(listener).advertised for listener in Listener}
@@ -60,7 +91,7 @@ def _cell(api: Api, listener: Listener, ours: Versions | None) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    made = HEAD + table() + DIFFERENCES
+    made = HEAD + table() + features() + DIFFERENCES
     if "--check" in arguments:
         return 0 if PATH.read_text() == made else 1
     PATH.write_text(made)

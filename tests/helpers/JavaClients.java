@@ -24,10 +24,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
@@ -64,7 +66,9 @@ public class JavaClients {
                 case "offsets" -> offsets(question);
                 case "tool" -> tool(question);
                 case "produce_load" -> produceLoad(question);
+                case "transactions" -> transactions(question);
                 case "consume_load" -> consumeLoad(question);
+                case "share_poll" -> sharePoll(question);
                 case "join_group" -> joinGroup(question);
                 case "member_partitions" -> memberPartitions(question);
                 case "member_commit" -> memberCommit(question);
@@ -253,6 +257,62 @@ public class JavaClients {
         }
     }
 
+    /**
+     * Many producers at once. Each commits one transaction and aborts the next one without a flush, again and again, so
+     * that every request of a transaction comes while the markers of the last one are being written. Answers with the
+     * error of each producer that failed.
+     */
+    private static ObjectNode transactions(JsonNode question) throws Exception {
+        List<CompletableFuture<Void>> producers = new ArrayList<>();
+        for (int number = 0; number < question.get("producers").asInt(); number++) {
+            String transactionalId = "transactions-" + number;
+            CompletableFuture<Void> done = new CompletableFuture<>();
+            Thread thread = new Thread(() -> {
+                try {
+                    commitAndAbort(question, transactionalId);
+                    done.complete(null);
+                } catch (Exception error) {
+                    done.completeExceptionally(error);
+                }
+            });
+            thread.setDaemon(true);
+            thread.start();
+            producers.add(done);
+        }
+        ObjectNode answer = JSON.createObjectNode();
+        ArrayNode errors = answer.putArray("errors");
+        for (CompletableFuture<Void> producer : producers) {
+            try {
+                producer.get(2 * TIMEOUT_NS, TimeUnit.NANOSECONDS);
+            } catch (ExecutionException error) {
+                errors.add(error.getCause().toString());
+            }
+        }
+        return answer;
+    }
+
+    private static void commitAndAbort(JsonNode question, String transactionalId) {
+        Map<String, Object> config = config(question);
+        config.put("transactional.id", transactionalId);
+        try (KafkaProducer<byte[], byte[]> producer =
+                new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer())) {
+            producer.initTransactions();
+            for (int round = 0; round < question.get("rounds").asInt(); round++) {
+                sendInTransaction(producer, question);
+                producer.commitTransaction();
+                sendInTransaction(producer, question);
+                producer.abortTransaction();
+            }
+        }
+    }
+
+    private static void sendInTransaction(KafkaProducer<byte[], byte[]> producer, JsonNode question) {
+        producer.beginTransaction();
+        for (int partition = 0; partition < question.get("partitions").asInt(); partition++) {
+            producer.send(new ProducerRecord<>(question.get("topic").asText(), partition, null, new byte[10]));
+        }
+    }
+
     /** Timed from the first records on. */
     private static ObjectNode consumeLoad(JsonNode question) {
         try (KafkaConsumer<byte[], byte[]> consumer = consumer(question)) {
@@ -311,6 +371,22 @@ public class JavaClients {
                 failure = error;
             }
         }
+    }
+
+    /** The error with which a share consumer's polls end, or none if they go on for a minute. */
+    private static ObjectNode sharePoll(JsonNode question) {
+        ObjectNode answer = JSON.createObjectNode();
+        try (KafkaShareConsumer<byte[], byte[]> consumer = new KafkaShareConsumer<>(
+                config(question), new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            consumer.subscribe(List.of(question.get("topic").asText()));
+            long deadlineNs = System.nanoTime() + TIMEOUT_NS;
+            while (System.nanoTime() < deadlineNs) {
+                consumer.poll(POLL);
+            }
+        } catch (KafkaException error) {
+            answer.put("failure", error.toString());
+        }
+        return answer;
     }
 
     private record Commit(Map<TopicPartition, OffsetAndMetadata> offsets, CompletableFuture<Void> done) {

@@ -123,10 +123,23 @@ class JavaClients:
         given = {"topic": topic, "count": count, "values": [_text(value) for value in values]}
         return float(self.ask("produce_load", config=dict(config), **given)["seconds"])
 
+    def transactions(
+        self, topic: str, partitions: int, config: Mapping[str, str], *, producers: int, rounds: int
+    ) -> list[str]:
+        """Commit and abort in turn, without a pause, by many producers. Returns the errors of those that failed."""
+        load = {"topic": topic, "partitions": partitions, "producers": producers, "rounds": rounds}
+        errors: list[str] = self.ask("transactions", config=dict(config), **load)["errors"]
+        return errors
+
     def consume_load(self, topic: str, partitions: int, count: int, config: Mapping[str, str]) -> float:
         """Seconds for so many records from the beginning of all partitions, less the time to the first."""
         answer = self.ask("consume_load", topic=topic, partitions=partitions, count=count, config=dict(config))
         return float(answer["seconds"])
+
+    def share_poll(self, topic: str, config: Mapping[str, str]) -> str | None:
+        """The error of a share consumer, or None if it polls for a minute without one."""
+        failure: str | None = self.ask("share_poll", topic=topic, config=dict(config)).get("failure")
+        return failure
 
     def tool(self, main_class: str, *arguments: str, given: str = "") -> Said:
         """One of Kafka's tools, run to its end with this as its input."""

@@ -285,3 +285,17 @@ def test_tools_that_look_at_brokers(java: JavaClients, cluster: Cluster) -> None
     assert cluster.cluster_id in java.tool(f"{TOOLS}.ClusterTool", "cluster-id", *at).output
     at_broker = (*at, "--entity-type", "brokers", "--entity-name", "1", "--describe", "--all")
     assert "replica.selector.class=org.apache.kafka" in java.tool("kafka.admin.ConfigCommand", *at_broker).output
+
+
+def test_transactions_that_follow_each_other_without_a_pause(java: JavaClients, cluster: Cluster) -> None:
+    """Each request of a transaction comes while the markers of the last one are being written, and is retried."""
+    partitions = 12
+    topic = create(java, cluster, partitions)
+    assert java.transactions(topic, partitions, client(cluster), producers=6, rounds=5) == []
+
+
+def test_share_consumers_learn_at_once_that_nothing_serves_them(java: JavaClients, cluster: Cluster) -> None:
+    failure = java.share_poll(create(java, cluster), client(cluster, group_id="share"))
+    assert (
+        failure is not None and "UnsupportedVersionException: The cluster does not support the share group" in failure
+    )

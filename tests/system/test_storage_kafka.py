@@ -1,15 +1,23 @@
 """Directories that we format and directories that Apache Kafka formats are the same."""
 
+import asyncio
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helpers import kafka_tools
+from helpers import kafka_tools, vectors
 from helpers.kafka_node import kafka_node
+from helpers.nodes import HOST, node_on
+from helpers.nodes_quorum import CHANNEL_CONFIG
 from helpers.storage import CLUSTER_ID, read_checkpoint, tree, write_config
 from odradek.cli.app import run
+from odradek.client.channel import Channel
+from odradek.client.errors import Disconnected
+from odradek.protocol.messages.metadata_request import MetadataRequest
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
@@ -27,11 +35,21 @@ def neutral(value: Any) -> Any:
     return [neutral(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
+#: Apache Kafka's tool finalizes them unless told otherwise, ours does not: nothing here serves them.
+SHARE_AND_STREAMS = ["--feature", "share.version=1", "--feature", "streams.version=1"]
+
+
 @pytest.mark.parametrize(
     ("dynamic", "options"),
     [
         (False, ["--release-version", "4.1", "--feature", "transaction.version=1", "--add-scram", SCRAM]),
-        (True, ["--initial-controllers", f"1@localhost:9093:{DIRECTORIES[0]},2@127.0.0.1:9094:{DIRECTORIES[1]}"]),
+        (
+            True,
+            [
+                *("--initial-controllers", f"1@localhost:9093:{DIRECTORIES[0]},2@127.0.0.1:9094:{DIRECTORIES[1]}"),
+                *SHARE_AND_STREAMS,
+            ],
+        ),
     ],
     ids=["static", "dynamic"],
 )
@@ -82,3 +100,24 @@ def test_apache_kafka_starts_on_a_directory_that_we_formatted(tmp_path: Path) ->
         node.stop()
     assert re.search(r"metadata\.version\s.*FinalizedVersionLevel: 4\.3-IV0", said)
     assert re.search(r"transaction\.version\s.*FinalizedVersionLevel: 2", said)
+    assert re.search(r"share\.version\s.*FinalizedVersionLevel: 0", said)
+
+
+def test_features_of_a_directory_that_apache_kafka_formatted_stay(tmp_path: Path) -> None:
+    """Those that nothing here serves too: other nodes of the cluster may."""
+    with node_on(vectors.unpack(vectors.CLEAN, tmp_path / "kafkas"), tmp_path / "node") as node:
+        features = asyncio.run(finalized_features(node.broker_port))
+        assert (features["share.version"], features["streams.version"], features["metadata.version"]) == (1, 1, 30)
+
+
+async def finalized_features(port: int) -> Mapping[str, int]:
+    channel = Channel(HOST, port, CHANNEL_CONFIG)
+    try:
+        async with asyncio.timeout(60):
+            while channel.features.epoch < 0:
+                with suppress(Disconnected):
+                    await channel.send(MetadataRequest(topics=[]), 60_000)
+                await asyncio.sleep(0.05)
+        return channel.features.levels
+    finally:
+        await channel.close()

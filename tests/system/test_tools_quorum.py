@@ -94,8 +94,8 @@ async def look(cluster: Cluster, view: QuorumView, at: list[str]) -> None:
         "group.version": "1",
         "kraft.version": "0",
         "metadata.version": "4.3-IV0",
-        "share.version": "1",
-        "streams.version": "1",
+        "share.version": "0",
+        "streams.version": "0",
         "transaction.version": "2",
     }
     assert f"Cluster ID: {cluster.cluster_id}" in cluster_id

@@ -1,17 +1,40 @@
 """Apache Kafka's Java client copies exactly once through our broker, and its TransactionsCommand says the same of it as
 of Apache Kafka's on the same directory; what each has left behind is there when the other starts on it."""
 
+import asyncio
 import re
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from helpers import vectors
+from helpers.data_load import admin_of, create_topic, leaders_of
 from helpers.java_clients import JavaClients
 from helpers.kafka_node import kafka_node
-from helpers.nodes import node_on
+from helpers.logs import idempotent
+from helpers.nodes import HOST, ODRADEK, OURS, Cluster, NodeSpec, node_on
+from helpers.nodes_quorum import CHANNEL_CONFIG
 from helpers.waiting import wait_until
+from odradek.client.channel import Channel
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.message import Message
+from odradek.protocol.messages.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from odradek.protocol.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
+from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.messages.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
@@ -27,6 +50,60 @@ COMMANDS = [
     "describe-producers --topic copied --partition 0",
     "find-hanging --broker-id 1",
 ]
+#: Anybody may write to any transaction.
+UNVERIFIED = {"transaction.partition.verification.enable": "false"}
+HANGING_PRODUCER = 77
+CONSUMER, DEBUGGING_CONSUMER = -1, -2
+
+
+def _fetch(replica_id: int) -> FetchRequest:
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1_000)
+    topics = [FetchTopic(topic="hanging", partitions=[partition])]
+    return FetchRequest(replica_id=replica_id, max_bytes=1_000, session_epoch=-1, topics=topics)
+
+
+def _list_offsets(replica_id: int) -> ListOffsetsRequest:
+    partition = ListOffsetsPartition(partition_index=0, timestamp=-1)
+    return ListOffsetsRequest(replica_id=replica_id, topics=[ListOffsetsTopic(name="hanging", partitions=[partition])])
+
+
+#: Version 12 of Fetch is the last one with topic names, version 10 the last one without preferred replicas.
+FOLLOWER_REQUESTS: tuple[tuple[str, int, Message], ...] = (
+    ("DescribeProducers", 0, DescribeProducersRequest(topics=[TopicRequest(name="hanging", partition_indexes=[0])])),
+    ("Fetch by a consumer", 12, _fetch(CONSUMER)),
+    ("Fetch by an old consumer", 10, _fetch(CONSUMER)),
+    ("Fetch by a tool", 12, _fetch(DEBUGGING_CONSUMER)),
+    ("Fetch by an old tool", 10, _fetch(DEBUGGING_CONSUMER)),
+    ("ListOffsets by a consumer", 7, _list_offsets(CONSUMER)),
+    ("ListOffsets by a tool", 7, _list_offsets(DEBUGGING_CONSUMER)),
+    (
+        "OffsetForLeaderEpoch",
+        4,
+        OffsetForLeaderEpochRequest(
+            replica_id=CONSUMER,
+            topics=[OffsetForLeaderTopic(topic="hanging", partitions=[OffsetForLeaderPartition(partition=0)])],
+        ),
+    ),
+    (
+        "DeleteRecords",
+        2,
+        DeleteRecordsRequest(
+            topics=[DeleteRecordsTopic(name="hanging", partitions=[DeleteRecordsPartition(partition_index=0)])],
+            timeout_ms=60_000,
+        ),
+    ),
+)
+FOLLOWER_CODES = {
+    "DescribeProducers": 0,
+    "Fetch by a consumer": 0,
+    "Fetch by an old consumer": ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    "Fetch by a tool": 0,
+    "Fetch by an old tool": ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    "ListOffsets by a consumer": ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    "ListOffsets by a tool": 0,
+    "OffsetForLeaderEpoch": ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    "DeleteRecords": ErrorCode.NOT_LEADER_OR_FOLLOWER,
+}
 SEEN_AGAIN = ["list", "describe --transactional-id done", "describe --transactional-id copier"]
 
 
@@ -133,3 +210,60 @@ def test_tools_say_the_same_of_both_brokers(tmp_path: Path) -> None:
             assert found(java, node.bootstrap, left_by_ours) == left_by_ours
         with node_on(kafkas, tmp_path / "ours-on-kafkas") as our:
             assert found(java, our.broker_address, left_by_kafka) == left_by_kafka
+
+
+def test_followers_describe_their_producers(tmp_path: Path) -> None:
+    """Kafka's tool looks for hanging transactions on every replica, ours on the leaders."""
+    specs = [NodeSpec(node_id, OURS, roles="broker,controller") for node_id in (1, 2, 3)]
+    with JavaClients(tmp_path) as java, Cluster(tmp_path, specs, settings=UNVERIFIED) as cluster:
+        cluster.start()
+        create_topic(cluster, "hanging", 1, 3)
+        leader = leaders_of(admin_of(cluster), "hanging")[0]
+        asyncio.run(leave_hanging(cluster[leader].broker_port))
+        bootstrap = cluster[leader].broker_address
+        described = said(java, bootstrap, "describe-producers --topic hanging --partition 0")
+        assert described[0] == "status 0" and f"{HANGING_PRODUCER} 3" in "\n".join(described)
+        for broker_id in cluster.nodes:
+            one = f"--topic hanging --partition 0 --broker-id {broker_id}"
+            assert said(java, bootstrap, f"describe-producers {one}") == described
+            late = f"--broker-id {broker_id} --max-transaction-timeout 1"
+            status, *rows = said(java, bootstrap, f"find-hanging {late}")
+            assert status == "status 0" and any(f"hanging 0 {HANGING_PRODUCER} 3" in row for row in rows), rows
+        follower = next(node for node in cluster.nodes.values() if node.id != leader)
+        assert asyncio.run(follower_codes(follower.broker_port)) == FOLLOWER_CODES
+        found = odradek("transactions", "find-hanging", "--bootstrap", bootstrap)
+        assert str(HANGING_PRODUCER) in found, found
+
+
+async def follower_codes(port: int) -> dict[str, int]:
+    """What a follower answers to requests that name one of its partitions."""
+    channel = Channel(HOST, port, CHANNEL_CONFIG)
+    codes: dict[str, int] = {}
+    try:
+        for name, version, request in FOLLOWER_REQUESTS:
+            response: Any = await channel.send(request, 60_000, version=version)
+            topic = (getattr(response, "responses", None) or response.topics)[0]
+            codes[name] = topic.partitions[0].error_code
+    finally:
+        await channel.close()
+    return codes
+
+
+async def leave_hanging(port: int) -> None:
+    """Write to a transaction that no coordinator knows."""
+    batch = idempotent(HANGING_PRODUCER, 0, "value", epoch=3, is_transactional=True)
+    data = PartitionProduceData(index=0, records=batch)
+    topics = [TopicProduceData(name="hanging", partition_data=[data])]
+    request = ProduceRequest(transactional_id="unknown", acks=-1, timeout_ms=60_000, topic_data=topics)
+    channel = Channel(HOST, port, CHANNEL_CONFIG)
+    try:
+        response = await channel.send(request, 60_000, version=11)
+    finally:
+        await channel.close()
+    assert response.responses[0].partition_responses[0].error_code == 0
+
+
+def odradek(*arguments: str) -> str:
+    done = subprocess.run([*ODRADEK, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -2,6 +2,8 @@
 
 v0
 
+Any replica answers for its own log: `find-hanging` and `describe-producers --broker-id` send the request to followers.
+
 Authorised by READ on each topic.
 """
 
@@ -39,16 +41,19 @@ def _partition(ctx: Context, partition: TopicPartition) -> PartitionResponse:
         check_topic_name(partition.topic)
         ctx.authorize(Operation.READ, Resource(ResourceType.TOPIC, partition.topic))
         _check_known(ctx, partition)
-        producers = ctx.replicas.producers(partition)
     except ApiError as error:
         return PartitionResponse(
             partition_index=partition.partition, error_code=error.code, error_message=str(error) or None
         )
+    try:
+        producers = ctx.replicas.producers(partition)
+    except ApiError as error:  # without a message, as Kafka
+        return PartitionResponse(partition_index=partition.partition, error_code=error.code)
     return PartitionResponse(partition_index=partition.partition, active_producers=[_state(one) for one in producers])
 
 
 def _check_known(ctx: Context, partition: TopicPartition) -> None:
-    """As Kafka does, with words for a topic and without any for a partition that is not there."""
+    """Raise ApiError with a message for an unknown topic and without one for an unknown partition, as Kafka."""
     code, topic = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ctx.services.image().topics.by_name.get(partition.topic)
     if topic is None:
         raise ApiError(ERROR_WORDS[code], code)

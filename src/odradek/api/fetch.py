@@ -32,7 +32,7 @@ from odradek.protocol.messages.fetch_response import (
     PartitionData,
 )
 from odradek.replica.fetch_session import Answered, FetchContext, SessionKey
-from odradek.replica.values import CONSUMER, FetchCallback, FetchEntry, FetchParams, FetchResult, Isolation
+from odradek.replica.values import FetchCallback, FetchEntry, FetchParams, FetchResult, Isolation
 from odradek.security.authorizer import ALLOW_ALL, EVERYTHING
 from odradek.security.resources import CLUSTER, Operation, ResourceType
 
@@ -124,7 +124,8 @@ def _params(ctx: Context, request: FetchRequest, replica_id: int, replica_epoch:
         replica_id=replica_id,
         replica_epoch=replica_epoch,
         client_rack=request.rack_id,
-        may_read_follower=replica_id == CONSUMER and ctx.api_version >= _FIRST_VERSION_WITH_PREFERRED_REPLICA,
+        # Also for -2, with which kafka-replica-verification reads every replica.
+        may_read_follower=replica_id < 0 and ctx.api_version >= _FIRST_VERSION_WITH_PREFERRED_REPLICA,
     )
 
 

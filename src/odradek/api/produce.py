@@ -19,7 +19,7 @@ from odradek.api.context import Context
 from odradek.api.leader_hints import LeaderHints
 from odradek.api.registry import Answer
 from odradek.api.transactional import transactional_id
-from odradek.api.verified import Support, ask_coordinator
+from odradek.api.verified import Support, ask_coordinator, produce_codes
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Buffer
@@ -106,7 +106,8 @@ async def _append_verified(asked: "_Asked", name: str) -> Answer:
         asked.refuse(verification.errors)
         if verification.guards:
             producer = (verification.producer_id, verification.producer_epoch)
-            asked.refuse(await ask_coordinator(ctx, name, producer, verification.guards, support))
+            codes = await ask_coordinator(ctx, name, producer, verification.guards, support)
+            asked.refuse(produce_codes(codes, support))
         result = _append(asked, verification.guards)
     finally:
         turn.set_result(None)

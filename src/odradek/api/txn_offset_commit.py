@@ -63,15 +63,15 @@ async def _commit(ctx: Context, request: TxnOffsetCommitRequest) -> list[TxnOffs
 
 
 async def _verified(ctx: Context, request: TxnOffsetCommitRequest) -> Writer:
-    """With its coordinator's word, where the transaction begins in the group's partition. Raises ApiError."""
+    """Verify the transaction with its coordinator if it begins in the group's partition. Raises ApiError."""
     producer, support = (request.producer_id, request.producer_epoch), _support(ctx)
-    place = TopicPartition(ctx.groups.topic, ctx.groups.partition_for(request.group_id))
+    partition = TopicPartition(ctx.groups.topic, ctx.groups.partition_for(request.group_id))
     try:
-        guard = start_verification(ctx.replicas, place, *producer, _NO_SEQUENCE, support.adds)
+        guard = start_verification(ctx.replicas, partition, *producer, _NO_SEQUENCE, support.adds)
         if guard is not NO_VERIFICATION:
-            codes = await ask_coordinator(ctx, request.transactional_id, producer, (place,), support)
+            codes = await ask_coordinator(ctx, request.transactional_id, producer, (partition,), support)
             if codes:
-                raise ApiError("the transaction's coordinator refuses the group's partition", codes[place])
+                raise ApiError("the transaction's coordinator refuses the group's partition", codes[partition])
     except ApiError as error:
         raise of_log_error(error) from None
     version = EPOCH_BUMP_VERSION if support.adds else 0

@@ -32,6 +32,10 @@ _TOO_LARGE = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, Erro
 
 def of_log_error(error: ApiError) -> ApiError:
     """Clients know what to do about a coordinator that is elsewhere or not available, not about its log."""
+    if error.code == ErrorCode.NETWORK_EXCEPTION:
+        # The transaction coordinator could not be reached to verify a transaction. Clients retry this error without
+        # looking for the group's coordinator again.
+        return CoordinatorLoadInProgress(error.message)
     if error.code in _UNAVAILABLE:
         return CoordinatorNotAvailable(error.message)
     if error.code in _NOT_HERE:

@@ -62,9 +62,14 @@ FEATURES: Mapping[str, tuple[FeatureLevel, ...]] = {
     STREAMS_VERSION: (_OFF, FeatureLevel(1, MetadataVersion.IBP_4_2_IV1)),
 }
 
+#: Features whose requests no node of ours serves: share groups and streams groups. A new cluster does not have them, so
+#: that nobody takes them for available. Their levels are supported all the same: a cluster that Apache Kafka has
+#: formatted has them at 1, and no node may register in it that does not support the finalized level.
+UNSERVED_FEATURES = (SHARE_VERSION, STREAMS_VERSION)
+
 
 def supported_features() -> dict[str, VersionRange]:
-    """What this node says of itself when it registers."""
+    """Return the levels that this node registers with."""
     ranges = {metadata_version.FEATURE_NAME: VersionRange(MINIMUM_VERSION, LATEST_PRODUCTION)}
     for name, levels in FEATURES.items():
         ranges[name] = VersionRange(levels[0].level, levels[-1].level)
@@ -72,7 +77,9 @@ def supported_features() -> dict[str, VersionRange]:
 
 
 def default_level(name: str, version: MetadataVersion) -> int:
-    """The level that a cluster newly formatted at `version` has."""
+    """Return the level of a feature in a cluster newly formatted at `version`."""
+    if name in UNSERVED_FEATURES:
+        return 0
     reached = 0
     for level in FEATURES[name]:
         if level.bootstrap > version:

@@ -220,8 +220,8 @@ class ReplicaManager:
         delete_records.delete_records(self, entries, timeout_ms, callback, internal_topics_allowed)
 
     def producers(self, tp: TopicPartition) -> list[ProducerInfo]:
-        """Those that the leader's log remembers. Raises `ApiError` as `find` does."""
-        log = self.find(tp).log_for(NO_EPOCH, only_leader=True)
+        """Producers that the log of this replica remembers, be it the leader or a follower. Raises ApiError."""
+        log = self.find(tp).log_for(NO_EPOCH, only_leader=False)
         return [
             ProducerInfo(
                 *(entry.producer_id, entry.producer_epoch, entry.last_sequence, entry.last_timestamp),

@@ -16,8 +16,6 @@ FEATURES = {
     "metadata.version": 30,
     "eligible.leader.replicas.version": 1,
     "group.version": 1,
-    "share.version": 1,
-    "streams.version": 1,
     "transaction.version": 2,
 }
 

@@ -56,15 +56,15 @@ def test_which_changes_of_level_change_records() -> None:
 
 
 def test_levels_of_a_new_cluster() -> None:
-    """As the vectors' node, formatted by Kafka at 4.3, has them."""
+    """As in a cluster that Kafka 4.3 has formatted, without the features that are not served here."""
     levels = {name: default_level(name, LATEST_PRODUCTION) for name in FEATURES}
     assert levels == {
         "kraft.version": 1,
         "transaction.version": 2,
         "group.version": 1,
         "eligible.leader.replicas.version": 1,
-        "share.version": 1,
-        "streams.version": 1,
+        "share.version": 0,
+        "streams.version": 0,
     }
     assert default_level("group.version", MetadataVersion.IBP_3_9_IV0) == 0
 

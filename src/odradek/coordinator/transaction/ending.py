@@ -1,10 +1,15 @@
-"""What EndTxn makes of a transaction: the next state, an answer without one, or a refusal.
+"""Decides what EndTxn does with a transaction: a transition, the same answer as before, or an error.
 
-With version 2 the epoch grows at each end, so the epoch in the request tells a retry (the one before the present) from
-the next end (the present one), and an abort is taken although nothing was begun: a producer may not know whether its
-first record arrived. Before version 2 the epoch stays, and only the state tells.
+The order of the checks is Kafka's, and clients depend on it. With transactions of version 2 a pending transition comes
+first: until the markers of the last transaction are written, the coordinator does not know yet the producer id and the
+epoch that the client was given with the last response, so an error about those would be wrong, and would be final.
+Before version 2 the producer id and the epoch do not change at the end of a transaction, and are checked first.
 
-    state            abort, retry   abort, present   commit, retry   commit, present      (version 2)
+With version 2 the epoch grows at each end. So the epoch of a request tells a retry (the epoch before the current one)
+from the next end (the current one). An abort is accepted although no partition was added: a producer may not know
+whether its first record arrived. Before version 2 only the state tells.
+
+    state            abort, retry   abort, current   commit, retry   commit, current      (version 2)
     Empty            fenced         new epoch        fenced          INVALID_TXN_STATE
     CompleteAbort    as before      new epoch        INVALID_...     INVALID_TXN_STATE
     CompleteCommit   INVALID_...    new epoch        as before       INVALID_TXN_STATE
@@ -27,15 +32,11 @@ from odradek.coordinator.transaction.transaction import (
     Transaction,
 )
 
-#: Gives out a new producer id. Raises ApiError while none is at hand.
+#: Allocates a producer id. Raises ApiError while none is available.
 ProducerIds = Callable[[], int]
 
-_OUTCOMES = {
-    TransactionState.PREPARE_COMMIT: True,
-    TransactionState.COMPLETE_COMMIT: True,
-    TransactionState.PREPARE_ABORT: False,
-    TransactionState.COMPLETE_ABORT: False,
-}
+#: Whether the last transaction was committed, for the states in which there was one.
+_WAS_COMMITTED = {TransactionState.COMPLETE_COMMIT: True, TransactionState.COMPLETE_ABORT: False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +44,22 @@ class EndRequest:
     producer_id: int
     producer_epoch: int
     commit: bool
-    #: Of transactions, as the client speaks it.
+    #: The client's version of transactions.
     version: int
 
 
-def next_after_end(current: Transaction, request: EndRequest, now_ms: int, new_id: ProducerIds) -> Transaction | None:
-    """None: it was ended so before, and the producer asks again. Raises ApiError."""
+def next_after_end(
+    current: Transaction, request: EndRequest, now_ms: int, new_id: ProducerIds, *, is_pending: bool = False
+) -> Transaction | None:
+    """Return the transaction after the request, or None for a retry of the request that ended it. Raises ApiError.
+
+    `is_pending`: another transition of `current` is being written."""
+    is_pending = is_pending or current.state.is_decided
     if request.version >= EPOCH_BUMP_VERSION:
-        has_ended = _has_ended_with_epoch(current, request)
+        is_retry = _is_retry_by_epoch(current, request, is_pending)
     else:
-        has_ended = _has_ended(current, request)
-    return None if has_ended else decide(current, request.commit, request.version, now_ms, new_id)
+        is_retry = _is_retry_by_state(current, request, is_pending)
+    return None if is_retry else decide(current, request.commit, request.version, now_ms, new_id)
 
 
 def decide(current: Transaction, commit: bool, version: int, now_ms: int, new_id: ProducerIds) -> Transaction:
@@ -69,49 +75,46 @@ def fence(current: Transaction, version: int, now_ms: int, new_id: ProducerIds) 
     return decide(current, False, version, now_ms, new_id)
 
 
-def _has_ended(current: Transaction, request: EndRequest) -> bool:
+def _is_retry_by_state(current: Transaction, request: EndRequest, is_pending: bool) -> bool:
     if current.producer_id != request.producer_id:
         raise _other_producer(current, request)
     if current.producer_epoch != request.producer_epoch:
         raise _fenced(current, request)
+    if is_pending:
+        raise _pending(current)
     if current.state is TransactionState.ONGOING:
         return False
-    _check_outcome(current, request)
+    _check_same_outcome(current, request)
     return True
 
 
-def _has_ended_with_epoch(current: Transaction, request: EndRequest) -> bool:
+def _is_retry_by_epoch(current: Transaction, request: EndRequest, is_pending: bool) -> bool:
+    if is_pending:
+        raise _pending(current)
     state, epoch = current.state, request.producer_epoch
     is_after_overflow = (
         current.previous_producer_id == request.producer_id and epoch == MAX_EPOCH - 1 and current.producer_epoch == 0
     )
-    is_retry = is_after_overflow or epoch == current.producer_epoch - 1
-    is_present = epoch == current.producer_epoch
     if current.producer_id != request.producer_id and not is_after_overflow:
         raise _other_producer(current, request)
-    if state.is_decided:
-        if epoch != current.producer_epoch - 1:
-            raise _fenced(current, request)
-        _check_outcome(current, request)
-    if state in (TransactionState.ONGOING, TransactionState.EMPTY):
-        if not is_present:
-            raise _fenced(current, request)
-    elif is_retry:
-        _check_outcome(current, request)
+    if state in _WAS_COMMITTED and (is_after_overflow or epoch == current.producer_epoch - 1):
+        _check_same_outcome(current, request)
         return True
-    elif not is_present:
+    if epoch != current.producer_epoch:
         raise _fenced(current, request)
     if state is not TransactionState.ONGOING and request.commit:
         raise _wrong_state(current, request)
     return False
 
 
-def _check_outcome(current: Transaction, request: EndRequest) -> None:
-    """It was decided before: so, or otherwise?"""
-    if _OUTCOMES.get(current.state) is not request.commit:
+def _check_same_outcome(current: Transaction, request: EndRequest) -> None:
+    """Raise unless the transaction was ended as the request asks for."""
+    if _WAS_COMMITTED.get(current.state) is not request.commit:
         raise _wrong_state(current, request)
-    if current.state.is_decided:
-        raise ConcurrentTransactions(f"the markers of {current.transactional_id} are on their way")
+
+
+def _pending(current: Transaction) -> ConcurrentTransactions:
+    return ConcurrentTransactions(f"a transition of {current.transactional_id}, {current.state.shown}, is pending")
 
 
 def _other_producer(current: Transaction, request: EndRequest) -> InvalidProducerIdMapping:

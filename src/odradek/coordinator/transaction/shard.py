@@ -1,11 +1,12 @@
 """The transactions of one partition of `__transaction_state`.
 
-A change of a transaction is decided, written, and takes effect when it is committed: until then it is pending, and
-everybody else who wants something of the same transaction is told CONCURRENT_TRANSACTIONS. So the state that others see
-is always one that no failure can take back, and `replay` is needed for loading only.
+A transition of a transaction is written to the log and takes effect when it is committed: until then it is pending, and
+other requests for the same transaction are answered with CONCURRENT_TRANSACTIONS. So the state that requests see is
+always one that no failure can take back, and `replay` is needed for loading only.
 
-Once a decision (PrepareCommit, PrepareAbort) is committed its markers go out through the `MarkerOutbox`, and when all
-are written the completion is. A shard that is loaded with decided transactions sends their markers again.
+Once PrepareCommit or PrepareAbort is committed its markers are sent by the `MarkerOutbox`, and when all are written the
+completion is. All that time the transition to CompleteCommit or CompleteAbort is pending. A shard that loads prepared
+transactions sends their markers again.
 """
 
 import logging
@@ -70,8 +71,13 @@ class Identity:
 @dataclass(slots=True)
 class _Entry:
     current: Transaction
-    #: Written, and not committed yet.
+    #: A transition is written and not committed yet.
     is_pending: bool = False
+
+    @property
+    def has_pending_transition(self) -> bool:
+        """Also while the markers of a prepared transaction are being written: its completion follows."""
+        return self.is_pending or self.current.state.is_decided
 
 
 class TransactionShard:
@@ -118,9 +124,10 @@ class TransactionShard:
     def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: Identity | None = None, *, is_two_phase: bool = False
     ) -> Decision[Identity]:
-        """A producer begins with the id. Whoever had it is fenced; what that one left open is aborted first, and the
-        new one asks again. `expected` is who a producer thinks it is that goes on after an error. A transaction that is
-        one half of a two-phase commit has no time-out."""
+        """Give a producer its id and epoch, and fence the one before it.
+
+        A transaction that is open is aborted first, and the producer retries. `expected` is the id and epoch of a
+        producer that continues after an error. A transaction of a two-phase commit has no time-out."""
         timeout_ms = self._settings.checked_timeout_ms(timeout_ms, is_two_phase)
         now_ms = self._context.clock.wall_ms()
         entry = self._entries.get(transactional_id)
@@ -128,11 +135,9 @@ class TransactionShard:
             entry = _Entry(Transaction.new(transactional_id, self._new_id(), timeout_ms, now_ms))
             self._entries[transactional_id] = entry
         current = entry.current
-        self._check_not_pending(entry)
+        self._check_no_transition(entry)
         if expected is not None and not _is_same_producer(current, expected):
             raise ProducerFenced(f"{transactional_id} belongs to producer {current.producer_id} by now")
-        if current.state.is_decided:
-            raise ConcurrentTransactions(f"{transactional_id} is {current.state.shown}")
         if current.state is TransactionState.ONGOING:
             fenced = fence(current, self._version(), now_ms, self._new_id)
             retry = Identity(error_code=ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -153,7 +158,8 @@ class TransactionShard:
         version: int,
     ) -> Decision[None]:
         entry = self._entry(transactional_id)
-        self._check_not_pending(entry)
+        # First: at an overflow of epochs, the producer may have the next producer id already.
+        self._check_no_transition(entry)
         current = entry.current
         _check_producer(current, producer_id, producer_epoch)
         added = tuple(partitions)
@@ -165,17 +171,19 @@ class TransactionShard:
     def verify_partitions(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
-        """A broker asks, before it appends, whether the partitions are in the transaction: an error code for each."""
+        """Return an error code for each partition: a broker verifies, before it appends, that they are in the
+        transaction. A transition that is only written does not matter: the log checks the append once more."""
         current = self._entry(transactional_id).current
         _check_producer(current, producer_id, producer_epoch)
+        if current.state.is_decided:
+            raise ConcurrentTransactions(f"{transactional_id} is {current.state.shown}")
         return {tp: 0 if tp in current.partitions else ErrorCode.TRANSACTION_ABORTABLE for tp in partitions}
 
     def end(self, transactional_id: str, request: EndRequest) -> Decision[Identity]:
         """Answered when the decision is committed; the markers follow by themselves."""
         entry = self._entry(transactional_id)
-        self._check_not_pending(entry)
         now_ms = self._context.clock.wall_ms()
-        new = next_after_end(entry.current, request, now_ms, self._new_id)
+        new = next_after_end(entry.current, request, now_ms, self._new_id, is_pending=entry.is_pending)
         after = entry.current if new is None else new.completed(now_ms)
         has_epochs = request.version >= EPOCH_BUMP_VERSION
         answer = Identity(after.producer_id, after.producer_epoch) if has_epochs else Identity()
@@ -298,9 +306,12 @@ class TransactionShard:
             raise InvalidProducerIdMapping(f"{transactional_id} has no producer")
         return entry
 
-    def _check_not_pending(self, entry: _Entry) -> None:
-        if entry.is_pending:
-            raise ConcurrentTransactions(f"{entry.current.transactional_id} is being written")
+    def _check_no_transition(self, entry: _Entry) -> None:
+        if entry.has_pending_transition:
+            current = entry.current
+            raise ConcurrentTransactions(
+                f"a transition of {current.transactional_id}, {current.state.shown}, is pending"
+            )
 
 
 def _check_producer(current: Transaction, producer_id: int, producer_epoch: int) -> None:
@@ -310,8 +321,6 @@ def _check_producer(current: Transaction, producer_id: int, producer_epoch: int)
         )
     if current.producer_epoch != producer_epoch:
         raise ProducerFenced(f"{current.transactional_id} is at epoch {current.producer_epoch}, not {producer_epoch}")
-    if current.state.is_decided:
-        raise ConcurrentTransactions(f"{current.transactional_id} is {current.state.shown}")
 
 
 def _is_same_producer(current: Transaction, expected: Identity) -> bool:

@@ -13,11 +13,12 @@ committed in the log. Every transition is a method here, so that the rules of ep
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from odradek.common.failures import check
+from odradek.common.failures import ApiError, check
 from odradek.common.ids import TopicPartition
 from odradek.coordinator.shard import CoordinatorRecord
 from odradek.coordinator.transaction.errors import ProducerFenced
 from odradek.coordinator.transaction.states import LEGAL, TransactionState
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.transaction_log_key import TransactionLogKey
 from odradek.protocol.messages.transaction_log_value import PartitionsSchema, TransactionLogValue
 
@@ -73,8 +74,10 @@ class Transaction:
     # Transitions
 
     def begun_anew(self, expected_epoch: int | None, timeout_ms: int, now_ms: int) -> "Transaction":
-        """A producer begins, or goes on after an error with the epoch it knows. Raises ProducerFenced."""
-        check(not self.is_exhausted, f"{self.transactional_id} has no epoch left")
+        """Give a producer its next epoch, or that of a retry if it names the epoch before. Raises ApiError."""
+        if self.is_exhausted:
+            # A producer that names another epoch than the last one. Kafka has no better error for it.
+            raise ApiError(f"{self.transactional_id} has no epoch left", ErrorCode.UNKNOWN_SERVER_ERROR)
         epoch, last = self.producer_epoch + 1, NO_EPOCH
         if expected_epoch is not None:
             if expected_epoch == self.producer_epoch or self.producer_epoch == NO_EPOCH:

@@ -26,9 +26,12 @@ def transaction(state: State, **fields: int) -> Transaction:
     )
 
 
-def outcome(current: Transaction, epoch: int, commit: bool, version: int, producer_id: int = 7) -> object:
+def outcome(
+    current: Transaction, epoch: int, commit: bool, version: int, producer_id: int = 7, is_pending: bool = False
+) -> object:
+    request = EndRequest(producer_id, epoch, commit, version)
     try:
-        after = next_after_end(current, EndRequest(producer_id, epoch, commit, version), 20, lambda: NEW_ID)
+        after = next_after_end(current, request, 20, lambda: NEW_ID, is_pending=is_pending)
     except ApiError as error:
         return error.code
     return None if after is None else after.state
@@ -40,8 +43,6 @@ def outcome(current: Transaction, epoch: int, commit: bool, version: int, produc
     [
         (State.EMPTY, FENCED, State.PREPARE_ABORT, FENCED, WRONG_STATE),
         (State.ONGOING, FENCED, State.PREPARE_ABORT, FENCED, State.PREPARE_COMMIT),
-        (State.PREPARE_COMMIT, WRONG_STATE, FENCED, CONCURRENT, FENCED),
-        (State.PREPARE_ABORT, CONCURRENT, FENCED, WRONG_STATE, FENCED),
         (State.COMPLETE_COMMIT, WRONG_STATE, State.PREPARE_ABORT, AS_BEFORE, WRONG_STATE),
         (State.COMPLETE_ABORT, AS_BEFORE, State.PREPARE_ABORT, WRONG_STATE, WRONG_STATE),
     ],
@@ -62,8 +63,8 @@ def test_with_version_two_the_epoch_tells_a_retry_from_the_next_end(
     [
         (State.EMPTY, WRONG_STATE, WRONG_STATE),
         (State.ONGOING, State.PREPARE_ABORT, State.PREPARE_COMMIT),
-        (State.PREPARE_COMMIT, WRONG_STATE, CONCURRENT),
-        (State.PREPARE_ABORT, CONCURRENT, WRONG_STATE),
+        (State.PREPARE_COMMIT, CONCURRENT, CONCURRENT),
+        (State.PREPARE_ABORT, CONCURRENT, CONCURRENT),
         (State.COMPLETE_COMMIT, WRONG_STATE, AS_BEFORE),
         (State.COMPLETE_ABORT, AS_BEFORE, WRONG_STATE),
     ],
@@ -74,6 +75,27 @@ def test_before_version_two_only_the_state_tells(version: int, state: State, abo
     for other in (EPOCH - 1, EPOCH + 1):
         assert outcome(current, other, True, version) == FENCED
     assert outcome(current, EPOCH, True, version, producer_id=8) == WRONG_ID
+
+
+@pytest.mark.parametrize(
+    ("state", "is_pending"),
+    [(State.PREPARE_COMMIT, False), (State.PREPARE_ABORT, False), (State.ONGOING, True), (State.COMPLETE_ABORT, True)],
+)
+def test_with_version_two_a_pending_transition_comes_before_the_producer_id_and_epoch(
+    state: State, is_pending: bool
+) -> None:
+    current = transaction(state)
+    for epoch in (EPOCH - 1, EPOCH, EPOCH + 1):
+        for commit in (False, True):
+            for producer_id in (7, 8):
+                assert outcome(current, epoch, commit, 2, producer_id, is_pending) == CONCURRENT
+
+
+def test_before_version_two_the_producer_id_and_epoch_come_before_a_pending_transition() -> None:
+    ongoing = transaction(State.ONGOING)
+    assert outcome(ongoing, EPOCH, True, 0, producer_id=8, is_pending=True) == WRONG_ID
+    assert outcome(ongoing, EPOCH - 1, True, 0, is_pending=True) == FENCED
+    assert outcome(ongoing, EPOCH, True, 0, is_pending=True) == CONCURRENT
 
 
 def test_an_end_of_version_two_takes_an_epoch() -> None:

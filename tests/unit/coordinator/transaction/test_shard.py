@@ -1,3 +1,4 @@
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ from odradek.coordinator.transaction.markers import MarkerOutbox
 from odradek.coordinator.transaction.settings import TransactionSettings
 from odradek.coordinator.transaction.shard import Identity, TransactionShard
 from odradek.coordinator.transaction.states import TransactionState as State
-from odradek.coordinator.transaction.transaction import Transaction
+from odradek.coordinator.transaction.transaction import MAX_EPOCH, Transaction
 from odradek.metadata.delta import MetadataDelta
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
@@ -167,6 +168,28 @@ def test_what_is_written_and_not_committed_is_seen_by_nobody(world: World) -> No
     world.runtime.high_watermark_moved(0)
     assert adding.answer() is None
     assert world.state().partitions == (A0,)
+
+
+def test_until_all_markers_are_written_every_request_is_to_be_retried(world: World) -> None:
+    """Also with an epoch and a producer id that the coordinator will know only then: errors about those are final."""
+    who = world.begun()
+    world.add(who, A0).answer()
+    following = world.end(who).answer()
+    assert following.producer_epoch == who.producer_epoch + 1
+    for producer in (who, following, Identity(999, 0)):
+        assert code_of(world.add(producer, A1)) == ErrorCode.CONCURRENT_TRANSACTIONS
+        assert code_of(world.end(producer)) == ErrorCode.CONCURRENT_TRANSACTIONS
+        assert code_of(world.end(producer, commit=False)) == ErrorCode.CONCURRENT_TRANSACTIONS
+        assert code_of(world.init(expected=producer)) == ErrorCode.CONCURRENT_TRANSACTIONS
+    world.deliver(1)
+    assert world.end(following, commit=False).answer().producer_epoch == following.producer_epoch + 1
+
+
+def test_a_producer_that_names_an_old_epoch_when_there_is_no_next_one_is_refused() -> None:
+    last = replace(Transaction.new("t", 101, 60_000, 0), producer_epoch=MAX_EPOCH - 1)
+    with pytest.raises(ApiError) as refused:
+        last.begun_anew(MAX_EPOCH - 5, 60_000, 0)
+    assert refused.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def test_a_new_producer_fences_the_old_one_and_its_transaction_is_aborted(world: World) -> None:
