@@ -10,7 +10,7 @@ import time
 import uuid
 from pathlib import Path
 
-from celery import Celery
+from celery import Celery  # type: ignore[import-untyped]
 from kombu.transport import filesystem
 
 from odradek.service import Context, Service
@@ -27,10 +27,10 @@ for _name in ("queue", "results"):
 _handled = os.open(DIRECTORY / "handled", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
 
-class _WholeFiles(filesystem.Channel):  # type: ignore[misc]
+class _WholeFiles(filesystem.Channel):
     """Celery's file queue writes messages where they are read, and a worker that reads half a message ends."""
 
-    def _put(self, queue: str, payload: object, **options: object) -> None:
+    def _put(self, queue: str, payload: object, **options: object) -> None:  # type: ignore[override]
         name = f"{time.monotonic_ns()}_{uuid.uuid4()}.{queue}.msg"
         partial = DIRECTORY / f"{name}.partial"
         partial.write_text(json.dumps(payload))
@@ -71,7 +71,7 @@ app = _service("bench-service")
 static = _service("bench-static", consumer={"group.instance.id": "bench-1"})
 
 
-@celery.task(name="bench.handle")
+@celery.task(name="bench.handle")  # type: ignore[untyped-decorator]
 def handle_order(order: dict[str, str], produced_ms: int) -> None:
     note(produced_ms)
 

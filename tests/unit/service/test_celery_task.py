@@ -1,4 +1,4 @@
-"""The Celery task around a service's batch: what it is registered with, what it returns, when it starts the next one."""
+"""The Celery task around a batch: what it is registered with, what it returns, when it starts the next one."""
 
 from typing import Any
 
@@ -74,5 +74,5 @@ def test_a_chain_goes_on_while_there_is_lag(
 
 
 def test_it_takes_a_celery_application() -> None:
-    with pytest.raises(InputError, match="takes a celery.Celery, not a str"):
+    with pytest.raises(InputError, match=r"takes a celery\.Celery, not a str"):
         consume_task("shop", Service("shop"), "shop.consume")
