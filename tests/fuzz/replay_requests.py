@@ -12,10 +12,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from helpers.typed_cluster import fuzzed_cluster, register_own_broker
-from helpers.typed_sender import exchange
+from helpers.typed_sender import ANSWER_S, exchange
 from odradek.common.ids import uuid_to_text
 from odradek.protocol.json_form import from_json, to_json
+from odradek.protocol.message import Message
+from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.registry import request_class
+
+#: Produce with acks=0 is not answered, or its connection closed soon.
+_SILENCE_S = 1
 
 
 def main(path: Path) -> None:
@@ -33,10 +38,17 @@ def main(path: Path) -> None:
             request = from_json(request_class(saved["key"]), saved["version"], saved["body"])
             for node in cluster.nodes.values():
                 port = node.broker_port if saved["listener"] == "broker" else node.controller_port
-                answer = exchange(port, request, saved["version"])
-                shown = "closed" if answer is None else json.dumps(to_json(answer, saved["version"], records=False))
-                print(f"  node {node.id}: {shown}")
+                print(f"  node {node.id}: {answer_to(port, request, saved['version'])}")
             cluster.check_alive()
+
+
+def answer_to(port: int, request: Message, version: int) -> str:
+    is_silent = isinstance(request, ProduceRequest) and request.acks == 0
+    try:
+        answer = exchange(port, request, version, _SILENCE_S if is_silent else ANSWER_S)
+    except TimeoutError:
+        return "no answer"
+    return "closed" if answer is None else json.dumps(to_json(answer, version, records=False))
 
 
 if __name__ == "__main__":

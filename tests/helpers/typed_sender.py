@@ -278,11 +278,11 @@ class Sender:
         return sorted(recent, key=lambda request: request.number)
 
 
-def exchange(port: int, request: Message, version: int) -> Any:
-    """One request and its answer on a connection of its own; None if that was closed."""
+def exchange(port: int, request: Message, version: int, timeout_s: float = ANSWER_S) -> Any:
+    """One request and its answer on a connection of its own; None if that was closed. Raises TimeoutError."""
     key = schema_of(type(request)).key
     made = TypedRequest(0, Listener.BROKER, key, version, request, True)
-    with socket.create_connection(("127.0.0.1", port), ANSWER_S) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout_s) as connection:
         connection.sendall(made.frame(1))
         with connection.makefile("rb") as stream:
             size = stream.read(_LENGTH.size)

@@ -137,3 +137,16 @@ def codes(answer: Any) -> Any:
                 elif isinstance(value, list | Message):
                     waiting.append(value)
     return sorted(found)
+
+
+def test_the_longest_wait_is_granted_and_disturbs_nobody(clusters: dict[Kind, Cluster]) -> None:
+    """Nothing comes for it, however long it waits: a client that goes away is all that ends it."""
+    longest = 2**31 - 1
+    request = fetched(1_000, 1_000, RECORDS)
+    request.max_wait_ms, request.min_bytes = longest, longest
+    for cluster in clusters.values():
+        port = cluster[1].broker_port
+        with pytest.raises(TimeoutError):
+            exchange(port, request, 4, timeout_s=1)
+        assert set(codes(exchange(port, CASES["max_bytes=0"][0], 4))) == {0}
+        cluster.check_alive()

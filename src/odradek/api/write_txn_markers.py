@@ -22,7 +22,6 @@ from odradek.protocol.messages.write_txn_markers_response import (
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersResponse,
 )
-from odradek.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.replica.txn_markers import TransactionMarker, append_markers
 from odradek.replica.values import ProduceResult
 from odradek.security.resources import CLUSTER, Operation
@@ -44,7 +43,8 @@ async def handle(ctx: Context, request: WriteTxnMarkersRequest) -> WriteTxnMarke
 async def write_markers(ctx: Context, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
     """For whoever may: also this node's own coordinator, without a connection."""
     for marker in request.markers:
-        if _is_unwritable(marker) and any(tp in ctx.replicas.partitions for tp in _partitions(marker, is_groups=False)):
+        here = [tp for tp in _partitions(marker, is_groups=False) if tp in ctx.replicas.partitions]
+        if here and not _written(marker).has_producer:
             raise ApiError("A marker requires a producer id and a producer epoch", ErrorCode.UNKNOWN_SERVER_ERROR)
     results = await asyncio.gather(*(_write(ctx, marker) for marker in request.markers))
     return WriteTxnMarkersResponse(markers=list(results))
@@ -84,9 +84,14 @@ def _partitions(marker: WritableTxnMarker, *, is_groups: bool | None = None) -> 
     ]
 
 
-def _is_unwritable(marker: WritableTxnMarker) -> bool:
-    """Kafka cannot build a marker without a producer id or epoch, and fails the whole request with error -1."""
-    return marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_PRODUCER_EPOCH
+def _written(marker: WritableTxnMarker) -> TransactionMarker:
+    return TransactionMarker(
+        marker.producer_id,
+        marker.producer_epoch,
+        marker.transaction_result,
+        marker.coordinator_epoch,
+        marker.transaction_version,
+    )
 
 
 async def _append(ctx: Context, marker: WritableTxnMarker, places: list[TopicPartition]) -> list[int]:
@@ -94,13 +99,7 @@ async def _append(ctx: Context, marker: WritableTxnMarker, places: list[TopicPar
     append_markers(
         ctx.replicas,
         places,
-        TransactionMarker(
-            marker.producer_id,
-            marker.producer_epoch,
-            marker.transaction_result,
-            marker.coordinator_epoch,
-            marker.transaction_version,
-        ),
+        _written(marker),
         lambda results: None if done.done() else done.set_result(results),
     )
     if not done.done():
@@ -113,7 +112,7 @@ async def _append(ctx: Context, marker: WritableTxnMarker, places: list[TopicPar
 
 
 async def _complete(ctx: Context, marker: WritableTxnMarker, partition: int) -> int:
-    if _is_unwritable(marker):
+    if not _written(marker).has_producer:
         return ErrorCode.UNKNOWN_SERVER_ERROR
     writer = Writer("", marker.producer_id, marker.producer_epoch, marker.transaction_version)
     try:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from odradek.common.ids import TopicPartition
 from odradek.log.offsets import AppendOrigin
+from odradek.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.records.builder import end_transaction_marker
 from odradek.replica.partition import ACKS_ALL
 from odradek.replica.replica_manager import ReplicaManager
@@ -23,6 +24,11 @@ class TransactionMarker:
     coordinator_epoch: int
     #: Of transactions: from version 2 on a marker has an epoch of its own.
     transaction_version: int
+
+    @property
+    def has_producer(self) -> bool:
+        """Without a producer's id and epoch there is no marker."""
+        return self.producer_id != NO_PRODUCER_ID and self.producer_epoch != NO_PRODUCER_EPOCH
 
 
 def append_markers(

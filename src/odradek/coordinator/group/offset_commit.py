@@ -27,6 +27,8 @@ from odradek.protocol.messages.txn_offset_commit_response import (
     TxnOffsetCommitResponseTopic,
 )
 
+#: The record has eight bytes for it.
+_LAST_TIMESTAMP_MS = 2**63 - 1
 #: The first version whose clients understand that a group is not there.
 _GROUP_NOT_FOUND_VERSION = 9
 
@@ -40,7 +42,9 @@ class OffsetCommits:
         """Raises ApiError where nothing of it is taken."""
         validator = self._validate(request, api_version)
         now_ms = self._store.context.clock.wall_ms()
-        expires_ms = None if request.retention_time_ms == -1 else now_ms + request.retention_time_ms
+        expires_ms = None
+        if request.retention_time_ms != -1:
+            expires_ms = min(now_ms + request.retention_time_ms, _LAST_TIMESTAMP_MS)
         records: list[CoordinatorRecord] = []
         topics = []
         for topic in request.topics:

@@ -106,6 +106,12 @@ class TestCommits:
             codes += [one.error_code for one in topic.partitions]
         assert codes == [0, ErrorCode.OFFSET_METADATA_TOO_LARGE]
 
+    def test_the_longest_retention_ends_with_the_last_timestamp_there_is(self, world: GroupWorld) -> None:
+        (topic,) = world.commit_offsets({1: 6}, version=4, retention_time_ms=2**63 - 1).answer().topics
+        assert [one.error_code for one in topic.partitions] == [0]
+        (record,) = world.records()
+        assert isinstance(record.value, OffsetCommitValue) and record.value.expire_timestamp == 2**63 - 1
+
     def test_records_have_the_versions_that_kafka_chooses(self, world: GroupWorld) -> None:
         world.commit_offsets({0: 5}, topic_id=ID, metadata="m")
         world.commit_offsets({1: 6}, version=4, retention_time_ms=1_000)
