@@ -182,10 +182,12 @@ class Fetcher:
 
     def _fetch_request(self, ready: dict[TopicPartition, FetchState], now_ms: int) -> fetch_request.FetchRequest | None:
         partitions, throttle = self._manager.partitions, self._manager.follower_throttle
-        if throttle.rate_bytes is not None and throttle.is_exceeded(now_ms):
+        throttled_ms = throttle.delay_ms(now_ms)
+        if throttled_ms:
+            # Not longer than the backoff: the rate may be raised meanwhile.
+            pause_ms = min(throttled_ms, self._manager.settings.replica_fetch_backoff_ms)
             for tp in [tp for tp, state in ready.items() if self._is_held_back(tp, state)]:
-                del ready[tp]
-                self._pause(tp, now_ms)
+                ready.pop(tp).not_before_ms = now_ms + pause_ms
         wanted = {
             tp: Wanted(
                 state.topic_id,
@@ -201,7 +203,7 @@ class Fetcher:
         return self._fetch_message(self._session.build(wanted))
 
     def _is_held_back(self, tp: TopicPartition, state: FetchState) -> bool:
-        """While replicas like it have got too much; one that is in sync never is."""
+        """Return whether the exceeded rate applies to the replica; it never does to one that is in sync."""
         log = self._manager.partitions[tp].local_log()
         setting = log.config.follower_replication_throttled_replicas
         return state.lag != 0 and self._manager.follower_throttle.is_throttled(tp, setting)

@@ -103,8 +103,8 @@ class ReplicaManager:
         #: Replicas on their way to another log directory. The driver calls `step` while that copies anything.
         self.dir_moves = DirMoves(self)
         #: `leader.replication.throttled.rate` and `follower.replication.throttled.rate`.
-        self.leader_throttle = ReplicationThrottle(broker_id)
-        self.follower_throttle = ReplicationThrottle(broker_id)
+        self.leader_throttle = ReplicationThrottle(broker_id, self.settings.replication_quota_windows)
+        self.follower_throttle = ReplicationThrottle(broker_id, self.settings.replication_quota_windows)
         self.is_in_controlled_shutdown = False
         #: Told the id of each log directory that fails.
         self.on_dir_failed: Callable[[bytes], None] = _ignore_dir

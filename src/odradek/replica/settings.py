@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from odradek.replica.throttle import QuotaWindows
+
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSettings:
@@ -14,6 +16,10 @@ class ReplicaSettings:
     max_incremental_fetch_session_cache_slots: int = 1_000
     #: `replica.selector.class` is the rack-aware one: consumers are sent to a replica in their own rack (KIP-392).
     is_rack_aware: bool = False
+    #: `replication.quota.window.*`: over what time the rates of leader and follower are measured.
+    replication_quota_windows: QuotaWindows = QuotaWindows()
+    #: `alter.log.dirs.replication.quota.window.*`: the same for moves between log directories.
+    dir_move_quota_windows: QuotaWindows = QuotaWindows()
 
     @property
     def isr_check_interval_ms(self) -> int:

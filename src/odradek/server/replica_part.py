@@ -19,6 +19,7 @@ from odradek.metadata.loader import MetadataLoader
 from odradek.metadata.topics_image import TopicImage
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.replica.settings import ReplicaSettings
+from odradek.replica.throttle import QuotaWindows
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.dir_move_task import DirMoveTask
@@ -148,7 +149,14 @@ def _replica_settings(config: ServerConfig) -> ReplicaSettings:
         replica_fetch_backoff_ms=whole("replica.fetch.backoff.ms"),
         max_incremental_fetch_session_cache_slots=whole("max.incremental.fetch.session.cache.slots"),
         is_rack_aware=selector.endswith(_RACK_AWARE),
+        replication_quota_windows=_quota_windows(config, "replication.quota.window"),
+        dir_move_quota_windows=_quota_windows(config, "alter.log.dirs.replication.quota.window"),
     )
+
+
+def _quota_windows(config: ServerConfig, prefix: str) -> QuotaWindows:
+    whole = config.settings.whole
+    return QuotaWindows(whole(f"{prefix}.num"), whole(f"{prefix}.size.seconds") * 1_000)
 
 
 def _disk_space(path: str) -> tuple[int, int]:
