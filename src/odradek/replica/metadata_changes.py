@@ -205,13 +205,13 @@ def _get_or_create(manager: ReplicaManager, change: _Change) -> Partition | None
 
 def _make(
     manager: ReplicaManager,
-    make: Callable[[PartitionRegistration, bool], bool],
+    make: Callable[[PartitionRegistration], bool],
     partition: Partition,
     change: _Change,
 ) -> bool | None:
     """What `make_leader` or `make_follower` says; None where the log cannot be had, and the partition is offline."""
     try:
-        return make(change.registration, partition.partition_epoch < 0)
+        return make(change.registration)
     except StorageFault as fault:
         manager.storage_failed(fault)
     except (KafkaStorageError, InconsistentTopicId, DamagedFile) as error:

@@ -51,6 +51,7 @@ class ReplicaPart:
         self._clock = base.clock
         self._random = base.random
         self._dynamic = base.dynamic
+        self._directory_ids = base.dirs.directory_ids
         self._broker_epoch = broker_epoch
         self._on_dir_failed = on_dir_failed
         self._on_over = on_over
@@ -89,6 +90,7 @@ class ReplicaPart:
         self.driver = ReplicaDriver(self.manager, self._config, self._channel, self._broker_epoch, self._clock)
         self.driver.on_broken = self._broke
         self.logs.on_offline(self._dir_went_offline)
+        self._report_failed_dirs()
         services.replicas = self.manager
         services.began_to_wait = self.driver.set_timer
         services.new_producer_id = self.producer_ids.next_id
@@ -124,6 +126,14 @@ class ReplicaPart:
         """Replicas of other directories could go on, but not a node without its metadata log."""
         if path == self._config.metadata_log_dir:
             self._on_over(f"{path} has failed, and the metadata log is in it")
+
+    def _report_failed_dirs(self) -> None:
+        """Report the directories that failed while they were loaded: the broker registers with them."""
+        for path in self.logs.offline:
+            directory_id = self._directory_ids.get(path)
+            if directory_id is not None:
+                self._on_dir_failed(directory_id)
+                self._dir_went_offline(path, ())
 
     async def close(self) -> None:
         if self._jobs is None:

@@ -64,7 +64,7 @@ def test_an_older_partition_epoch_is_old_news() -> None:
     partition = cluster.brokers[0].manager.partitions[TP]
     registration = cluster.image.topics.partition(TOPIC_ID, 0)
     assert registration is not None
-    assert not partition.make_follower(registration._replace(partition_epoch=4, leader_epoch=9), False)
+    assert not partition.make_follower(registration._replace(partition_epoch=4, leader_epoch=9))
     assert partition.is_leader and partition.leader_epoch == 5
 
 
@@ -84,7 +84,7 @@ def test_a_directory_that_is_not_known_is_chosen_and_reported(assigned: bytes) -
     assert broker.assigned == [(TOPIC_ID, 0, directory_of(0))]
 
 
-@pytest.mark.parametrize("assigned", [LOST, directory_of(0, 1)])
+@pytest.mark.parametrize("assigned", [LOST, MIGRATING, directory_of(0, 1)])
 def test_what_may_be_on_a_failed_disk_is_not_made_anew(assigned: bytes) -> None:
     cluster = Cluster(dirs=2)
     broker = cluster.brokers[0]
