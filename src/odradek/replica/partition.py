@@ -121,8 +121,9 @@ class Partition:
 
     # -- states
 
-    def make_leader(self, registration: PartitionRegistration) -> bool:
-        """Lead from this registration on; whether the high watermark moved. Raises `KafkaStorageError`."""
+    def make_leader(self, registration: PartitionRegistration, is_new: bool) -> bool:
+        """Lead from this registration on; return whether the high watermark moved. `is_new`: this broker cannot have
+        held the replica before. Raises `KafkaStorageError`."""
         if registration.partition_epoch < self.partition_epoch:
             return False
         context = self.context
@@ -135,7 +136,7 @@ class Partition:
         if self.isr_state.pending is None or registration.partition_epoch > self.partition_epoch:
             # What was asked for on top of this very epoch, of which the controller's answer had told, stays asked for.
             self.isr_state = committed(registration.isr)
-        log = self._open_log(registration)
+        log = self._open_log(registration, is_new)
         if is_new_epoch:
             self.leader_epoch_start_offset = log.log_end_offset
             log.epochs.begin(registration.leader_epoch, log.log_end_offset)
@@ -153,8 +154,9 @@ class Partition:
         self.leader_log = log
         return self.maybe_increment_high_watermark(now_ms)
 
-    def make_follower(self, registration: PartitionRegistration) -> bool:
-        """Follow from this registration on; whether the leader epoch is a new one. Raises `KafkaStorageError`."""
+    def make_follower(self, registration: PartitionRegistration, is_new: bool) -> bool:
+        """Follow from this registration on; return whether the leader epoch is a new one. `is_new` is as for
+        `make_leader`. Raises `KafkaStorageError`."""
         if registration.partition_epoch < self.partition_epoch:
             return False
         is_new_epoch = registration.leader_epoch > self.leader_epoch
@@ -166,7 +168,7 @@ class Partition:
         self.leader_id = registration.leader
         self.leader_epoch = registration.leader_epoch
         self.partition_epoch = registration.partition_epoch
-        log = self._open_log(registration)
+        log = self._open_log(registration, is_new)
         if is_new_epoch:
             logger.info(
                 "%s: follower of %s at epoch %d from offset %d, high watermark %d",
@@ -181,21 +183,22 @@ class Partition:
         self.replicas = registration.replicas
         self.adding_replicas = registration.adding_replicas
 
-    def _open_log(self, registration: PartitionRegistration) -> UnifiedLog:
+    def _open_log(self, registration: PartitionRegistration, is_new: bool) -> UnifiedLog:
         if self.log is not None and self.log.fault is None:
             return self.log
         logs = self.context.logs
         assigned: bytes | None = registration.directory(self.context.broker_id)
-        is_new = True
         if assigned in (MIGRATING, UNASSIGNED, LOST):
-            # Only an unassigned replica is new for sure. Any other may have a log in a directory that is offline.
-            is_new, assigned = assigned == UNASSIGNED, None
+            # A replica that was here before this broker started may have a log in a directory that is offline.
+            is_new, assigned = is_new and assigned == UNASSIGNED, None
         elif assigned is not None and logs.directory_path(assigned) is None:
             if logs.offline:
                 raise KafkaStorageError(
                     f"{self.topic_partition} belongs in the log directory {uuid_to_text(assigned)}, which is offline"
                 )
             assigned = None
+        else:
+            is_new = True
         self.log = logs.get_or_create(self.topic_partition, self.topic_id, is_new=is_new, directory_id=assigned)
         return self.log
 

@@ -271,10 +271,11 @@ class ReplicaManager:
 
     def apply_in_steps(self, delta: MetadataDelta, image: MetadataImage) -> Iterator[None]:
         """As `apply`, a partition at a time; other calls may come between the steps, but for those of another image."""
-        if not self._is_settled:
+        is_first = not self._is_settled
+        if is_first:
             first_image.settle(self, image)
             self._is_settled = True
-        yield from metadata_changes.steps(self, delta, image)
+        yield from metadata_changes.steps(self, delta, image, is_first=is_first)
 
     @property
     def deadline_ms(self) -> int:
