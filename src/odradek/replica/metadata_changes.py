@@ -88,6 +88,7 @@ def steps(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage, *
     _restart_fetchers(manager, delta)
     if delta.configs is not None:
         _wake_configured(manager, delta.configs)
+    manager.context.lines.flush()
 
 
 def _wake_configured(manager: ReplicaManager, delta: ConfigsDelta) -> None:
@@ -115,7 +116,7 @@ def _delete(manager: ReplicaManager, changes: LocalChanges) -> Iterator[None]:
             partition.mark_offline()
         manager.wake(tp)
         for error in delete_logs(manager.logs, (tp,)).values():
-            logger.error("%s could not be deleted: %s", tp, error)
+            manager.context.lines.add(logging.ERROR, "could not be deleted", tp, f"could not be deleted: {error}")
         yield
     settle_deletions(manager.logs)
     logger.info("%d replicas are deleted: %s", len(gone), ", ".join(map(str, gone[:10])))
@@ -174,7 +175,7 @@ def _start_fetching(manager: ReplicaManager, partition: Partition) -> None:
     try:
         manager.fetchers.add(partition.leader_id, FetchFrom(tp, partition.topic_id, partition.leader_epoch))
     except KafkaStorageError as error:
-        logger.error("%s cannot be fetched: %s", tp, error)
+        manager.context.lines.add(logging.ERROR, "cannot be fetched", tp, f"cannot be fetched: {error}")
         manager.fetchers.failed(tp)
 
 
@@ -196,7 +197,7 @@ def _get_or_create(manager: ReplicaManager, change: _Change) -> Partition | None
     if tp in manager.offline:
         if manager.offline[tp] == topic_id and not may_begin_anew:
             why = "log is damaged" if tp in manager.damaged else "log directory has failed"
-            logger.warning("%s: stays offline, its %s", tp, why)
+            manager.context.lines.add(logging.WARNING, f"stay offline, their {why}", tp, f"stays offline, its {why}")
             return None
         del manager.offline[tp]
     if partition is not None:
@@ -222,7 +223,8 @@ def _make(
     except StorageFault as fault:
         manager.storage_failed(fault)
     except (KafkaStorageError, InconsistentTopicId, DamagedFile) as error:
-        logger.error("%s cannot be opened: %s", change.topic_partition, error)
+        detail = f"cannot be opened: {error}"
+        manager.context.lines.add(logging.ERROR, "cannot be opened", change.topic_partition, detail)
     manager.mark_offline(change.topic_partition)
     if change.topic_partition in manager.logs.damaged:
         damage.tell(manager, change.topic_partition, change.topic_id)

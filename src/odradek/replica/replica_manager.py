@@ -32,6 +32,7 @@ from odradek.metadata.image import MetadataImage
 from odradek.replica import damage, delete_records, fetch, first_image, list_offsets, metadata_changes, produce
 from odradek.replica.alter_partition import AlterPartitionOutbox
 from odradek.replica.context import ReplicaContext
+from odradek.replica.controller_contact import ControllerContact
 from odradek.replica.dir_moves import DirMoves
 from odradek.replica.errors import NotLeaderOrFollower, UnknownTopicOrPartition
 from odradek.replica.fetch_session import FetchSessions
@@ -128,6 +129,10 @@ class ReplicaManager:
     def alter_partition(self) -> AlterPartitionOutbox:
         """ISR changes on their way to the controller."""
         return self.context.alter_partition
+
+    @property
+    def contact(self) -> ControllerContact:
+        return self.context.contact
 
     @property
     def broker_epoch(self) -> int:

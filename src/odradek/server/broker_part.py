@@ -82,6 +82,7 @@ def build_broker(
     )
     forwarder = ControllerChannel(quorum.driver, "forwarding", ChannelConfig(client_id=str(config.node_id)))
     replicas = ReplicaPart(base, quorum, lambda: driver.epoch, driver.directory_failed, on_over)
+    driver.on_answer = replicas.controller_answered
     return BrokerPart(
         driver,
         forwarder,

@@ -102,6 +102,10 @@ class ReplicaPart:
         self._jobs = asyncio.ensure_future(LogJobs(self.logs, self._clock).run())
         self._jobs.add_done_callback(self._jobs_ended)
 
+    def controller_answered(self, sent_ms: int, is_fenced: bool) -> None:
+        """A controller has answered a heartbeat of this broker."""
+        self.manager.contact.heard(sent_ms, is_fenced=is_fenced)
+
     def applied_image(self) -> MetadataImage:
         """What the controller may believe that this broker has done."""
         return self.driver.applied_image
@@ -158,6 +162,7 @@ def _replica_settings(config: ServerConfig) -> ReplicaSettings:
         replica_fetch_response_max_bytes=whole("replica.fetch.response.max.bytes"),
         replica_fetch_backoff_ms=whole("replica.fetch.backoff.ms"),
         max_incremental_fetch_session_cache_slots=whole("max.incremental.fetch.session.cache.slots"),
+        broker_session_timeout_ms=whole("broker.session.timeout.ms"),
         is_rack_aware=selector.endswith(_RACK_AWARE),
         replication_quota_windows=_quota_windows(config, "replication.quota.window"),
         dir_move_quota_windows=_quota_windows(config, "alter.log.dirs.replication.quota.window"),
