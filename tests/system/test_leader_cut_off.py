@@ -1,18 +1,26 @@
 """A leader that is cut off takes no records that would be lost; without controllers records flow on."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Message, Producer
+from confluent_kafka import Consumer
 
 from helpers.cli import Command
-from helpers.nodes import Cluster, NodeSpec, controllers
+from helpers.nodes import HOST, Cluster, NodeSpec, controllers
 from helpers.waiting import wait_until
+from odradek.client.channel import Channel, ChannelConfig
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.records.builder import BatchBuilder
 
 CONTROLLER, LEADER, FOLLOWER = 1, 11, 12
 TOPIC = "cut-off"
 WAIT_S = 120
+ALL = -1
+#: The last one in which topics have names.
+PRODUCE_VERSION = 12
 
 SETTINGS = {
     "broker.session.timeout.ms": "3000",
@@ -39,22 +47,26 @@ def cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Clus
         yield cluster
 
 
-def produce(cluster: Cluster, value: str, acks: str) -> KafkaError | None:
-    """Send one record to the leader, once; return its error."""
-    errors: list[KafkaError | None] = []
+def produce(cluster: Cluster, value: str, acks: int) -> ErrorCode:
+    """Send one record to the leader, once: clients send it again when they are told that another broker leads."""
+    builder = BatchBuilder()
+    builder.append(timestamp=0, key=None, value=value.encode())
+    data = TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=builder.build())])
+    request = ProduceRequest(acks=acks, timeout_ms=WAIT_S * 1000, topic_data=[data])
 
-    def delivered(error: KafkaError | None, _: Message) -> None:
-        errors.append(error)
+    async def send() -> ErrorCode:
+        channel = Channel(HOST, cluster[LEADER].broker_port, ChannelConfig(client_id="test"))
+        await channel.connect()
+        try:
+            answer = await channel.send(request, WAIT_S * 1000, version=PRODUCE_VERSION)
+        finally:
+            await channel.close()
+        return ErrorCode(answer.responses[0].partition_responses[0].error_code)
 
-    producer = Producer(
-        {"bootstrap.servers": cluster[LEADER].broker_address, "acks": acks, "retries": 0, "log_level": 0}
-    )
-    producer.produce(TOPIC, value, partition=0, on_delivery=delivered)
-    assert producer.flush(WAIT_S) == 0
-    return errors[0]
+    return asyncio.run(send())
 
 
-def read(cluster: Cluster, count: int) -> list[str]:
+def read_until(cluster: Cluster, last: str) -> list[str]:
     settings = {"bootstrap.servers": cluster[LEADER].broker_address, "group.id": "g", "auto.offset.reset": "earliest"}
     consumer = Consumer(settings | {"log_level": 0})
     consumer.subscribe([TOPIC])
@@ -64,10 +76,10 @@ def read(cluster: Cluster, count: int) -> list[str]:
         message = consumer.poll(1)
         if message is not None and message.error() is None:
             values.append((message.value() or b"").decode())
-        return len(values) >= count
+        return last in values
 
     try:
-        wait_until(is_read, f"{count} records are read", WAIT_S)
+        wait_until(is_read, f"the record {last!r} is read", WAIT_S)
     finally:
         consumer.close()
     return values
@@ -78,35 +90,33 @@ def test_acknowledged_records_survive_a_leader_that_is_cut_off(cluster: Cluster)
     leader = cluster[LEADER]
     acknowledged = []
 
-    def send(value: str, acks: str) -> KafkaError | None:
-        error = produce(cluster, value, acks)
-        if error is None:
-            acknowledged.append(value)
-        return error
+    def send(value: str, acks: int) -> bool:
+        is_acknowledged = produce(cluster, value, acks) == ErrorCode.NONE
+        acknowledged.extend([value] if is_acknowledged else [])
+        return is_acknowledged
 
-    wait_until(lambda: send("both are in sync", "all") is None, "records are accepted", WAIT_S, leader.log_tail)
+    wait_until(lambda: send("both are in sync", ALL), "records are accepted", WAIT_S, leader.log_tail)
 
     cluster[CONTROLLER].pause()
     # A heartbeat is given up after the session time, so the lease of the last one that was answered is over.
     unanswered = f"broker {LEADER}: no answer of the active controller"
     wait_until(lambda: unanswered in leader.log_text(), "a heartbeat is not answered", WAIT_S, leader.log_tail)
-    for acks in ("1", "all"):
-        assert send(f"without a controller, acks={acks}", acks) is None, leader.log_tail()
+    for acks in (1, ALL):
+        assert send(f"without a controller, acks={acks}", acks), leader.log_tail()
 
     cluster[FOLLOWER].pause()
-    errors: list[KafkaError] = []
+    errors: list[ErrorCode] = []
 
     def is_refused() -> bool:
-        error = produce(cluster, "would be lost", "1")
-        errors.extend([] if error is None else [error])
-        return error is not None
+        errors.append(produce(cluster, "would be lost", 1))
+        return errors[-1] != ErrorCode.NONE
 
     wait_until(is_refused, "records are refused", WAIT_S, leader.log_tail)
-    assert [error.code() for error in errors] == [KafkaError.NOT_LEADER_FOR_PARTITION]
+    assert errors[-1] == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert f"is not fetched by broker {FOLLOWER}" in leader.log_text()
 
     cluster[FOLLOWER].resume()
     cluster[CONTROLLER].resume()
-    wait_until(lambda: send("healed", "all") is None, "records are accepted again", WAIT_S, leader.log_tail)
-    values = read(cluster, len(acknowledged))
+    wait_until(lambda: send("healed", ALL), "records are accepted again", WAIT_S, leader.log_tail)
+    values = read_until(cluster, acknowledged[-1])
     assert [value for value in values if value in acknowledged] == acknowledged
