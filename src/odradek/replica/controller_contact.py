@@ -7,7 +7,8 @@ until the session time after it was sent, no controller can have fenced the brok
 When the lease is over the broker cannot know whether it still leads. All controllers may be down, in which case nobody
 else was elected and records must go on flowing; or the broker alone is cut off. The followers tell the two apart: they
 go on fetching from a leader until they hear of another. `Partition.check_may_append` therefore accepts a client's
-records for as long as every follower in the ISR fetches, and refuses them with NOT_LEADER_OR_FOLLOWER otherwise. In
+records for as long as every follower in the ISR fetches, and refuses them with NOT_LEADER_OR_FOLLOWER otherwise. One
+fetch proves nothing: when a process was stopped for a while, a fetch of before is the first thing that it finds. In
 Kafka such a leader goes on, and records with `acks` 0 or 1 are lost when it truncates its log later. With `acks` all
 nothing changes but the error: they could not have been acknowledged without those followers.
 

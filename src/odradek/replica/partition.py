@@ -253,8 +253,7 @@ class Partition:
             silent = [
                 str(broker_id)
                 for broker_id, follower in self.followers.items()
-                if broker_id in self.isr_state.isr
-                and max(follower.last_fetch_ms, follower.last_caught_up_ms) < since_ms
+                if broker_id in self.isr_state.isr and follower.previous_fetch_ms < since_ms
             ]
             if not silent:
                 return

@@ -62,9 +62,25 @@ def test_one_silent_follower_is_enough_to_refuse() -> None:
     cluster.create_topic()
     leader = leader_of(cluster)
     cluster.clock.now_ms += SESSION_MS + 1
-    cluster.fetch_once(1)
+    for _ in range(3):
+        cluster.fetch_once(1)
     assert produce(leader, acks=1) == REFUSED
-    cluster.fetch_once(2)
+    for _ in range(3):
+        cluster.fetch_once(2)
+    assert produce(leader, acks=1) == ACCEPTED
+
+
+def test_a_fetch_that_waited_while_the_leader_was_stopped_proves_nothing() -> None:
+    cluster = Cluster(size=3)
+    cluster.create_topic()
+    leader = leader_of(cluster)
+    cluster.clock.now_ms += 10 * SESSION_MS
+    for follower_id in (1, 2):
+        cluster.fetch_once(follower_id)
+    assert produce(leader, acks=1) == REFUSED
+    cluster.clock.now_ms += 500
+    for follower_id in (1, 2):
+        cluster.fetch_once(follower_id)
     assert produce(leader, acks=1) == ACCEPTED
 
 
