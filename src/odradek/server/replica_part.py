@@ -80,7 +80,7 @@ class ReplicaPart:
             self._config.node_id,
             self._clock,
             self.logs,
-            _replica_settings(self._config),
+            replica_settings(self._config),
             new_session_id=lambda: self._random.randrange(1, _SESSION_IDS),
         )
         self.manager.on_dir_failed = self._on_dir_failed
@@ -152,7 +152,7 @@ class ReplicaPart:
         await asyncio.to_thread(close_logs, self.logs, self._broker_epoch())
 
 
-def _replica_settings(config: ServerConfig) -> ReplicaSettings:
+def replica_settings(config: ServerConfig) -> ReplicaSettings:
     whole, selector = config.settings.whole, config.settings.optional_text("replica.selector.class") or ""
     return ReplicaSettings(
         replica_lag_time_max_ms=whole("replica.lag.time.max.ms"),
