@@ -119,6 +119,14 @@ def test_what_was_written_is_there_at_the_next_start(up: Callable[..., Up], tmp_
     assert "stopped" in (tmp_path / ".odradek/node-1/node.log").read_text()
 
 
+def test_with_verbose_the_logs_are_shown_and_no_files_are_named(up: Callable[..., Up], tmp_path: Path) -> None:
+    running = up("-v", "--port", free_port(2))
+    err = running.stop()
+    assert "; their logs follow" in err and "node.log" not in err
+    assert "node: ready" in err, "the log itself"
+    assert not (tmp_path / ".odradek/node-1/node.log").exists()
+
+
 def test_two_cannot_have_one_directory_or_one_port(up: Callable[..., Up], tmp_path: Path) -> None:
     port = free_port(2)
     up("--port", port)

@@ -62,8 +62,9 @@ def up(settings: Settings, node_count: int | None, port: int, data: str | None, 
         _check_free(nodes)
         processes = NodeProcesses()
         processes.start(nodes, verbose=settings.verbose)
-        _tell(f"starting {plural(len(nodes), 'node')} in {directory}; their logs are node-*/node.log there")
-        return asyncio.run(_Up(processes, as_json=settings.as_json).run())
+        logs = "their logs follow" if settings.verbose else "their logs are node-*/node.log there"
+        _tell(f"starting {plural(len(nodes), 'node')} in {directory}; {logs}")
+        return asyncio.run(_Up(processes, as_json=settings.as_json, has_log_files=not settings.verbose).run())
 
 
 @contextmanager
@@ -108,8 +109,10 @@ def _check_free(nodes: Sequence[LocalNode]) -> None:
 class _Up:
     """From the start of the processes to the end of the last one."""
 
-    def __init__(self, processes: NodeProcesses, *, as_json: bool) -> None:
+    def __init__(self, processes: NodeProcesses, *, as_json: bool, has_log_files: bool) -> None:
         self._processes = processes
+        #: Otherwise the nodes write to the error output.
+        self._has_log_files = has_log_files
         self._as_json = as_json
         self._is_up = False
         self._status = 0
@@ -139,7 +142,7 @@ class _Up:
         if self._stopping:
             self._processes.maybe_end_lifeline()
             if process.status:
-                _warn(f"node {process.node.id}: {process.end}; its log is {process.node.log}")
+                self._warn_of_end(process)
             return
         if self._is_up and self._processes.running:
             again = f"odradek server start {process.node.config_path} starts it again"
@@ -147,7 +150,11 @@ class _Up:
             return
         self._status = 1
         self._stop()
-        _warn(f"node {process.node.id}: {process.end}; its log is {process.node.log}")
+        self._warn_of_end(process)
+
+    def _warn_of_end(self, process: NodeProcess) -> None:
+        log = f"its log is {process.node.log}" if self._has_log_files else "its log is above"
+        _warn(f"node {process.node.id}: {process.end}; {log}")
 
     def _announce(self) -> None:
         processes = self._processes.all

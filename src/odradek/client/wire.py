@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import cast
 
 from odradek.client.errors import Disconnected, RequestTimedOut
-from odradek.client.strangers import MAY_BE_NO_NODE, other_protocol
+from odradek.client.strangers import MAY_BE_NO_NODE
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.framing import FrameReader, frame
+from odradek.protocol.framing import FrameReader, OtherProtocol, frame
 from odradek.protocol.message import Message
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import parse_response, request_parts
@@ -147,10 +147,10 @@ class Wire(asyncio.BufferedProtocol):
             for received in reader.feed(self._buffer[:nbytes]):
                 self._receive(received)
         except ProtocolError as flaw:
-            other = other_protocol(bytes(self._buffer[:nbytes]))
-            reason = (
-                f"the peer speaks {other}, not Kafka's protocol" if other else f"the peer broke the protocol: {flaw}"
-            )
+            if isinstance(flaw, OtherProtocol):
+                reason = f"the peer speaks {flaw.protocol}, not Kafka's protocol"
+            else:
+                reason = f"the peer broke the protocol: {flaw}"
             self._lose(Disconnected(reason))
 
     def connection_lost(self, exc: Exception | None) -> None:

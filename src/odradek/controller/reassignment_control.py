@@ -116,7 +116,10 @@ class ReassignmentControl:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         is_online = self._state.cluster.has_online_directory(broker_id, directory)
         gone = () if is_online else (broker_id,)
-        change = PartitionChange(partition, self._state.context(TopicIdPartition(topic_id, partition_id), without=gone))
+        key = TopicIdPartition(topic_id, partition_id)
+        # A replica that was lost and is back may be the only one that can lead.
+        context = self._state.context(key, without=gone, directories={broker_id: directory})
+        change = PartitionChange(partition, context)
         change.directories[broker_id] = directory
         change.target_isr = [replica for replica in partition.isr if replica not in gone]
         if not is_online and self._state.configuration.is_unclean_election_enabled(topic.name):

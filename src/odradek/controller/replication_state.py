@@ -66,8 +66,10 @@ class ReplicationState:
         *,
         without: tuple[int, ...] = (),
         also: int | None = None,
+        directories: Mapping[int, bytes] | None = None,
     ) -> PartitionContext:
-        """For a change of the partition. `without` are brokers that are about to go, `also` one about to come."""
+        """Return the context of a change of the partition. `without` are brokers that are about to go, `also` one that
+        is about to come, `directories` the new directories of some replicas."""
         topic = self.topics[key.topic_id]
         partition = topic.partitions[key.partition_id]
 
@@ -75,6 +77,7 @@ class ReplicationState:
             if broker_id in without or not (broker_id == also or self.cluster.is_active(broker_id)):
                 return False
             directory = partition.directory(broker_id) if broker_id in partition.replicas else UNASSIGNED
+            directory = (directories or {}).get(broker_id, directory)
             return self.cluster.has_online_directory(broker_id, directory)
 
         return PartitionContext(

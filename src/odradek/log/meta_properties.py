@@ -26,11 +26,15 @@ class MetaProperties:
 
 
 def read_meta_properties(files: FileSystem, log_dir: str) -> MetaProperties | None:
-    """None if the file is missing: the directory is not formatted. Raises InputError naming file, line and key."""
+    """Read the file; None if it is missing: the directory is not formatted.
+
+    Raises OSError if the file cannot be read, and InputError naming file, line and key if it is malformed.
+    """
     path = f"{log_dir}/{META_PROPERTIES}"
-    if not files.exists(path):
+    try:
+        properties = read_properties(files, path)
+    except FileNotFoundError:
         return None
-    properties = read_properties(files, path)
     version = _whole_number(properties, "version", strip=True) or 0
     if version not in (0, 1):
         raise properties.error("version", f"{version} is unknown; it is 0 or 1")

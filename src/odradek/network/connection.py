@@ -415,7 +415,8 @@ class Connection(asyncio.BufferedProtocol):
         """What was answered before the flaw still leaves; what is in flight is not waited for."""
         if self._transport.is_closing():
             return
-        logger.warning("connection %s: closed: %s", self.session.connection_id, flaw)
+        endpoint, session = self.endpoint, self.session
+        endpoint.flaw_log.closed(session.connection_id, session.client_address, endpoint.explain(flaw), endpoint.now_ms)
         self._leave()
         self._transport.close()
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.api.context import Services
 from odradek.api.registry import Registry
-from odradek.common.failures import Fault
+from odradek.common.failures import Fault, ProtocolError
+from odradek.network.flaw_log import FlawLog
 from odradek.network.limits import ConnectionQuotas, Limits, RequestBudget
 from odradek.network.traffic import Traffic
 from odradek.network.turns import Turns
-from odradek.protocol.framing import FrameReader
+from odradek.protocol.framing import FrameReader, OtherProtocol
+from odradek.protocol.other_protocols import TLS
 
 if TYPE_CHECKING:
     from odradek.network.connection import Connection
@@ -61,12 +63,25 @@ class Endpoint:
     traffic: Traffic = field(default_factory=Traffic)
     #: Why connections were refused since the last tick: a flood of them is one line in the log.
     refusals: list[str] = field(default_factory=list)
+    flaw_log: FlawLog = field(default_factory=FlawLog)
     #: Of frames, for who has just read something and has none of its own.
     spare_reader: FrameReader = field(default_factory=FrameReader)
 
     @property
     def needs_authentication(self) -> bool:
         return self.security_protocol.startswith("SASL")
+
+    def explain(self, flaw: ProtocolError) -> str:
+        """Return why a connection is closed, with what its owner can do about it."""
+        protocol = flaw.protocol if isinstance(flaw, OtherProtocol) else None
+        if protocol == TLS and not self.security_protocol.endswith("SSL"):
+            return (
+                f"this looks like a TLS handshake; listener {self.name} is {self.security_protocol}, so the client "
+                f"must set security.protocol={self.security_protocol}"
+            )
+        if protocol is not None:
+            return f"this looks like {protocol}; listener {self.name} speaks the Kafka protocol"
+        return str(flaw)
 
     def take_back(self, reader: FrameReader) -> FrameReader | None:
         """The same, to be kept by who is in the middle of a frame; most reads end where a frame does."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from odradek.common.failures import ProtocolError
 from odradek.common.ports import Buffer
+from odradek.protocol.other_protocols import other_protocol
 
 LENGTH_BYTES = 4
 
@@ -32,6 +33,14 @@ _SPARE_BYTES_MAX = 8 * 1024 * 1024
 _OWN_REFERENCES = 2
 
 _LENGTH = struct.Struct(">i")
+
+
+class OtherProtocol(ProtocolError):
+    """The length of a frame is the beginning of a message in another protocol."""
+
+    def __init__(self, protocol: str) -> None:
+        super().__init__(f"this looks like {protocol}, not like the Kafka protocol")
+        self.protocol = protocol
 
 
 class FrameReader:
@@ -147,6 +156,11 @@ class FrameReader:
         if 0 < size <= self.limit_bytes:
             return size
         self._size = 0
+        other = other_protocol(_LENGTH.pack(size))
+        if other is not None:
+            flaw = OtherProtocol(other)
+            self._broken = str(flaw)
+            raise flaw
         self._broken = f"a frame of {size} bytes; at most {self.limit_bytes} are allowed, and at least 1"
         raise ProtocolError(self._broken)
 

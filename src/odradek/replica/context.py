@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import logging
+
 from odradek.common.ports import Clock
 from odradek.log.manager import LogManager
 from odradek.metadata.image import EMPTY, MetadataImage
 from odradek.metadata.node_registration import BrokerRegistration
 from odradek.replica.alter_partition import AlterPartitionOutbox
+from odradek.replica.controller_contact import ControllerContact
+from odradek.replica.log_lines import PartitionLogLines
 from odradek.replica.settings import ReplicaSettings
 
 _ANY_EPOCH = -1
 
 
 class ReplicaContext:
-    __slots__ = ("alter_partition", "broker_epoch", "broker_id", "clock", "image", "logs", "settings")
+    __slots__ = (
+        "alter_partition",
+        "broker_epoch",
+        "broker_id",
+        "clock",
+        "contact",
+        "image",
+        "lines",
+        "logs",
+        "settings",
+    )
 
     def __init__(self, broker_id: int, clock: Clock, logs: LogManager, settings: ReplicaSettings) -> None:
         self.broker_id = broker_id
@@ -23,6 +37,9 @@ class ReplicaContext:
         self.image: MetadataImage = EMPTY
         #: Of this broker's registration, kept up to date by the driver; -1 until it has registered.
         self.broker_epoch = -1
+        #: Written when a change of metadata has been applied.
+        self.lines = PartitionLogLines(logging.getLogger("odradek.replica"))
+        self.contact = ControllerContact(settings.broker_session_timeout_ms)
         self.alter_partition = AlterPartitionOutbox(broker_id, lambda: self.broker_epoch)
 
     def broker(self, broker_id: int) -> BrokerRegistration | None:

@@ -100,7 +100,7 @@ class DirMoves:
         self._manager = manager
         self.moves: dict[TopicPartition, _Move] = {}
         #: `replica.alter.log.dirs.io.max.bytes.per.second`.
-        self.throttle = ReplicationThrottle(manager.broker_id)
+        self.throttle = ReplicationThrottle(manager.broker_id, manager.settings.dir_move_quota_windows)
         #: Told when there is something to do that was not there before.
         self.on_ready: Callable[[], None] = _ignore
 

@@ -22,6 +22,7 @@ from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageErr
 from odradek.log.offsets import UNKNOWN_SEGMENT, OffsetMetadata
 from odradek.log.views import Isolation, LogRead
 from odradek.protocol.error_codes import ErrorCode
+from odradek.replica.errors import NotLeaderOrFollower
 from odradek.replica.partition import Partition
 from odradek.replica.partition_reads import end_place, find_divergence, read, read_for_follower
 from odradek.replica.purgatory import DelayedOperation
@@ -85,6 +86,7 @@ def _read_all(manager: ReplicaManager, params: FetchParams, entries: Sequence[Fe
     results = done.results
     left_bytes = params.max_bytes
     partitions = manager.partitions
+    is_refused = manager.context.contact.is_fenced and params.replica_id < 0
     for entry in entries:
         max_bytes = entry.max_bytes
         if max_bytes > left_bytes:
@@ -93,6 +95,8 @@ def _read_all(manager: ReplicaManager, params: FetchParams, entries: Sequence[Fe
         try:
             if partition is None:
                 raise _missing(manager, entry)
+            if is_refused:
+                raise NotLeaderOrFollower(f"{entry.topic_partition} may be led by another broker: this one is fenced")
             result = _read_one(manager, partition, params, entry, max_bytes, done, is_again)
         except ApiError as error:
             result = FetchResult(error.code)

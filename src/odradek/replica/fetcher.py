@@ -34,6 +34,7 @@ from odradek.protocol.messages.fetch_response import FetchResponse, PartitionDat
 from odradek.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsResponse
 from odradek.records.errors import CorruptRecord, InvalidRecord
 from odradek.replica.fetcher_session import FetcherSession, SessionRequest, Wanted
+from odradek.replica.log_lines import PartitionLogLines
 from odradek.replica.partition import Partition
 from odradek.replica.partition_follow import (
     append_as_follower,
@@ -93,6 +94,7 @@ class Fetcher:
         self.is_closed = False
         self._session = FetcherSession()
         self._inflight: Request | None = None
+        self._lines = PartitionLogLines(logger)
 
     # -- partitions
 
@@ -182,10 +184,12 @@ class Fetcher:
 
     def _fetch_request(self, ready: dict[TopicPartition, FetchState], now_ms: int) -> fetch_request.FetchRequest | None:
         partitions, throttle = self._manager.partitions, self._manager.follower_throttle
-        if throttle.rate_bytes is not None and throttle.is_exceeded(now_ms):
+        throttled_ms = throttle.delay_ms(now_ms)
+        if throttled_ms:
+            # Not longer than the backoff: the rate may be raised meanwhile.
+            pause_ms = min(throttled_ms, self._manager.settings.replica_fetch_backoff_ms)
             for tp in [tp for tp, state in ready.items() if self._is_held_back(tp, state)]:
-                del ready[tp]
-                self._pause(tp, now_ms)
+                ready.pop(tp).not_before_ms = now_ms + pause_ms
         wanted = {
             tp: Wanted(
                 state.topic_id,
@@ -201,7 +205,7 @@ class Fetcher:
         return self._fetch_message(self._session.build(wanted))
 
     def _is_held_back(self, tp: TopicPartition, state: FetchState) -> bool:
-        """While replicas like it have got too much; one that is in sync never is."""
+        """Return whether the exceeded rate applies to the replica; it never does to one that is in sync."""
         log = self._manager.partitions[tp].local_log()
         setting = log.config.follower_replication_throttled_replicas
         return state.lag != 0 and self._manager.follower_throttle.is_throttled(tp, setting)
@@ -251,6 +255,7 @@ class Fetcher:
         if isinstance(response, ListOffsetsResponse):
             assert isinstance(request, list_offsets_request.ListOffsetsRequest)
             self._offsets_arrived(request, response, now_ms)
+            self._lines.flush()
             return
         sent = self._session.partitions
         if not self._session.handle_response(response):
@@ -266,6 +271,7 @@ class Fetcher:
                 if name is not None:
                     tp = TopicPartition(name, data.partition_index)
                     self._partition_arrived(tp, sent.get(tp), data, now_ms)
+        self._lines.flush()
 
     def _partition_arrived(self, tp: TopicPartition, sent: Wanted | None, data: PartitionData, now_ms: int) -> None:
         state = self.states.get(tp)
@@ -331,9 +337,14 @@ class Fetcher:
             logger.info("%s: offset %d is out of the range of broker %d", tp, state.fetch_offset, self.source_id)
             state.phase = Phase.RESET_TO_END
         elif error_code == ErrorCode.FENCED_LEADER_EPOCH:
-            self._drop(tp, f"broker {self.source_id} is past leader epoch {state.leader_epoch}")
+            # The metadata that names the new leader is on its way here.
+            event = f"are no longer fetched from broker {self.source_id}: it knows a newer leader epoch"
+            detail = f"no longer fetched from broker {self.source_id}: it is past leader epoch {state.leader_epoch}"
+            self._lines.add(logging.INFO, event, tp, detail)
+            self._manager.fetchers.failed(tp)
         else:
-            logger.info("%s: broker %d answers %s", tp, self.source_id, error_name(error_code))
+            error = f"from broker {self.source_id}: {error_name(error_code)}"
+            self._lines.add(logging.INFO, f"cannot be fetched {error}", tp, f"cannot be fetched {error}")
             self._pause(tp, now_ms)
 
     # -- out of range
@@ -386,5 +397,6 @@ class Fetcher:
             state.not_before_ms = now_ms + self._manager.settings.replica_fetch_backoff_ms
 
     def _drop(self, tp: TopicPartition, reason: str) -> None:
-        logger.warning("%s: no longer fetched from broker %d: %s", tp, self.source_id, reason)
+        event = f"no longer fetched from broker {self.source_id}"
+        self._lines.add(logging.WARNING, f"are {event}", tp, f"{event}: {reason}")
         self._manager.fetchers.failed(tp)

@@ -34,14 +34,17 @@ def settle(manager: ReplicaManager, image: MetadataImage) -> None:
     for tp, log in list(logs.future.items()):
         if tp not in logs.current and _is_assigned(manager, image, log):
             _promote(manager, tp, log)
+    manager.context.lines.flush()
 
 
 def _set_aside(manager: ReplicaManager, tp: TopicPartition, log: UnifiedLog, *, is_future: bool) -> None:
-    logger.warning("%s is no replica of this broker any more: %s is renamed, and kept", tp, log.directory)
+    event = "are not replicas of this broker any more; their logs are kept under another name"
+    detail = f"is not a replica of this broker any more; {log.directory} is kept under another name"
+    manager.context.lines.add(logging.WARNING, event, tp, detail)
     try:
         delete_log(manager.logs, tp, is_future=is_future, is_stray=True)
     except KafkaStorageError as error:
-        logger.error("%s could not be renamed: %s", tp, error)
+        manager.context.lines.add(logging.ERROR, "could not be renamed", tp, f"could not be renamed: {error}")
 
 
 def _is_assigned(manager: ReplicaManager, image: MetadataImage, log: UnifiedLog) -> bool:

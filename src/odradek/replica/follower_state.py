@@ -25,6 +25,7 @@ class FollowerState:
         "log_end_offset",
         "log_end_place",
         "log_start_offset",
+        "previous_fetch_ms",
     )
 
     def __init__(self, broker_id: int) -> None:
@@ -35,6 +36,8 @@ class FollowerState:
         self.last_fetch_leader_end_offset = UNKNOWN_OFFSET
         self.last_fetch_ms = _NEVER_MS
         self.last_caught_up_ms = _NEVER_MS
+        #: Of the fetch before the last one, or of the beginning of the leader epoch.
+        self.previous_fetch_ms = _NEVER_MS
         #: Of the registration that fetched; -1 if it did not say, None while it has not fetched.
         self.broker_epoch: int | None = None
 
@@ -42,7 +45,7 @@ class FollowerState:
         """A new leader epoch begins. A new leader knows nothing; the same one keeps what it knew. A member of the ISR
         has the whole lag time to show itself."""
         since_ms = now_ms if is_in_sync else _NEVER_MS
-        self.last_caught_up_ms = since_ms
+        self.last_caught_up_ms = self.previous_fetch_ms = since_ms
         if is_new_leader:
             self.log_start_offset = self.log_end_offset = UNKNOWN_OFFSET
             self.log_end_place = _UNKNOWN_PLACE
@@ -66,6 +69,8 @@ class FollowerState:
         self.log_end_offset = offset
         if leader_end_offset > self.last_fetch_leader_end_offset:
             self.last_fetch_leader_end_offset = leader_end_offset
+        if self.last_fetch_ms > self.previous_fetch_ms:
+            self.previous_fetch_ms = self.last_fetch_ms
         self.last_fetch_ms = now_ms
         self.broker_epoch = broker_epoch
 

@@ -21,6 +21,7 @@ from odradek.log.manager_changes import delete_logs, settle_deletions
 from odradek.log.unified_log import UnifiedLog
 from odradek.metadata.configs_image import ConfigsDelta
 from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
 from odradek.metadata.topics_image import TopicDelta, TopicsDelta
@@ -39,12 +40,16 @@ class _Change(NamedTuple):
     topic_partition: TopicPartition
     topic_id: bytes
     registration: PartitionRegistration
+    #: The replica was given to this broker while it was running.
+    is_new: bool
 
 
 class LocalChanges:
-    """What a delta means for one broker."""
+    """The changes of a delta that concern one broker. `is_first`: the delta is the first since the broker started, so
+    it does not tell new replicas from those that the broker has had for long."""
 
-    def __init__(self, broker_id: int, delta: TopicsDelta) -> None:
+    def __init__(self, broker_id: int, delta: TopicsDelta, *, is_first: bool) -> None:
+        self._is_first = is_first
         self.deleted: list[tuple[TopicPartition, bytes]] = []
         self.leaders: list[_Change] = []
         self.followers: list[_Change] = []
@@ -67,21 +72,23 @@ class LocalChanges:
                 if before is not None and broker_id in before.replicas:
                     self.deleted.append((tp, topic.id))
             elif before is None or before.partition_epoch != registration.partition_epoch:
-                change = _Change(tp, topic.id, registration)
+                is_new = not self._is_first and (before is None or broker_id not in before.replicas)
+                change = _Change(tp, topic.id, registration, is_new)
                 (self.leaders if registration.leader == broker_id else self.followers).append(change)
 
 
-def steps(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage) -> Iterator[None]:
-    """A step is one partition, or a few things that take no time."""
+def steps(manager: ReplicaManager, delta: MetadataDelta, image: MetadataImage, *, is_first: bool) -> Iterator[None]:
+    """Apply the delta; a step is one partition, or a few things that take no time."""
     manager.context.image = image
     if delta.topics is not None:
-        changes = LocalChanges(manager.broker_id, delta.topics)
+        changes = LocalChanges(manager.broker_id, delta.topics, is_first=is_first)
         yield from _delete(manager, changes)
         yield from _lead(manager, changes)
         yield from _follow(manager, changes)
     _restart_fetchers(manager, delta)
     if delta.configs is not None:
         _wake_configured(manager, delta.configs)
+    manager.context.lines.flush()
 
 
 def _wake_configured(manager: ReplicaManager, delta: ConfigsDelta) -> None:
@@ -109,7 +116,7 @@ def _delete(manager: ReplicaManager, changes: LocalChanges) -> Iterator[None]:
             partition.mark_offline()
         manager.wake(tp)
         for error in delete_logs(manager.logs, (tp,)).values():
-            logger.error("%s could not be deleted: %s", tp, error)
+            manager.context.lines.add(logging.ERROR, "could not be deleted", tp, f"could not be deleted: {error}")
         yield
     settle_deletions(manager.logs)
     logger.info("%d replicas are deleted: %s", len(gone), ", ".join(map(str, gone[:10])))
@@ -168,7 +175,7 @@ def _start_fetching(manager: ReplicaManager, partition: Partition) -> None:
     try:
         manager.fetchers.add(partition.leader_id, FetchFrom(tp, partition.topic_id, partition.leader_epoch))
     except KafkaStorageError as error:
-        logger.error("%s cannot be fetched: %s", tp, error)
+        manager.context.lines.add(logging.ERROR, "cannot be fetched", tp, f"cannot be fetched: {error}")
         manager.fetchers.failed(tp)
 
 
@@ -182,7 +189,7 @@ def _restart_fetchers(manager: ReplicaManager, delta: MetadataDelta) -> None:
 
 
 def _get_or_create(manager: ReplicaManager, change: _Change) -> Partition | None:
-    tp, topic_id, registration = change
+    tp, topic_id, registration, _ = change
     partition = manager.partitions.get(tp)
     if partition is not None and partition.topic_id == topic_id:
         return partition
@@ -190,7 +197,7 @@ def _get_or_create(manager: ReplicaManager, change: _Change) -> Partition | None
     if tp in manager.offline:
         if manager.offline[tp] == topic_id and not may_begin_anew:
             why = "log is damaged" if tp in manager.damaged else "log directory has failed"
-            logger.warning("%s: stays offline, its %s", tp, why)
+            manager.context.lines.add(logging.WARNING, f"stay offline, their {why}", tp, f"stays offline, its {why}")
             return None
         del manager.offline[tp]
     if partition is not None:
@@ -209,17 +216,28 @@ def _make(
     partition: Partition,
     change: _Change,
 ) -> bool | None:
-    """What `make_leader` or `make_follower` says; None where the log cannot be had, and the partition is offline."""
+    """Return the result of `make_leader` or `make_follower`; None if the log cannot be opened: the partition is offline
+    then."""
     try:
-        return make(change.registration, partition.partition_epoch < 0)
+        return make(change.registration, change.is_new)
     except StorageFault as fault:
         manager.storage_failed(fault)
     except (KafkaStorageError, InconsistentTopicId, DamagedFile) as error:
-        logger.error("%s cannot be opened: %s", change.topic_partition, error)
+        detail = f"cannot be opened: {error}"
+        manager.context.lines.add(logging.ERROR, "cannot be opened", change.topic_partition, detail)
     manager.mark_offline(change.topic_partition)
     if change.topic_partition in manager.logs.damaged:
         damage.tell(manager, change.topic_partition, change.topic_id)
+    elif _is_without_directory(manager, change.registration):
+        # The controller cannot know that the replica is in a directory that is offline.
+        manager.on_assignment(change.topic_id, change.topic_partition.partition, LOST)
     return None
+
+
+def _is_without_directory(manager: ReplicaManager, registration: PartitionRegistration) -> bool:
+    version = manager.image.features.metadata_version
+    is_supported = version is None or version.is_directory_assignment_supported
+    return is_supported and registration.directory(manager.broker_id) in (UNASSIGNED, MIGRATING)
 
 
 def _report_directory(manager: ReplicaManager, change: _Change) -> None:

@@ -122,7 +122,8 @@ class Partition:
     # -- states
 
     def make_leader(self, registration: PartitionRegistration, is_new: bool) -> bool:
-        """Lead from this registration on; whether the high watermark moved. Raises `KafkaStorageError`."""
+        """Lead from this registration on; return whether the high watermark moved. `is_new`: this broker cannot have
+        held the replica before. Raises `KafkaStorageError`."""
         if registration.partition_epoch < self.partition_epoch:
             return False
         context = self.context
@@ -142,11 +143,11 @@ class Partition:
             for follower in self.followers.values():
                 is_in_sync = follower.broker_id in registration.isr
                 follower.reset(now_ms, log.log_end_offset, not was_leader, is_in_sync)
-            logger.info(
-                "%s: leader at epoch %d from offset %d, high watermark %d, isr %s",
-                *(self.topic_partition, registration.leader_epoch, log.log_end_offset),
-                *(log.high_watermark, list(registration.isr)),
+            detail = (
+                f"leader at epoch {registration.leader_epoch} from offset {log.log_end_offset}, "
+                f"high watermark {log.high_watermark}, isr {list(registration.isr)}"
             )
+            context.lines.add(logging.INFO, "are led by this broker in a new epoch", self.topic_partition, detail)
         self.leader_epoch = registration.leader_epoch
         self.partition_epoch = registration.partition_epoch
         self.leader_id = context.broker_id
@@ -154,7 +155,8 @@ class Partition:
         return self.maybe_increment_high_watermark(now_ms)
 
     def make_follower(self, registration: PartitionRegistration, is_new: bool) -> bool:
-        """Follow from this registration on; whether the leader epoch is a new one. Raises `KafkaStorageError`."""
+        """Follow from this registration on; return whether the leader epoch is a new one. `is_new` is as for
+        `make_leader`. Raises `KafkaStorageError`."""
         if registration.partition_epoch < self.partition_epoch:
             return False
         is_new_epoch = registration.leader_epoch > self.leader_epoch
@@ -168,13 +170,12 @@ class Partition:
         self.partition_epoch = registration.partition_epoch
         log = self._open_log(registration, is_new)
         if is_new_epoch:
-            logger.info(
-                "%s: follower of %s at epoch %d from offset %d, high watermark %d",
-                self.topic_partition,
-                registration.leader if registration.leader >= 0 else "nobody",
-                registration.leader_epoch,
-                *(log.log_end_offset, log.high_watermark),
+            source = f"broker {registration.leader}" if registration.leader >= 0 else "nobody"
+            detail = (
+                f"follower of {source} at epoch {registration.leader_epoch} from offset {log.log_end_offset}, "
+                f"high watermark {log.high_watermark}"
             )
+            self.context.lines.add(logging.INFO, f"follow {source} in a new epoch", self.topic_partition, detail)
         return is_new_epoch
 
     def _set_assignment(self, registration: PartitionRegistration) -> None:
@@ -187,8 +188,8 @@ class Partition:
         logs = self.context.logs
         assigned: bytes | None = registration.directory(self.context.broker_id)
         if assigned in (MIGRATING, UNASSIGNED, LOST):
-            # Nobody has said where; one that was there before is where it was.
-            is_new, assigned = assigned != LOST and (is_new or assigned == UNASSIGNED), None
+            # A replica that was here before this broker started may have a log in a directory that is offline.
+            is_new, assigned = is_new and assigned == UNASSIGNED, None
         elif assigned is not None and logs.directory_path(assigned) is None:
             if logs.offline:
                 raise KafkaStorageError(
@@ -240,6 +241,25 @@ class Partition:
         raise FencedLeaderEpoch(said) if current_leader_epoch < self.leader_epoch else UnknownLeaderEpoch(said)
 
     # -- append
+
+    def check_may_append(self, now_ms: int) -> None:
+        """Raise NotLeaderOrFollower if other brokers may lead the partition by now; for use when the broker's lease is
+        over, see `controller_contact`."""
+        contact = self.context.contact
+        if contact.is_fenced:
+            reason = "this broker is fenced"
+        else:
+            since_ms = now_ms - contact.session_timeout_ms
+            silent = [
+                str(broker_id)
+                for broker_id, follower in self.followers.items()
+                if broker_id in self.isr_state.isr and follower.previous_fetch_ms < since_ms
+            ]
+            if not silent:
+                return
+            reason = f"no controller answers, and {self.topic_partition} is not fetched by broker {', '.join(silent)}"
+        contact.note_refusal(reason, now_ms)
+        raise NotLeaderOrFollower(f"{self.topic_partition} may be led by another broker: {reason}")
 
     def append_as_leader(
         self,

@@ -65,6 +65,7 @@ def produce(
     partitions, fetches = manager.partitions, manager.fetch_purgatory.watched
     produces, deletes = manager.produce_purgatory.watched, manager.delete_purgatory.watched
     now_ms = manager.clock.monotonic_ms()
+    is_in_doubt = now_ms >= manager.context.contact.trusted_until_ms and origin is AppendOrigin.CLIENT
     for topic_partition, records, topic_id in entries:
         partition = partitions.get(topic_partition)
         try:
@@ -72,6 +73,8 @@ def produce(
                 raise manager.missing(topic_partition)
             if topic_id is not ZERO_UUID or topic_partition.topic in INTERNAL_TOPICS:
                 _check_topic(partition, topic_id, internal_topics_allowed)
+            if is_in_doubt:
+                partition.check_may_append(now_ms)
             guard = NO_VERIFICATION if guards is None else guards.get(topic_partition, NO_VERIFICATION)
             info = partition.append_as_leader(records, acks, origin, guard, transaction_version)
         except ApiError as error:
@@ -107,7 +110,7 @@ def produce_one(
     manager: ReplicaManager, topic_partition: TopicPartition, records: Buffer, topic_id: bytes, acks: int
 ) -> ProduceResult | None:
     """One batch of a client, which need not wait for other replicas. None, and nothing done, if it would have to."""
-    partition = manager.partitions.get(topic_partition)
+    partition, now_ms = manager.partitions.get(topic_partition), manager.clock.monotonic_ms()
     if acks == ACKS_ALL and (partition is None or partition.followers):
         return None
     try:
@@ -115,12 +118,14 @@ def produce_one(
             raise manager.missing(topic_partition)
         if topic_id is not ZERO_UUID or topic_partition.topic in INTERNAL_TOPICS:
             _check_topic(partition, topic_id, False)
+        if now_ms >= manager.context.contact.trusted_until_ms:
+            partition.check_may_append(now_ms)
         info = partition.append_as_leader(records, acks)
     except ApiError as error:
         return _refused(partition, error)
     except (StorageFault, DamagedFile) as fault:
         return _failed(manager, topic_partition, fault)
-    hw_moved = partition.maybe_increment_high_watermark(manager.clock.monotonic_ms())
+    hw_moved = partition.maybe_increment_high_watermark(now_ms)
     if topic_partition in manager.fetch_purgatory.watched or (
         hw_moved
         and (

@@ -32,6 +32,7 @@ from odradek.metadata.image import MetadataImage
 from odradek.replica import damage, delete_records, fetch, first_image, list_offsets, metadata_changes, produce
 from odradek.replica.alter_partition import AlterPartitionOutbox
 from odradek.replica.context import ReplicaContext
+from odradek.replica.controller_contact import ControllerContact
 from odradek.replica.dir_moves import DirMoves
 from odradek.replica.errors import NotLeaderOrFollower, UnknownTopicOrPartition
 from odradek.replica.fetch_session import FetchSessions
@@ -103,8 +104,8 @@ class ReplicaManager:
         #: Replicas on their way to another log directory. The driver calls `step` while that copies anything.
         self.dir_moves = DirMoves(self)
         #: `leader.replication.throttled.rate` and `follower.replication.throttled.rate`.
-        self.leader_throttle = ReplicationThrottle(broker_id)
-        self.follower_throttle = ReplicationThrottle(broker_id)
+        self.leader_throttle = ReplicationThrottle(broker_id, self.settings.replication_quota_windows)
+        self.follower_throttle = ReplicationThrottle(broker_id, self.settings.replication_quota_windows)
         self.is_in_controlled_shutdown = False
         #: Told the id of each log directory that fails.
         self.on_dir_failed: Callable[[bytes], None] = _ignore_dir
@@ -128,6 +129,10 @@ class ReplicaManager:
     def alter_partition(self) -> AlterPartitionOutbox:
         """ISR changes on their way to the controller."""
         return self.context.alter_partition
+
+    @property
+    def contact(self) -> ControllerContact:
+        return self.context.contact
 
     @property
     def broker_epoch(self) -> int:
@@ -271,10 +276,11 @@ class ReplicaManager:
 
     def apply_in_steps(self, delta: MetadataDelta, image: MetadataImage) -> Iterator[None]:
         """As `apply`, a partition at a time; other calls may come between the steps, but for those of another image."""
-        if not self._is_settled:
+        is_first = not self._is_settled
+        if is_first:
             first_image.settle(self, image)
             self._is_settled = True
-        yield from metadata_changes.steps(self, delta, image)
+        yield from metadata_changes.steps(self, delta, image, is_first=is_first)
 
     @property
     def deadline_ms(self) -> int:

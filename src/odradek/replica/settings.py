@@ -1,6 +1,8 @@
 """The broker's settings that concern replicas; names (with underscores) and defaults are Kafka's."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from odradek.replica.throttle import QuotaWindows
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,8 +14,13 @@ class ReplicaSettings:
     replica_fetch_response_max_bytes: int = 10 * 1024 * 1024
     replica_fetch_backoff_ms: int = 1_000
     max_incremental_fetch_session_cache_slots: int = 1_000
+    broker_session_timeout_ms: int = 9_000
     #: `replica.selector.class` is the rack-aware one: consumers are sent to a replica in their own rack (KIP-392).
     is_rack_aware: bool = False
+    #: `replication.quota.window.*`: over what time the rates of leader and follower are measured.
+    replication_quota_windows: QuotaWindows = field(default_factory=QuotaWindows)
+    #: `alter.log.dirs.replication.quota.window.*`: the same for moves between log directories.
+    dir_move_quota_windows: QuotaWindows = field(default_factory=QuotaWindows)
 
     @property
     def isr_check_interval_ms(self) -> int:

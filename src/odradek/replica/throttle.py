@@ -1,57 +1,87 @@
-"""How fast replicas may be copied while partitions are being reassigned (KIP-73).
+"""The limit on how fast replicas are copied while partitions are being reassigned (KIP-73).
 
-A rate belongs to the broker, one as leader and one as follower; which replicas it concerns is said by their topic: `*`,
-or pairs of partition and broker. A replica that is in sync is never held back: it would fall out of the ISR.
+A broker has one rate as leader, one as follower and one for moves between its log directories. The topic says which of
+its replicas the rate applies to: `*`, or pairs of partition and broker. A replica that is in sync is never held back:
+it would fall out of the ISR.
 
-The rate is measured over the last eleven seconds, the current one included, as Kafka does: a short burst is let
-through, and made up for afterwards.
+The throttle keeps a balance of bytes. Each copy is taken from it, time adds to it at the rate, and nothing more is
+copied while it is below zero. A copy that came later than the rate allows leaves credit, but never more than the worth
+of one window (`replication.quota.window.size.seconds`). Balance and credit are forgotten when nothing was copied for
+`replication.quota.window.num` windows; the next copy then begins without credit. So
+
+- T seconds after the first copy, at most `rate * T` bytes and one fetch response have been copied;
+- no interval of T seconds gets more than `rate * (T + window)` bytes and one fetch response.
+
+The one response is because a copy is counted once its size is known. Kafka divides the bytes of the last eleven windows
+by the time since the oldest of them began. That is as steady while a copy runs at its limit, but a copy that was slow
+for ten seconds may send what it did not use in one burst.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from dataclasses import dataclass
 
 from odradek.common.ids import TopicPartition
 
-#: `replication.quota.window.num` and `replication.quota.window.size.seconds`, which nobody changes.
-_WINDOWS = 11
-_WINDOW_MS = 1_000
+_ALL_REPLICAS = ("*",)
 
-_ALL = ("*",)
+
+@dataclass(frozen=True, slots=True)
+class QuotaWindows:
+    """`…replication.quota.window.num` and `…replication.quota.window.size.seconds`, with Kafka's defaults."""
+
+    count: int = 11
+    size_ms: int = 1_000
 
 
 class ReplicationThrottle:
-    """`rate_bytes` per second; None: no limit, and nothing is measured."""
+    """`rate_bytes` per second; None: there is no limit, and nothing is measured."""
 
-    __slots__ = ("_broker_id", "_windows", "rate_bytes")
+    __slots__ = ("_balance", "_broker_id", "_last_copy_ms", "_updated_ms", "_windows", "rate_bytes")
 
-    def __init__(self, broker_id: int) -> None:
+    def __init__(self, broker_id: int, windows: QuotaWindows) -> None:
         self.rate_bytes: int | None = None
         self._broker_id = str(broker_id)
-        #: Start and bytes of each second in which anything was copied.
-        self._windows: deque[tuple[int, int]] = deque()
+        self._windows = windows
+        #: In thousandths of a byte, so that a millisecond adds a whole number.
+        self._balance = 0
+        self._updated_ms = 0
+        self._last_copy_ms: int | None = None
 
     def is_throttled(self, tp: TopicPartition, throttled_replicas: tuple[str, ...]) -> bool:
-        """Whether the rate concerns this broker's replica, by its topic's setting."""
+        """Return whether the rate applies to this broker's replica, given its topic's setting."""
         if self.rate_bytes is None or not throttled_replicas:
             return False
-        return throttled_replicas == _ALL or f"{tp.partition}:{self._broker_id}" in throttled_replicas
+        return throttled_replicas == _ALL_REPLICAS or f"{tp.partition}:{self._broker_id}" in throttled_replicas
 
     def record(self, copied_bytes: int, now_ms: int) -> None:
-        start_ms = now_ms - now_ms % _WINDOW_MS
-        windows = self._windows
-        if windows and windows[-1][0] == start_ms:
-            copied_bytes += windows.pop()[1]
-        windows.append((start_ms, copied_bytes))
+        self._update_balance(now_ms)
+        self._balance -= copied_bytes * 1_000
+        self._last_copy_ms = now_ms
 
     def is_exceeded(self, now_ms: int) -> bool:
+        return self.delay_ms(now_ms) > 0
+
+    def delay_ms(self, now_ms: int) -> int:
+        """Return the time until more may be copied at the current rate; 0 if it may be copied now."""
         if self.rate_bytes is None:
-            return False
-        first_ms = now_ms - now_ms % _WINDOW_MS - (_WINDOWS - 1) * _WINDOW_MS
-        windows = self._windows
-        while windows and windows[0][0] < first_ms:
-            windows.popleft()
-        copied_bytes = sum(count for _, count in windows)
-        # Kafka divides by at least all windows but one, so that a first burst does not look like a high rate.
-        elapsed_ms = max(now_ms - first_ms, (_WINDOWS - 1) * _WINDOW_MS)
-        return copied_bytes * 1_000 > self.rate_bytes * elapsed_ms
+            return 0
+        self._update_balance(now_ms)
+        if self._balance >= 0 or self._last_copy_ms is None:
+            return 0
+        forgotten_in_ms = self._last_copy_ms + self._remembered_ms - now_ms
+        if self.rate_bytes == 0:
+            return forgotten_in_ms
+        return min(-(self._balance // self.rate_bytes), forgotten_in_ms)
+
+    @property
+    def _remembered_ms(self) -> int:
+        return self._windows.count * self._windows.size_ms
+
+    def _update_balance(self, now_ms: int) -> None:
+        if self._last_copy_ms is None or now_ms - self._last_copy_ms >= self._remembered_ms:
+            self._balance, self._last_copy_ms = 0, None
+        elif self.rate_bytes is not None:
+            credit = self.rate_bytes * self._windows.size_ms
+            self._balance = min(self._balance + self.rate_bytes * (now_ms - self._updated_ms), credit)
+        self._updated_ms = now_ms

@@ -102,6 +102,9 @@ class BrokerDriver:
             request_timeout_ms=min(self._request_timeout_ms, settings.whole("controller.socket.timeout.ms")),
             on_disconnect=self._disconnected,
         )
+        #: Called with each answer once the broker serves: when the last answered heartbeat was sent, and whether the
+        #: broker is fenced.
+        self.on_answer: Callable[[int, bool], None] = lambda sent_ms, is_fenced: None
         self._is_published = False
         self._changed = asyncio.Event()
         self._wake = asyncio.Event()
@@ -260,6 +263,8 @@ class BrokerDriver:
             self._core.failed(error, self._clock.monotonic_ms())
         else:
             self._core.answered(response, self._clock.monotonic_ms())
+            if self._core.heard_ms is not None:
+                self.on_answer(self._core.heard_ms, self._core.is_fenced)
 
     def _disconnected(self, reason: str) -> None:
         logger.info("broker %d: the heartbeats' connection is gone: %s", self._config.node_id, reason)

@@ -125,6 +125,9 @@ class BrokerLifecycle:
         self.over_reason = ""
         #: Those that take no new replicas; None where the cluster's metadata.version has no word for them.
         self.cordoned_directories: tuple[bytes, ...] | None = None
+        #: When the last heartbeat was sent that was answered; None until the broker serves.
+        self.heard_ms: int | None = None
+        self._sent_ms = 0
         self._timings = timings
         self._registered = False
         self._ready_to_unfence = False
@@ -139,6 +142,11 @@ class BrokerLifecycle:
         self._changes: list[Change] = []
 
     # What the driver asks
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether the controllers, as far as the broker was told, send no clients to it."""
+        return self.standing in (Standing.OFFLINE, Standing.FENCED)
 
     @property
     def is_over(self) -> bool:
@@ -167,6 +175,7 @@ class BrokerLifecycle:
         if self._in_flight is not None or now_ms < self._next_ms:
             return None
         self._at_once = False
+        self._sent_ms = now_ms
         self._in_flight = self._heartbeat(metadata_offset) if self._registered else self._registration()
         return self._in_flight
 
@@ -253,6 +262,8 @@ class BrokerLifecycle:
         before, self.standing = self.standing, self._standing_by(response)
         if not self._advanced(sent, response) and self.standing is not before:
             self._note(_STANDING_REASONS[self.standing])
+        if self.state >= BrokerState.RUNNING:
+            self.heard_ms = self._sent_ms
         self._next_ms = now_ms if self._at_once else now_ms + interval_ms
 
     def _standing_by(self, response: BrokerHeartbeatResponse) -> Standing:

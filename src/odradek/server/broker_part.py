@@ -71,10 +71,10 @@ def build_broker(
         config,
         cluster_id=dirs.cluster_id,
         listeners=advertised_endpoints(config.listeners.advertised_to_clients, ports),
-        directories={path: dirs.directory_ids[path] for path in config.log_dirs},
+        directories={path: dirs.directory_ids[path] for path in config.log_dirs if path not in dirs.offline},
         quorum=quorum.driver,
         image=lambda: replicas.applied_image(),
-        previous_broker_epoch=_previous_epoch(base.files, config.log_dirs),
+        previous_broker_epoch=_UNKNOWN_EPOCH if dirs.offline else _previous_epoch(base.files, config.log_dirs),
         incarnation_id=incarnation_id,
         clock=base.clock,
         on_over=on_over,
@@ -82,6 +82,7 @@ def build_broker(
     )
     forwarder = ControllerChannel(quorum.driver, "forwarding", ChannelConfig(client_id=str(config.node_id)))
     replicas = ReplicaPart(base, quorum, lambda: driver.epoch, driver.directory_failed, on_over)
+    driver.on_answer = replicas.controller_answered
     return BrokerPart(
         driver,
         forwarder,
@@ -94,8 +95,11 @@ def build_broker(
 
 
 def _previous_epoch(files: FileSystem, log_dirs: tuple[str, ...]) -> int:
-    """Only if all directories were left by the same process, in order."""
-    found = [read_clean_shutdown(files, log_dir) for log_dir in log_dirs]
-    epochs = {None if one is None else one.broker_epoch for one in found}
+    """Return the epoch of the last run if it stopped cleanly in all directories."""
+    try:
+        markers = [read_clean_shutdown(files, log_dir) for log_dir in log_dirs]
+    except OSError:
+        return _UNKNOWN_EPOCH  # the directory goes offline when its logs are loaded
+    epochs = {None if marker is None else marker.broker_epoch for marker in markers}
     epoch = epochs.pop() if len(epochs) == 1 else None
     return _UNKNOWN_EPOCH if epoch is None else epoch

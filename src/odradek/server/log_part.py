@@ -25,8 +25,10 @@ _CLOSING_THREADS = 16
 def build_logs(base: Foundation) -> LogManager:
     """Nothing is loaded yet; see `load_logs`."""
     config, dirs = base.config, base.dirs
-    live = tuple(LogDir(path, dirs.directory_ids[path], _NodesLock(path)) for path in config.log_dirs)
-    opened = OpenedDirs(dirs.cluster_id, config.node_id, live, {})
+    live = tuple(
+        LogDir(path, dirs.directory_ids[path], _NodesLock(path)) for path in config.log_dirs if path not in dirs.offline
+    )
+    opened = OpenedDirs(dirs.cluster_id, config.node_id, live, dict(dirs.offline))
     default = log_config(config.settings, {})
     jitter_ms = default.segment_jitter_ms
     return LogManager(

@@ -1,8 +1,10 @@
 """The directories of a node as it takes them over: formatted, its own, of one cluster, and locked.
 
-Any of `log.dirs` may have failed and be done without, as long as one is left; the metadata log's directory may not.
+A node starts without those of `log.dirs` that have failed, as long as one is left. It cannot start without the
+directory of the metadata log, nor with a directory of another node, or one that another process uses.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,12 +15,16 @@ from odradek.common.remedies import explained
 from odradek.server.config import ServerConfig
 from odradek.server.storage_info import read_storage
 
+logger = logging.getLogger("odradek.log")
+
 
 @dataclass(frozen=True, slots=True)
 class NodeDirs:
     cluster_id: str
-    #: By path, the metadata log's among them.
+    #: Ids of the directories that can be used, by path, the metadata log's among them.
     directory_ids: Mapping[str, bytes]
+    #: Why each other directory cannot be used, by path.
+    offline: Mapping[str, str]
     locks: tuple[DirLock, ...]
 
     def release(self) -> None:
@@ -27,9 +33,10 @@ class NodeDirs:
 
 
 def take_dirs(files: FileSystem, config: ServerConfig) -> NodeDirs:
-    """Raises InputError saying what is wrong with them, all of it."""
+    """Lock the directories of the node. Raises InputError naming everything that keeps the node from starting."""
     info = read_storage(files, config)
-    if info.problems:
+    offline = dict(info.failed)
+    if info.other_problems or _is_fatal(config, offline):
         advice = [f"odradek storage format -c {config.settings.path} makes directories ready."]
         raise InputError("\n".join([*info.problems, *(advice if info.unformatted else ())]))
     metas = {one.path: one.meta for one in info.directories if one.meta is not None}
@@ -38,14 +45,26 @@ def take_dirs(files: FileSystem, config: ServerConfig) -> NodeDirs:
     missing = [path for path in metas if path not in directory_ids]
     if missing:
         raise InputError(f"{missing[0]}/meta.properties: directory.id is missing; format the directory again.")
-    return NodeDirs(cluster_id, directory_ids, _lock_all(config.all_dirs))
+    locks = _lock_all(config, offline)
+    for path, reason in offline.items():
+        directory_ids.pop(path, None)
+        logger.error("log directory %s has failed; the node starts without its replicas. %s", path, reason)
+    return NodeDirs(cluster_id, directory_ids, offline, locks)
 
 
-def _lock_all(paths: tuple[str, ...]) -> tuple[DirLock, ...]:
+def _is_fatal(config: ServerConfig, offline: Mapping[str, str]) -> bool:
+    return config.metadata_log_dir in offline or all(path in offline for path in config.log_dirs)
+
+
+def _lock_all(config: ServerConfig, offline: dict[str, str]) -> tuple[DirLock, ...]:
+    """Lock every directory that has not failed; one that cannot be locked has failed, and is added to `offline`."""
     locks: list[DirLock] = []
     try:
-        for path in paths:
-            locks.append(_lock(path))
+        for path in config.all_dirs:
+            if path not in offline:
+                locks += _lock(path, offline)
+        if _is_fatal(config, offline):
+            raise InputError("\n".join(offline.values()))
     except InputError:
         for lock in locks:
             lock.release()
@@ -53,11 +72,12 @@ def _lock_all(paths: tuple[str, ...]) -> tuple[DirLock, ...]:
     return tuple(locks)
 
 
-def _lock(path: str) -> DirLock:
+def _lock(path: str, offline: dict[str, str]) -> list[DirLock]:
     try:
-        return lock_dir(path)
+        return [lock_dir(path)]
     except DirLocked as error:
         advice = "Stop the other process, or set log.dirs to another directory."
         raise InputError(f"{error}. {advice}") from None
     except OSError as error:
-        raise InputError(explained(path, error)) from None
+        offline[path] = explained(path, error)
+        return []

@@ -19,6 +19,7 @@ from odradek.metadata.loader import MetadataLoader
 from odradek.metadata.topics_image import TopicImage
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.replica.settings import ReplicaSettings
+from odradek.replica.throttle import QuotaWindows
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.dir_move_task import DirMoveTask
@@ -50,6 +51,7 @@ class ReplicaPart:
         self._clock = base.clock
         self._random = base.random
         self._dynamic = base.dynamic
+        self._directory_ids = base.dirs.directory_ids
         self._broker_epoch = broker_epoch
         self._on_dir_failed = on_dir_failed
         self._on_over = on_over
@@ -78,7 +80,7 @@ class ReplicaPart:
             self._config.node_id,
             self._clock,
             self.logs,
-            _replica_settings(self._config),
+            replica_settings(self._config),
             new_session_id=lambda: self._random.randrange(1, _SESSION_IDS),
         )
         self.manager.on_dir_failed = self._on_dir_failed
@@ -88,6 +90,7 @@ class ReplicaPart:
         self.driver = ReplicaDriver(self.manager, self._config, self._channel, self._broker_epoch, self._clock)
         self.driver.on_broken = self._broke
         self.logs.on_offline(self._dir_went_offline)
+        self._report_failed_dirs()
         services.replicas = self.manager
         services.began_to_wait = self.driver.set_timer
         services.new_producer_id = self.producer_ids.next_id
@@ -98,6 +101,10 @@ class ReplicaPart:
         self._loader.add_publisher(self.driver)
         self._jobs = asyncio.ensure_future(LogJobs(self.logs, self._clock).run())
         self._jobs.add_done_callback(self._jobs_ended)
+
+    def controller_answered(self, sent_ms: int, is_fenced: bool) -> None:
+        """A controller has answered a heartbeat of this broker."""
+        self.manager.contact.heard(sent_ms, is_fenced=is_fenced)
 
     def applied_image(self) -> MetadataImage:
         """What the controller may believe that this broker has done."""
@@ -124,6 +131,14 @@ class ReplicaPart:
         if path == self._config.metadata_log_dir:
             self._on_over(f"{path} has failed, and the metadata log is in it")
 
+    def _report_failed_dirs(self) -> None:
+        """Report the directories that failed while they were loaded: the broker registers with them."""
+        for path in self.logs.offline:
+            directory_id = self._directory_ids.get(path)
+            if directory_id is not None:
+                self._on_dir_failed(directory_id)
+                self._dir_went_offline(path, ())
+
     async def close(self) -> None:
         if self._jobs is None:
             return
@@ -137,7 +152,7 @@ class ReplicaPart:
         await asyncio.to_thread(close_logs, self.logs, self._broker_epoch())
 
 
-def _replica_settings(config: ServerConfig) -> ReplicaSettings:
+def replica_settings(config: ServerConfig) -> ReplicaSettings:
     whole, selector = config.settings.whole, config.settings.optional_text("replica.selector.class") or ""
     return ReplicaSettings(
         replica_lag_time_max_ms=whole("replica.lag.time.max.ms"),
@@ -147,8 +162,16 @@ def _replica_settings(config: ServerConfig) -> ReplicaSettings:
         replica_fetch_response_max_bytes=whole("replica.fetch.response.max.bytes"),
         replica_fetch_backoff_ms=whole("replica.fetch.backoff.ms"),
         max_incremental_fetch_session_cache_slots=whole("max.incremental.fetch.session.cache.slots"),
+        broker_session_timeout_ms=whole("broker.session.timeout.ms"),
         is_rack_aware=selector.endswith(_RACK_AWARE),
+        replication_quota_windows=_quota_windows(config, "replication.quota.window"),
+        dir_move_quota_windows=_quota_windows(config, "alter.log.dirs.replication.quota.window"),
     )
+
+
+def _quota_windows(config: ServerConfig, prefix: str) -> QuotaWindows:
+    whole = config.settings.whole
+    return QuotaWindows(whole(f"{prefix}.num"), whole(f"{prefix}.size.seconds") * 1_000)
 
 
 def _disk_space(path: str) -> tuple[int, int]:

@@ -1,6 +1,11 @@
-"""What the directories of a node say about themselves, and what is wrong with them."""
+"""What the directories of a node say about themselves, and what is wrong with them.
 
-from collections.abc import Sequence
+A directory that cannot be read, or whose `meta.properties` is damaged, has failed: a node can do without it. A
+directory that is missing or not formatted has not failed. It may be new, or its disk may not be mounted yet, and a node
+does not start without it, as Apache Kafka does not: its replicas would be missed without anybody having been told.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from odradek.common.failures import InputError
@@ -27,39 +32,56 @@ class StorageInfo:
     problems: Sequence[str]
     #: Paths that formatting would make ready.
     unformatted: Sequence[str]
+    #: The reason for each directory that has failed, by path; the problems have them too.
+    failed: Mapping[str, str]
+
+    @property
+    def other_problems(self) -> list[str]:
+        """Problems that are not the failure of a directory."""
+        return [problem for problem in self.problems if problem not in self.failed.values()]
 
 
 def read_storage(files: FileSystem, config: ServerConfig) -> StorageInfo:
     directories: list[DirectoryInfo] = []
     problems: list[str] = []
     unformatted: list[str] = []
+    failed: dict[str, str] = {}
     for path in config.all_dirs:
-        if not files.exists(path):
+        try:
+            info = _read_directory(files, path)
+        except FileNotFoundError:
             unformatted.append(path)
             problems.append(f"{path} does not exist.")
             continue
-        try:
-            info = _read_directory(files, path)
         except InputError as error:
-            problems.append(str(error))
+            failed[path] = str(error)
+            problems.append(failed[path])
             continue
         directories.append(info)
         if info.meta is None:
             unformatted.append(path)
             problems.append(f"{path} is not formatted.")
     problems += _disagreements(config, [info for info in directories if info.meta is not None])
-    return StorageInfo(directories, problems, unformatted)
+    return StorageInfo(directories, problems, unformatted, failed)
 
 
 def _read_directory(files: FileSystem, path: str) -> DirectoryInfo:
-    if not files.is_dir(path):
-        raise InputError(f"{path} is not a directory.")
+    """Raises FileNotFoundError if there is no such directory, and InputError if it has failed."""
     try:
-        files.list_dir(path)  # without permission nothing in it can be seen, and that it is not formatted neither
+        # A directory that cannot be listed is not an unformatted one, though no file in it can be seen.
+        files.list_dir(path)
+    except FileNotFoundError:
+        raise
+    except NotADirectoryError:
+        part = "" if files.exists(path) else "a part of it is a file, so it "
+        raise InputError(f"{path}: {part}is not a directory.") from None
     except OSError as error:
         raise InputError(explained(path, error)) from None
-    meta = read_meta_properties(files, path)
-    records = read_bootstrap(files, path) or []
+    try:
+        meta = read_meta_properties(files, path)
+        records = read_bootstrap(files, path) or []
+    except OSError as error:
+        raise InputError(explained(error.filename or path, error)) from None
     return DirectoryInfo(path, meta, feature_levels(records))
 
 

@@ -6,9 +6,16 @@ import pytest
 
 from helpers.controller import Bench, ManualClock, directory_of, make_controller, registration
 from odradek.controller.cluster_control import BrokerState
-from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.directory_id import LOST
+from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
 from odradek.metadata.publisher import LeaderAndEpoch
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages.assign_replicas_to_dirs_request import (
+    AssignReplicasToDirsRequest,
+    DirectoryData,
+    PartitionData,
+    TopicData,
+)
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import Feature
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
@@ -160,6 +167,22 @@ def test_an_offline_directory_takes_its_replicas_out(bench: Bench) -> None:
     bench.ask(bench.beat(1, offline_log_dirs=[directory_of(1, 1)]))
     assert only_partition(bench).leader == 1, "nothing lived there"
     assert bench.controller.controls.cluster.brokers[1].directories == (directory_of(1, 0),)
+
+
+def test_a_replica_whose_directory_was_lost_is_elected_when_it_is_found(bench: Bench) -> None:
+    epoch = bench.add_broker(1, log_dirs=[directory_of(1, 0), directory_of(1, 1)])
+    bench.create("a", [[1]])
+    [topic_id] = bench.controller.controls.replication.topics
+
+    def assign(directory: bytes) -> None:
+        topic = TopicData(topic_id=topic_id, partitions=[PartitionData(partition_index=0)])
+        directories = [DirectoryData(id=directory, topics=[topic])]
+        bench.ask(AssignReplicasToDirsRequest(broker_id=1, broker_epoch=epoch, directories=directories))
+
+    assign(LOST)
+    assert only_partition(bench).leader == NO_LEADER
+    assign(directory_of(1, 1))
+    assert only_partition(bench).leader == 1 and only_partition(bench).directories == (directory_of(1, 1),)
 
 
 def test_unregistering(bench: Bench) -> None:

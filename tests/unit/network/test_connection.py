@@ -273,6 +273,60 @@ def test_what_is_no_request_closes_the_connection_with_one_line(sent: bytes, cap
     assert len(caplog.records) == 1 and "closed" in caplog.text
 
 
+#: The first record of a handshake, as OpenSSL sends it.
+CLIENT_HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
+
+
+@pytest.mark.parametrize(
+    ("sent", "protocol", "expected"),
+    [
+        (
+            b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "PLAINTEXT",
+            "this looks like HTTP; listener PLAINTEXT speaks the Kafka protocol",
+        ),
+        (b"POST /topics HTTP/1.1\r\n\r\n", "SASL_PLAINTEXT", "this looks like HTTP; listener PLAINTEXT speaks"),
+        (b"OPTIONS * HTTP/1.1\r\n\r\n", "PLAINTEXT", "this looks like HTTP"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "PLAINTEXT", "this looks like HTTP"),
+        (
+            CLIENT_HELLO,
+            "PLAINTEXT",
+            "this looks like a TLS handshake; listener PLAINTEXT is PLAINTEXT, so the client must set "
+            "security.protocol=PLAINTEXT",
+        ),
+        (CLIENT_HELLO, "SASL_PLAINTEXT", "the client must set security.protocol=SASL_PLAINTEXT"),
+    ],
+)
+def test_a_peer_that_speaks_another_protocol_is_told_apart(
+    sent: bytes, protocol: str, expected: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test() -> None:
+        async with listening(security_protocol=protocol) as listener, peer(listener.port) as asking:
+            asking.send(sent[:3])
+            await asyncio.sleep(0)
+            asking.send(sent[3:])
+            assert await asking.closed() == b""
+
+    with caplog.at_level(logging.WARNING, "odradek.network"):
+        run(test())
+    [message] = caplog.messages
+    assert expected in message
+    assert message.startswith("connection 127.0.0.1:") and "-127.0.0.1:" in message
+
+
+def test_a_peer_that_comes_again_and_again_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        async with listening() as listener:
+            for _ in range(20):
+                async with peer(listener.port) as asking:
+                    asking.send(b"GET / HTTP/1.1\r\n\r\n")
+                    await asking.closed()
+
+    with caplog.at_level(logging.WARNING, "odradek.network"):
+        run(test())
+    assert len(caplog.records) == 5
+
+
 def test_before_authentication_little_is_allowed(caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:
         apis = [Api(METADATA, lambda ctx, request: MetadataResponse())]

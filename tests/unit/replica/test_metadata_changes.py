@@ -84,7 +84,7 @@ def test_a_directory_that_is_not_known_is_chosen_and_reported(assigned: bytes) -
     assert broker.assigned == [(TOPIC_ID, 0, directory_of(0))]
 
 
-@pytest.mark.parametrize("assigned", [LOST, directory_of(0, 1)])
+@pytest.mark.parametrize("assigned", [LOST, MIGRATING, directory_of(0, 1)])
 def test_what_may_be_on_a_failed_disk_is_not_made_anew(assigned: bytes) -> None:
     cluster = Cluster(dirs=2)
     broker = cluster.brokers[0]
@@ -96,6 +96,26 @@ def test_what_may_be_on_a_failed_disk_is_not_made_anew(assigned: bytes) -> None:
     codes = [broker.produce("a", tp=TP._replace(partition=number))[0][0].error_code for number in range(2)]
     assert codes == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
     assert list(broker.manager.offline) == [TP, TP._replace(partition=1)]
+
+
+@pytest.mark.parametrize("assigned", [UNASSIGNED, MIGRATING])
+def test_after_a_start_a_replica_that_may_be_in_a_failed_directory_is_not_made_anew(assigned: bytes) -> None:
+    """The broker stopped before the controller knew where the replica is."""
+    cluster = Cluster(dirs=2)
+    broker = cluster.brokers[0]
+    cluster.create_topic(directories=[assigned])
+    broker.produce("a")
+    failed = broker.log.log_dir
+    broker.disk = broker.disk.crash("all")
+    broker.disk.fail(kind="read", path=f"{failed}/meta.properties")
+    broker.start()
+    broker.assigned.clear()
+    cluster.tell(broker)
+    assert list(broker.manager.logs.offline) == [failed]
+    assert list(broker.manager.offline) == [TP] and TP not in broker.manager.logs.current
+    assert broker.assigned == [(TOPIC_ID, 0, LOST)]
+    cluster.replay(partition_record([0], number=1, directories=[UNASSIGNED]))
+    assert TP._replace(partition=1) in broker.manager.logs.current, "a new one is made in the other directory"
 
 
 def test_a_restarted_broker_has_what_it_had() -> None:

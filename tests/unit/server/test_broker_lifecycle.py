@@ -241,6 +241,38 @@ def test_once_registered_it_never_gives_up() -> None:
     assert isinstance(life.sent(), BrokerRegistrationRequest)
 
 
+def test_the_lease_of_a_heartbeat_begins_when_it_is_sent() -> None:
+    life = Life().at(BrokerState.RECOVERY)
+    assert life.core.heard_ms is None, "it does not serve yet"
+    life.core.ready_to_unfence(life.now_ms)
+    life.beat(is_caught_up=True, is_fenced=False)
+    life.wait()
+    sent_ms = life.now_ms
+    life.sent()
+    life.now_ms += 700
+    life.answer(heard(is_fenced=False))
+    assert life.core.heard_ms == sent_ms and not life.core.is_fenced
+    life.wait()
+    life.sent()
+    life.core.failed(RequestTimedOut("no answer"), life.now_ms)
+    assert life.core.heard_ms == sent_ms
+    life.beat(is_fenced=True)
+    assert life.core.heard_ms == life.now_ms and life.core.is_fenced
+
+
+def test_a_broker_that_was_forgotten_counts_as_fenced_until_it_is_unfenced() -> None:
+    life = Life().at(BrokerState.RUNNING)
+    assert not life.core.is_fenced
+    life.beat(error_code=ErrorCode.STALE_BROKER_EPOCH)
+    assert life.core.is_fenced
+    life.wait()
+    life.sent()
+    life.answer(BrokerRegistrationResponse(broker_epoch=12))
+    assert life.core.is_fenced
+    life.beat(is_fenced=False)
+    assert not life.core.is_fenced
+
+
 def test_after_a_broken_connection_a_heartbeat_follows_at_once() -> None:
     life = Life().at(BrokerState.RUNNING)
     life.now_ms += 500
