@@ -15,6 +15,7 @@ import click
 
 from odradek.cli.client_options import client_config, is_for, property_option
 from odradek.cli.complete import complete_topics
+from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.client.settings_reading import Kind
 from odradek.common.failures import InputError
@@ -55,7 +56,7 @@ def perf() -> None:
     """
     plain = plain_modules()
     if plain:
-        click.echo(describe(plain), err=True)
+        echo(describe(plain), err=True)
 
 
 @perf.command("produce", short_help="How many records a second can be sent.")

@@ -19,7 +19,6 @@ _STREAMS = no_effect("streams groups are not supported")
 _TOKENS = no_effect("delegation tokens are not supported")
 _ONE_LOOP = no_effect("a node serves all connections in one event loop")
 _PURGATORY = no_effect("purgatories drop completed operations at once")
-_WINDOWS = no_effect("the window over which rates are measured is fixed")
 _CLIENT_QUOTAS = no_effect("client quotas are stored, and not enforced")
 _LOADING = no_effect("coordinators read their partitions in chunks of a fixed size")
 _METRICS_SAMPLES = no_effect("metrics are counters and gauges without samples")
@@ -33,6 +32,8 @@ BROKER = SupportTable(
         (
             EFFECTIVE,
             """
+            alter.log.dirs.replication.quota.window.num alter.log.dirs.replication.quota.window.size.seconds
+            replication.quota.window.num replication.quota.window.size.seconds
             advertised.listeners auto.create.topics.enable auto.leader.rebalance.enable broker.heartbeat.interval.ms
             broker.id broker.rack broker.session.timeout.ms compression.gzip.level compression.lz4.level
             compression.type compression.zstd.level connections.max.idle.ms controlled.shutdown.enable
@@ -120,13 +121,6 @@ BROKER = SupportTable(
         (
             no_effect("a request that finds its transaction busy is answered at once, and the client retries"),
             "add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms",
-        ),
-        (
-            _WINDOWS,
-            """
-            alter.log.dirs.replication.quota.window.num alter.log.dirs.replication.quota.window.size.seconds
-            replication.quota.window.num replication.quota.window.size.seconds
-            """,
         ),
         (_CLIENT_QUOTAS, "quota.window.num quota.window.size.seconds"),
         (

@@ -88,7 +88,7 @@ def test_a_new_cluster_is_written_as_one_transaction() -> None:
     bench = Bench()
     assert names([r for batch in bench.log for r in batch.records]) == [
         "BeginTransactionRecord",
-        *["FeatureLevelRecord"] * 6,
+        *["FeatureLevelRecord"] * 4,
         "ConfigRecord",
         "EndTransactionRecord",
     ]
