@@ -35,14 +35,14 @@ DIFFERENCES = """
   of one batch, 7 in fetches of 13,000 bytes, 3 in one fetch of everything. Odradek writes the offset that was right
   behind each marker, reads the entries that Kafka wrote as if they were right, and corrects the files when it loads a
   log. `odradek log verify` reports such an index.
-- **A leader that is cut off.** When no controller has answered a broker for its session time and a follower in the ISR no
-  longer fetches from it, the broker refuses records with NOT_LEADER_OR_FOLLOWER; a broker that was told that it is fenced
-  refuses records and reads. Apache Kafka's broker accepts them in both cases, and loses those with `acks` 0 or 1 when it
-  truncates its log later ([operations.md](operations.md#brokers-that-are-cut-off)).
-- **Markers of partitions without a leader.** Apache Kafka 4.3.1 drops the marker of a partition that has no leader, and
-  completes the transaction. Odradek waits until the marker is written.
-- **Contradicting messages in the quorum.** A BeginQuorumEpoch or EndQuorumEpoch request that names another leader for the
-  current epoch is answered with INVALID_REQUEST. The process of Apache Kafka's controller ends.
+- **A leader that is cut off.** When no controller has answered a broker for its session time and a follower in the
+  ISR no longer fetches from it, the broker refuses records with NOT_LEADER_OR_FOLLOWER. A broker that was told that
+  it is fenced refuses records and reads. Apache Kafka's broker accepts them in both cases, and loses those with
+  `acks` 0 or 1 when it truncates its log later ([operations.md](operations.md#brokers-that-are-cut-off)).
+- **Markers of partitions without a leader.** Apache Kafka 4.3.1 drops the marker of a partition that has no leader,
+  and completes the transaction. Odradek waits until the marker is written.
+- **Contradicting messages in the quorum.** A BeginQuorumEpoch or EndQuorumEpoch request that names another leader for
+  the current epoch is answered with INVALID_REQUEST. The process of Apache Kafka's controller ends.
 """
 
 FEATURES_HEAD = """
