@@ -27,6 +27,7 @@ from helpers.waiting import Hopeless
 from odradek.cli.app import run as odradek
 from odradek.common.ids import uuid_to_text
 from odradek.server.uuids import random_uuid
+from odradek.testing.process_node import suspend
 
 HOST = "127.0.0.1"
 CONTROLLER_LISTENER = "CONTROLLER"
@@ -156,7 +157,9 @@ class Node:
         return self.end_stop()
 
     def pause(self) -> None:
-        self._signal(signal.SIGSTOP)
+        """Returns when all threads of the process have stopped: on a busy machine a signal takes its time."""
+        assert self.process is not None, f"node {self.id} is not running"
+        suspend(self.process)
         self.is_paused = True
 
     def resume(self) -> None:

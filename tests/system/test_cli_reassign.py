@@ -1,8 +1,6 @@
 """Three brokers: partitions move, leaders change, a broker fails; the commands show it, and so do Kafka's tools."""
 
 import json
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,9 +127,7 @@ def test_a_move_to_a_broker_that_is_down_goes_on_until_it_is_cancelled(
     command: Command, cluster: Cluster, tmp_path: Path
 ) -> None:
     command.do("topics", "create", "stuck", "--replica-assignment", "1:2")
-    process = cluster[3].process
-    assert process is not None
-    os.kill(process.pid, signal.SIGSTOP)
+    cluster[3].pause()
     try:
         plan = tmp_path / "plan.json"
         plan.write_text('{"version": 1, "partitions": [{"topic": "stuck", "partition": 0, "replicas": [1, 3]}]}')
@@ -142,7 +138,7 @@ def test_a_move_to_a_broker_that_is_down_goes_on_until_it_is_cancelled(
         assert command.do("topics", "describe", "stuck", "--under-replicated").count("\n") == 1, "it only moves"
         assert command.do("reassign", "cancel", "stuck") == "Cancelled the move of 1 partition.\n"
     finally:
-        os.kill(process.pid, signal.SIGCONT)
+        cluster[3].resume()
     wait_until(lambda: replicas(command, "stuck") == {0: [1, 2]}, "it is as it was", WAIT_S)
     assert states(command, str(plan)) == {"elsewhere"}
     wait_until(lambda: active(command) == [1, 2, 3], "it is back", WAIT_S)

@@ -1,15 +1,24 @@
 """A node as a process of its own, told what to do through its standard input (see `node_process`)."""
 
+import os
 import signal
 import subprocess
 import sys
 from contextlib import suppress
+from typing import Any
 
 from odradek.common.failures import Fault
 from odradek.testing.hosted_node import HostedNode
 
 #: The answer to a command that was done.
 OK = "ok"
+
+
+def suspend(process: "subprocess.Popen[Any]") -> None:
+    """Stop a child with SIGSTOP, and wait until all its threads have stopped: until then it may still answer."""
+    process.send_signal(signal.SIGSTOP)
+    # WNOWAIT leaves what is reported to `Popen`, in case that the process has ended.
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
 
 class ProcessNode(HostedNode):
@@ -52,7 +61,7 @@ class ProcessNode(HostedNode):
         self._release()
 
     def _pause(self) -> None:
-        self._current.send_signal(signal.SIGSTOP)
+        suspend(self._current)
 
     def _resume(self) -> None:
         self._current.send_signal(signal.SIGCONT)
