@@ -29,8 +29,9 @@ those of Apache Kafka 4.3.1. Each setting
   a change is answered with INVALID_CONFIG, a client is not made. The default and an empty value ask for nothing and are
   accepted.
 
-An unknown name in a node's file is a warning with the likely name, as Apache Kafka goes on with it too; clients refuse
-it. All errors of a file are reported at once, with file and line, before a port is bound:
+An unknown name in a node's file is ignored with a warning that suggests the likely name, and so is one in the file of
+`--command-config`; Apache Kafka ignores them too. Clients in Python refuse an unknown name. All errors of a node's file
+are reported at once, with file and line, before a port is bound:
 
 ```
 odradek: server.properties:7: ssl.keystore.location: TLS is not supported.

@@ -64,7 +64,7 @@ class Dump:
 
     def _show_named_file(self, file: LogFile) -> None:
         if file.kind is Kind.UNKNOWN:
-            self._complain(f"{file.path}: no file of Kafka's has such a name")
+            self._complain(f"{file.path}: not a file of an Apache Kafka data directory")
         else:
             self._show_file(file)
 

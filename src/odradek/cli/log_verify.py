@@ -16,6 +16,7 @@ from odradek.cli.log_verify_snapshot import check_metadata_snapshot
 from odradek.cli.output import Progress, plural
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
+from odradek.common.locks import LOCK_FILE_NAME
 from odradek.log import names
 from odradek.log.errors import DamagedFile
 
@@ -149,8 +150,10 @@ class Verification:
             self._check_offsets(file, live)
         elif file.kind is Kind.METADATA_SNAPSHOT:
             check_metadata_snapshot(file, self._findings.complain, self._progress)
+        elif file.name == LOCK_FILE_NAME:
+            return  # every node has it, running or not
         elif file.kind is Kind.UNKNOWN:
-            self._findings.note(file.path, "no file of Kafka's has such a name")
+            self._findings.note(file.path, "not a file of an Apache Kafka data directory")
         else:
             list(read_entries(file))
 

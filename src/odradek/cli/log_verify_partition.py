@@ -20,6 +20,13 @@ from odradek.log import names
 from odradek.log.checkpoints import EpochEntry
 from odradek.records.batch import Batch
 
+#: By the last suffix, since a file may have several: `.cleaned.deleted`.
+_SUFFIX_NOTES = {
+    names.DELETED_SUFFIX: "deleted from the log; the file is removed after file.delete.delay.ms",
+    names.CLEANED_SUFFIX: "written by a compaction that has not finished; dropped when the log is loaded",
+    names.SWAP_SUFFIX: "written by a compaction; it replaces the old segments when the log is loaded",
+}
+
 _INDEX_KINDS = (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TXN_INDEX)
 
 
@@ -205,9 +212,9 @@ class PartitionCheck:
 
     def _check_small_file(self, file: LogFile, bases: set[int]) -> None:
         if file.suffix:
-            self._findings.note(file.path, f"waits for what its name says: {file.suffix}")
+            self._findings.note(file.path, _SUFFIX_NOTES[f".{file.suffix.rpartition('.')[2]}"])
         elif file.kind is Kind.UNKNOWN:
-            self._findings.note(file.path, "nothing of Kafka's has such a name")
+            self._findings.note(file.path, "not a file of an Apache Kafka partition")
         elif file.kind is Kind.EPOCHS:
             self._epochs = read_epochs(file)
         elif file.kind in (Kind.PARTITION_METADATA, Kind.QUORUM_STATE):

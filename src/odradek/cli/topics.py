@@ -178,7 +178,7 @@ def delete_command(settings: Settings, names: tuple[str, ...], if_exists: bool, 
 
 def _creation_advice(name: str, error: Refused) -> str | None:
     if error.code == ErrorCode.TOPIC_ALREADY_EXISTS:
-        return f"{error.message} With --if-not-exists that is no error."
+        return f"{error.message} Pass --if-not-exists to leave it as it is."
     return None
 
 

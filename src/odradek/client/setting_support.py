@@ -7,7 +7,7 @@ test checks. `docs/settings.md` is made of this table.
 from odradek.common.config_support import EFFECTIVE, Support, SupportTable, no_effect, rejected
 
 _PLAINTEXT_ONLY = "Clients speak PLAINTEXT; protect the connection by the network."
-_NO_JAVA = "classes of Java cannot be loaded"
+_NO_JAVA = "Java classes cannot be loaded"
 
 _UNSUPPORTED = SupportTable(
     (

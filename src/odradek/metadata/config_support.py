@@ -23,9 +23,9 @@ _CLIENT_QUOTAS = no_effect("client quotas are stored, and not enforced")
 _LOADING = no_effect("coordinators read their partitions in chunks of a fixed size")
 _METRICS_SAMPLES = no_effect("metrics are counters and gauges without samples")
 _REPORTERS = no_effect(
-    "classes of Java cannot be loaded", "Set odradek.admin.listener=host:port and scrape /metrics instead."
+    "Java classes cannot be loaded", "Set odradek.admin.listener=host:port and scrape /metrics instead."
 )
-_POLICY = rejected("classes of Java cannot be loaded, so no policy would be applied", "Leave it out.")
+_POLICY = rejected("Java classes cannot be loaded, so no policy would be applied", "Leave it out.")
 
 BROKER = SupportTable(
     (
@@ -92,7 +92,7 @@ BROKER = SupportTable(
             "authorizer.class.name",
         ),
         (
-            rejected("classes of Java cannot be loaded, so no quota would be enforced", "Leave it out."),
+            rejected("Java classes cannot be loaded, so no quota would be enforced", "Leave it out."),
             "client.quota.callback.class",
         ),
         (
@@ -107,7 +107,7 @@ BROKER = SupportTable(
         ),
         (rejected("delegation tokens are not supported", _PLAINTEXT_ONLY), "delegation.token.secret.key"),
         (
-            rejected("classes of Java cannot be loaded; every client is User:ANONYMOUS", "Leave it out."),
+            rejected("Java classes cannot be loaded; every client is User:ANONYMOUS", "Leave it out."),
             "principal.builder.class",
         ),
         (

@@ -5,7 +5,7 @@
     @app.handler("orders")
     def charge(order: Order) -> None: ...
 
-    consume_orders = consume_task(celery, app, "shop.consume_orders", max_seconds=50)
+    consume_orders = consume_task(celery, app, "shop.consume_orders", max_seconds=25)
     celery.conf.beat_schedule = {"orders": {"task": "shop.consume_orders", "schedule": 60, "options": {"expires": 60}}}
 
 The handlers are those of the service, which `odradek service run` could run as well. Messages do not pass Celery's

@@ -200,7 +200,10 @@ def test_a_named_file_that_is_not_kafkas_is_an_error(
     (tmp_path / "junk").write_text("hello")
     assert run(["log", "dump", "--format", format, str(tmp_path / "junk")]) == 1
     captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", f"odradek: {tmp_path}/junk: no file of Kafka's has such a name\n")
+    assert (captured.out, captured.err) == (
+        "",
+        f"odradek: {tmp_path}/junk: not a file of an Apache Kafka data directory\n",
+    )
 
 
 def test_a_quorum_state_for_people(clean_data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,6 +51,29 @@ def test_the_table_for_people(clean_data: Path, capsys: pytest.CaptureFixture[st
     assert said[-1] == "1 partition, 110 records, 10679 bytes: all is well"
 
 
+def test_notes_on_files_besides_the_live_ones(
+    pristine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Apache Kafka has `.lock` in every data directory, and names files by what becomes of them."""
+    data = tmp_path / "data"
+    shutil.copytree(pristine, data)
+    (data / ".lock").touch()
+    (data / "junk").touch()
+    name = f"plain-0/{7:020d}.log"
+    for suffix in (".deleted", ".cleaned", ".swap", ".cleaned.deleted"):
+        (data / f"{name}{suffix}").touch()
+    (data / "plain-0/junk").touch()
+    assert run(["log", "verify", "-v", str(data)]) == 0
+    output = capsys.readouterr().out
+    assert f"{data}/.lock" not in output
+    assert f"note: {data}/junk: not a file of an Apache Kafka data directory" in output
+    assert f"note: {data}/plain-0/junk: not a file of an Apache Kafka partition" in output
+    assert f"note: {data}/{name}.deleted: deleted from the log; the file is removed after" in output
+    assert f"note: {data}/{name}.cleaned: written by a compaction that has not finished" in output
+    assert f"note: {data}/{name}.swap: written by a compaction; it replaces the old segments" in output
+    assert f"note: {data}/{name}.cleaned.deleted: deleted from the log" in output
+
+
 def overwrite(path: Path, position: int, data: bytes) -> None:
     with path.open("r+b") as file:
         file.seek(position)

@@ -45,5 +45,5 @@ def test_settings_without_an_effect_and_unknown_ones_are_logged(
 ) -> None:
     read(tmp_path, "metric.reporters=com.acme.R\nfrobs=1\nacks=all\nsasl.mechanism=GSSAPI\nenable.metrics.push=false\n")
     reporters, unknown = caplog.messages
-    assert "client.properties:1: metric.reporters: it has no effect: Classes of Java cannot be loaded." in reporters
+    assert "client.properties:1: metric.reporters: it has no effect: Java classes cannot be loaded." in reporters
     assert "client.properties:2: frobs: unknown setting, ignored" in unknown

@@ -191,7 +191,7 @@ def test_a_setting_has_an_effect_exactly_if_it_is_a_field_that_is_used(kind: Kin
         (producer_settings, AT | {"delivery_timeout_ms": 10}, "10 is less than linger.ms and request.timeout.ms"),
         (producer_settings, AT | {"partitioner": "com.acme.P"}, "Right would be a function (topic, key, value"),
         (producer_settings, AT | {"key_serializer": "com.acme.S"}, "Right would be a function that gives bytes"),
-        (producer_settings, AT | {"interceptor_classes": "com.acme.I"}, "Classes of Java cannot be loaded"),
+        (producer_settings, AT | {"interceptor_classes": "com.acme.I"}, "Java classes cannot be loaded"),
         (producer_settings, AT | {"config_providers": "file"}, "configuration providers are not looked up"),
         (producer_settings, AT | {"ssl_truststore_location": "/x"}, "TLS is not supported. Clients speak PLAINTEXT"),
         (consumer_settings, AT | {"sasl_mechanism": "PLAIN"}, "SASL is not supported. Clients speak PLAINTEXT"),

@@ -121,7 +121,7 @@ def test_limits_of_addresses_that_are_none_are_refused(value: str) -> None:
         ("listener.name.plaintext.ssl.keystore.location", "/x", "TLS is not supported"),
         ("sasl.jaas.config", "hidden-value", "SASL is not supported"),
         ("sasl.enabled.mechanisms", "PLAIN", "SASL is not supported"),
-        ("principal.builder.class", "org.example.B", "Classes of Java cannot be loaded"),
+        ("principal.builder.class", "org.example.B", "Java classes cannot be loaded"),
     ],
 )
 def test_what_somebody_would_rely_on_is_refused(name: str, value: str, reason: str) -> None:

@@ -82,10 +82,10 @@ def test_our_own_files_have_no_setting_without_an_effect(name: str) -> None:
         ("ssl.client.auth", "required", "TLS is not supported."),
         ("listener.name.plaintext.ssl.keystore.location", "/x", "TLS is not supported."),
         ("authorizer.class.name", "org.example.A", "Authorizers are not supported"),
-        ("create.topic.policy.class.name", "org.example.A", "Classes of Java cannot be loaded"),
-        ("alter.config.policy.class.name", "org.example.A", "Classes of Java cannot be loaded"),
-        ("client.quota.callback.class", "org.example.A", "Classes of Java cannot be loaded"),
-        ("principal.builder.class", "org.example.A", "Classes of Java cannot be loaded"),
+        ("create.topic.policy.class.name", "org.example.A", "Java classes cannot be loaded"),
+        ("alter.config.policy.class.name", "org.example.A", "Java classes cannot be loaded"),
+        ("client.quota.callback.class", "org.example.A", "Java classes cannot be loaded"),
+        ("principal.builder.class", "org.example.A", "Java classes cannot be loaded"),
         ("delegation.token.secret.key", "hidden-value", "Delegation tokens are not supported."),
         ("delegation.token.master.key", "hidden-value", "Delegation tokens are not supported."),
         ("config.providers", "file", "Values of configuration providers are not looked up."),
@@ -123,7 +123,7 @@ def test_a_value_that_asks_for_nothing_is_taken_silently(key: str, value: str, t
 def test_a_setting_that_something_else_replaces_has_a_warning_of_its_own(tmp_path: Path) -> None:
     text = lines({**COMBINED, "metric.reporters": "org.example.R", "inter.broker.protocol.version": "3.9"})
     reporters, version = loaded_warnings(tmp_path, text)
-    assert reporters.startswith("server.properties:7: metric.reporters: it has no effect: classes of Java cannot be")
+    assert reporters.startswith("server.properties:7: metric.reporters: it has no effect: Java classes cannot be")
     assert reporters.endswith("Set odradek.admin.listener=host:port and scrape /metrics instead.")
     assert "server.properties:8: inter.broker.protocol.version: it has no effect: removed in" in version
 

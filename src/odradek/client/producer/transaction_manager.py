@@ -47,6 +47,14 @@ _EPOCH_MAX = 2**15 - 1
 #: The level of the feature transaction.version from which on brokers add partitions themselves.
 _VERSION_2 = 2
 
+#: The operation of the application that leads to a state.
+_OPERATIONS = {
+    State.INITIALIZING: "init_transactions",
+    State.IN_TRANSACTION: "begin_transaction",
+    State.COMMITTING: "commit_transaction",
+    State.ABORTING: "abort_transaction",
+}
+
 #: Of a batch: after these the producer cannot go on.
 _FATAL_FOR_BATCHES = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
@@ -480,7 +488,7 @@ class TransactionManager:
 
     def _transition_to(self, state: State, error: Exception | None = None) -> None:
         if self.state not in SOURCES[state]:
-            raise self._wrong(f"a change to {state.name}")
+            raise self._wrong(_OPERATIONS.get(state, f"a change to {state.name}"))
         self.state, self.last_error = state, error
 
     def _check_error(self) -> None:
@@ -511,4 +519,4 @@ class TransactionManager:
             self._transition = None
 
     def _wrong(self, operation: str) -> WrongTransactionState:
-        return WrongTransactionState(f"{operation} cannot be: {DESCRIPTIONS[self.state]}")
+        return WrongTransactionState(f"{operation} is not allowed: {DESCRIPTIONS[self.state]}")

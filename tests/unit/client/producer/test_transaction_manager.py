@@ -242,6 +242,18 @@ def test_no_permission_to_write_idempotently() -> None:
     assert manager.state == State.UNINITIALIZED
 
 
+def test_an_error_names_the_operation_that_came_too_early() -> None:
+    manager = TransactionManager(transactional_id="t")
+    calls = {
+        "begin_transaction": manager.begin,
+        "commit_transaction": manager.commit,
+        "abort_transaction": manager.abort,
+    }
+    for name, call in calls.items():
+        with pytest.raises(WrongTransactionState, match=f"^{name} is not allowed: init_transactions was not called"):
+            call()
+
+
 def test_transactional_calls_need_a_transactional_id() -> None:
     manager = idempotent()
     for call in (manager.initialize, manager.begin, manager.commit, manager.abort):
