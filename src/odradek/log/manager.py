@@ -75,6 +75,9 @@ class LogManager:
         self.current: Logs = {}
         self.future: Logs = {}
         self.stray: Logs = {}
+        #: Logs beside those in `current`, of the same partitions of topics with other ids: a directory was offline when
+        #: its topic was deleted and created again. See `manager_changes.settle_duplicates`.
+        self.duplicates: list[UnifiedLog] = []
         #: Partitions that were found damaged at the start; see `manager_load`.
         self.damaged: dict[TopicPartition, Damaged] = {}
         self.removals = Removals(clock)
@@ -150,6 +153,9 @@ class LogManager:
                 log.take_offline(fault)
                 log.close_handlers()
                 gone.append(tp)
+        for log in [log for log in self.duplicates if log.log_dir == log_dir]:
+            self.duplicates.remove(log)
+            log.close_handlers()
         directory.lock.release()
         for listener in self._on_offline:
             listener(log_dir, tuple(gone))

@@ -6,7 +6,7 @@ long as it takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from odradek.common.failures import check
@@ -102,6 +102,34 @@ def settle_deletions(manager: LogManager) -> None:
             checkpoint_dir(manager, log_dir)
         except StorageFault as fault:
             manager.fail_dir(fault)
+
+
+def settle_duplicates(manager: LogManager, is_stray: Callable[[UnifiedLog], bool]) -> list[UnifiedLog]:
+    """Keep the log of this broker's replica where a partition is in several directories. Return the others, which are
+    renamed and kept as stray; one that cannot be renamed takes its directory offline."""
+    duplicates, manager.duplicates = manager.duplicates, []
+    stray: list[UnifiedLog] = []
+    for log in duplicates:
+        tp = log.topic_partition
+        current = manager.current.get(tp)
+        if current is None or (is_stray(current) and not is_stray(log)):
+            manager.cleaner.abort(tp)
+            manager.current[tp] = log
+            log.update_config(manager.config_for(tp.topic))
+            if current is None:
+                continue
+            log = current
+        try:
+            with manager.watched():
+                manager.cleaner.forget(log.log_dir, (tp,))
+                _rename_away(manager, log, STRAY_DIR_SUFFIX, keep_state=False)
+        except KafkaStorageError:
+            continue
+        manager.stray[tp] = log
+        manager.unsettled[log.log_dir] = None
+        stray.append(log)
+    settle_deletions(manager)
+    return stray
 
 
 def replace_current_with_future(manager: LogManager, tp: TopicPartition) -> None:

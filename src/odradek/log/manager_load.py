@@ -154,8 +154,12 @@ def add_loaded(manager: LogManager, loaded: Loaded, is_stray: IsStray | None = N
             manager.stray[tp] = log
         except StorageFault as fault:
             manager.fail_dir(fault)
+    elif job.mark == FUTURE_DIR_SUFFIX:
+        _add_once(manager.future, tp, log)
+    elif tp in manager.current and manager.current[tp].topic_id != log.topic_id:
+        manager.duplicates.append(log)
     else:
-        _add_once(manager.future if job.mark == FUTURE_DIR_SUFFIX else manager.current, tp, log)
+        _add_once(manager.current, tp, log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,7 @@ def shutdown(manager: LogManager, broker_epoch: int = -1, run: Run = map) -> Non
             return fault
         return None
 
-    logs = [log for log in [*manager.all_logs(), *manager.stray.values()] if log.fault is None]
+    logs = [log for log in [*manager.all_logs(), *manager.stray.values(), *manager.duplicates] if log.fault is None]
     for fault in list(run(close, logs)):
         if fault is not None:
             manager.offline.setdefault(fault.log_dir, str(fault))
@@ -291,7 +295,7 @@ def _add_once(logs: dict[TopicPartition, UnifiedLog], tp: TopicPartition, log: U
     if other is not None:
         raise InputError(
             f"{tp} is in two log directories: {other.directory} and {log.directory}.\n"
-            "  A directory failed while the replica was being moved. Delete one of the two, best the one on the disk "
-            "that failed."
+            "  One of the two was offline while the replica was moved or created again. Delete that one: the other has "
+            "the newer records."
         )
     logs[tp] = log

@@ -5,6 +5,7 @@ moves of `transitions` are wrapped here with what must happen beside them: forge
 fetches that are parked, tell the listener.
 """
 
+import logging
 from collections.abc import Callable
 
 from odradek.common.failures import fail
@@ -39,6 +40,8 @@ from odradek.raft.values import (
     ReplicaKey,
 )
 from odradek.raft.voter_change import answer_voter_change
+
+logger = logging.getLogger("odradek.raft")
 
 
 class Core:
@@ -77,6 +80,13 @@ class Core:
         #: Messages of peers that cannot be true if what we know is, since the start. They are ignored.
         self.contradictions = 0
         self.quorum.initialize(stored, log_end(log), now_ms)
+
+    def note_contradiction(self, level: int, text: str) -> None:
+        """Count a message of a peer that cannot be true, and log it. The peer may repeat it fifty times a second for as
+        long as it lives, so that of many only the first, second, fourth, eighth … are logged."""
+        self.contradictions += 1
+        if self.contradictions & (self.contradictions - 1) == 0:
+            logger.log(level, "%s; ignored (%d such messages since the start)", text, self.contradictions)
 
     @property
     def epoch(self) -> int:

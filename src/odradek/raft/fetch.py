@@ -33,8 +33,6 @@ from odradek.raft.values import (
 )
 from odradek.records.errors import CorruptRecord, InvalidRecord
 
-logger = logging.getLogger("odradek.raft")
-
 
 def handle_request(core: Core, request: Request, message: FetchRequest) -> None:
     if not has_valid_cluster_id(core, message.cluster_id):
@@ -165,10 +163,8 @@ def handle_response(core: Core, message: FetchResponse) -> bool:
     elif snapshot_id.epoch >= 0 or snapshot_id.end_offset >= 0:
         offered = OffsetAndEpoch(snapshot_id.epoch, snapshot_id.end_offset)
         if offered.epoch < 0 or offered.offset < 0 or offered <= core.end:
-            core.contradictions += 1
-            logger.warning(
-                "the leader %d offers the snapshot %s to a log that ends at %s", state.leader_id, offered, core.end
-            )
+            text = f"the leader {state.leader_id} offers the snapshot {offered} to a log that ends at {core.end}"
+            core.note_contradiction(logging.WARNING, text)
             return False
         state.set_snapshot(core.log.create_snapshot(offered))
     else:
@@ -192,10 +188,8 @@ def _truncate(core: Core, state: Follower, diverging: OffsetAndEpoch) -> bool:
     """False if the leader would have us remove committed records: none of them is, and the fetch is tried again."""
     committed = max(state.high_watermark or 0, core.log.high_watermark)
     if diverging.offset < committed or truncation_offset(core.log, diverging) < committed:
-        core.contradictions += 1
-        logger.error(
-            "the leader %d asks to truncate to %s, but %d is committed; ignored", state.leader_id, diverging, committed
-        )
+        text = f"the leader {state.leader_id} asks to truncate to {diverging}, but {committed} is committed"
+        core.note_contradiction(logging.ERROR, text)
         return False
     core.control.truncate_new(truncate_to_end_offset(core.log, diverging))
     return True
@@ -220,6 +214,7 @@ def update_follower_high_watermark(core: Core, state: Follower, high_watermark: 
         return
     known, before = min(core.log.end_offset, high_watermark), state.high_watermark
     if before is not None and known < before:
-        core.contradictions += 1
+        text = f"the leader {state.leader_id} says that {known} is committed, but {before} is"
+        core.note_contradiction(logging.WARNING, text)
     elif state.update_high_watermark(known):
         core.log.update_high_watermark(known)

@@ -8,8 +8,6 @@ from odradek.raft.leader import Leader
 from odradek.raft.responses import LeaderHint
 from odradek.raft.values import METADATA_PARTITION, METADATA_TOPIC, Endpoints, ReplicaKey
 
-logger = logging.getLogger("odradek.raft")
-
 
 def has_valid_cluster_id(core: Core, cluster_id: str | None) -> bool:
     """An old peer does not say it."""
@@ -56,8 +54,8 @@ def maybe_transition(core: Core, leader_id: int | None, epoch: int, endpoints: E
     if leader_id == core.local.id and epoch > state.epoch:
         return _not_our_epoch(core, epoch)
     if not _is_consistent(core, leader_id, epoch):
-        core.contradictions += 1
-        logger.warning("%s: a peer names %s the leader of epoch %d; ignored", state, leader_id, epoch)
+        text = f"{state}: a peer names {leader_id} the leader of epoch {epoch}"
+        core.note_contradiction(logging.WARNING, text)
         return False
     if epoch > state.epoch:
         if leader_id is None:
@@ -76,12 +74,8 @@ def _not_our_epoch(core: Core, epoch: int) -> bool:
     a disk that is gone, or another process has our id, or the peer is wrong. With an empty log the others will notice.
     Otherwise the epoch counts, and its leader does not: whoever follows it gives up, and there is an election."""
     if core.log.end_offset > 0:
-        core.contradictions += 1
-        logger.error(
-            "a peer says that this node leads epoch %d, which it does not: does another node have id %s?",
-            epoch,
-            core.local.id,
-        )
+        text = f"a peer says that this node leads epoch {epoch}: does another node have id {core.local.id}?"
+        core.note_contradiction(logging.ERROR, text)
         core.become_unattached(epoch)
     return False
 

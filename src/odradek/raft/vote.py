@@ -3,6 +3,7 @@
 v0 first version · v1 directory ids, leader's address in the answer (KIP-853) · v2 pre-vote (KIP-996)
 """
 
+import logging
 from functools import partial
 
 from odradek.protocol.error_codes import ErrorCode
@@ -85,7 +86,8 @@ def handle_response(core: Core, voter_id: int, message: VoteResponse) -> bool:
         return False
     if isinstance(state, Candidate):
         if state.votes.vote_of(voter_id) not in (None, partition.vote_granted):
-            core.contradictions += 1
+            text = f"voter {voter_id} votes twice in epoch {core.epoch}, and not the same"
+            core.note_contradiction(logging.WARNING, text)
             return False  # a voter has one vote in an epoch: the first counts
         state.record_vote(voter_id, partition.vote_granted)
         core.maybe_win()

@@ -12,6 +12,9 @@ fetch proves nothing: when a process was stopped for a while, a fetch of before 
 Kafka such a leader goes on, and records with `acks` 0 or 1 are lost when it truncates its log later. With `acks` all
 nothing changes but the error: they could not have been acknowledged without those followers.
 
+A lease does not cover a broken heartbeat connection: a controller that sees it break fences the broker after a grace
+(`controller/heartbeats`), within the lease. Nor does an answer say that the metadata of the new leaders has arrived.
+
 A broker that was told that it is fenced refuses both records and reads.
 """
 

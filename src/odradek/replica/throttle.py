@@ -12,9 +12,13 @@ of one window (`replication.quota.window.size.seconds`). Balance and credit are 
 - T seconds after the first copy, at most `rate * T` bytes and one fetch response have been copied;
 - no interval of T seconds gets more than `rate * (T + window)` bytes and one fetch response.
 
-The one response is because a copy is counted once its size is known. Kafka divides the bytes of the last eleven windows
-by the time since the oldest of them began. That is as steady while a copy runs at its limit, but a copy that was slow
-for ten seconds may send what it did not use in one burst.
+The one response is because a copy is counted once its size is known. The debt is never more than the worth of all
+windows: a replica that is in sync is counted and not held back, so its topic's load may exceed the rate for hours, and
+the other replicas must go on soon after, not hours later. A response larger than that counts as much, so with a rate
+this low one response is copied per `replication.quota.window.num` windows.
+
+Kafka divides the bytes of the last eleven windows by the time since the oldest of them began. That is as steady while
+a copy runs at its limit, but a copy that was slow for ten seconds may send what it did not use in one burst.
 """
 
 from __future__ import annotations
@@ -78,10 +82,16 @@ class ReplicationThrottle:
     def _remembered_ms(self) -> int:
         return self._windows.count * self._windows.size_ms
 
+    @property
+    def _largest_debt(self) -> int:
+        """By the current rate, which may have been lowered or raised; negative, also at a rate of 0."""
+        return -max(1, (self.rate_bytes or 0) * self._remembered_ms)
+
     def _update_balance(self, now_ms: int) -> None:
         if self._last_copy_ms is None or now_ms - self._last_copy_ms >= self._remembered_ms:
             self._balance, self._last_copy_ms = 0, None
         elif self.rate_bytes is not None:
             credit = self.rate_bytes * self._windows.size_ms
-            self._balance = min(self._balance + self.rate_bytes * (now_ms - self._updated_ms), credit)
+            balance = max(self._balance, self._largest_debt)
+            self._balance = min(balance + self.rate_bytes * (now_ms - self._updated_ms), credit)
         self._updated_ms = now_ms

@@ -8,7 +8,8 @@ By default a run assigns all partitions to itself, from the offsets that the gro
 that it begins at once, also after a run that was killed: no session has to expire. The price is that nobody keeps two
 such runs apart. Both would handle the same messages, which at-least-once handlers must bear anyway. A run that is about
 to commit looks first whether the group's offsets are still those that it knows; if not, another run is under way, and
-this one ends without a commit. So an overlap costs duplicates and never moves offsets back.
+this one ends without a commit. So an overlap costs duplicates, and does not move offsets back unless both runs commit
+within the same round trip, which costs more duplicates.
 
 With `parallel`, a run is a member of the group, and runs at the same time share its partitions. A run that is killed
 keeps its partitions then until its session expires.
@@ -113,6 +114,8 @@ class BatchSource:
         self._ends: dict[TopicPartition, int] = {}
         #: What the group has committed, as far as this run knows.
         self._committed: dict[TopicPartition, int | None] = {}
+        #: What this run has asked the group to commit. A commit without an answer may have been made or not.
+        self._unanswered: dict[TopicPartition, int] = {}
         self._last_record_ms = clock.monotonic_ms()
         #: Why the run is to end: somebody else commits for the group, or the group refuses our commits.
         self.commit_error: ApiError | None = None
@@ -149,7 +152,7 @@ class BatchSource:
     async def _meet_partitions(self) -> None:
         assigned = self._consumer.assignment()
         for partition in [each for each in self._ends if each not in assigned]:
-            for known in (self._ends, self._positions, self._committed):
+            for known in (self._ends, self._positions, self._committed, self._unanswered):
                 known.pop(partition, None)
         new = [partition for partition in assigned if partition not in self._ends]
         if not new:
@@ -171,6 +174,7 @@ class BatchSource:
         try:
             if self._guards_offsets:
                 await self._check_nobody_else_committed(offsets, timeout_ms)
+            self._unanswered |= {partition: each.offset for partition, each in offsets.items()}
             await self._consumer.commit(offsets, timeout_ms)
         except CommitFailed as error:
             self.commit_error = error
@@ -196,6 +200,8 @@ class BatchSource:
             raise self.commit_error
         for partition, committed in (await self._consumer.committed(offsets, timeout_ms)).items():
             offset = None if committed is None else committed.offset
+            if offset is not None and offset == self._unanswered.get(partition):
+                self._committed[partition] = offset  # by this run: the answer was late or lost
             if offset != self._committed.get(partition):
                 raise Overlap(
                     f"{partition}: the group has committed {offset}, this run expected "

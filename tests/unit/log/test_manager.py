@@ -16,7 +16,12 @@ from odradek.common.ids import TopicPartition
 from odradek.common.ports import FileSystem
 from odradek.log import manager_changes as changes
 from odradek.log import manager_jobs as jobs
-from odradek.log.checkpoints import read_clean_shutdown, read_offset_checkpoint, read_partition_metadata
+from odradek.log.checkpoints import (
+    read_clean_shutdown,
+    read_offset_checkpoint,
+    read_partition_metadata,
+    write_partition_metadata,
+)
 from odradek.log.config import LogConfig
 from odradek.log.errors import InconsistentTopicId, KafkaStorageError
 from odradek.log.log_dirs import OpenedDirs, open_log_dirs
@@ -220,8 +225,38 @@ def test_a_partition_in_two_directories_is_refused_with_advice(node: Node) -> No
     other = next(path for path in DIRS if path != log.log_dir)
     node.manager.shutdown()
     node.files.make_dirs(f"{other}/topic-0")
+    write_partition_metadata(node.files, f"{other}/topic-0", TOPIC_ID)
     with pytest.raises(InputError, match=r"topic-0 is in two log directories: /d1/topic-0 and /d2/topic-0"):
         node.start()
+
+
+def copy_log(node: Node, source: str, target: str, topic_id: bytes) -> None:
+    """Put a copy of a log, as of a topic with another id, into another directory."""
+    node.files.make_dirs(target)
+    for name in node.files.list_dir(source):
+        file = node.files.open(f"{target}/{name}", create=True)
+        file.append(node.files.read_file(f"{source}/{name}"))
+        file.close()
+    write_partition_metadata(node.files, target, topic_id)
+
+
+@pytest.mark.parametrize("deleted_dir", ["/d1", "/d2"])
+def test_the_log_of_a_deleted_topic_gives_way_to_the_new_topic_with_its_name(node: Node, deleted_dir: str) -> None:
+    """Its directory was offline when the topic was deleted and created again."""
+    node.fill(node.create("topic"), "value")
+    node.manager.shutdown()
+    copy_log(node, "/d1/topic-0", "/d2/topic-0", bytes(15) + b"2")
+    manager = node.start(topic_configs={"topic": LogConfig(segment_bytes=12_345)})
+    assert len(manager.current) == len(manager.duplicates) == 1
+    stray = changes.settle_duplicates(manager, lambda log: log.directory.startswith(deleted_dir))
+    (kept_dir,) = {"/d1", "/d2"} - {deleted_dir}
+    log = manager.current[tp("topic")]
+    assert log.directory == f"{kept_dir}/topic-0" and log.config.segment_bytes == 12_345
+    assert stored_values(log) == [b"value"]
+    assert stray == [manager.stray[tp("topic")]] and stray[0].log_dir == deleted_dir
+    manager = node.restart()
+    assert manager.current[tp("topic")].directory == f"{kept_dir}/topic-0" and not manager.duplicates
+    assert manager.stray[tp("topic")].log_dir == deleted_dir
 
 
 # -- creating

@@ -202,6 +202,16 @@ def test_what_is_committed_is_never_truncated() -> None:
         assert (bench.state, bench.log.end_offset, bench.log.high_watermark) == ("Follower", 2, 2)
 
 
+def test_a_leader_that_repeats_itself_does_not_fill_the_log_file(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+    bench.answer(bench.become_follower(2, 5), fetched(2, 5, data_batch(0, 5, b"a", b"b"), high_watermark=2))
+    for _ in range(100):
+        bench.answer(bench.next_fetch(), fetched(2, 5, diverging=OffsetAndEpoch(5, 1)))
+    assert bench.raft.contradictions == 100
+    lines = [line for line in caplog.messages if "asks to truncate" in line]
+    assert len(lines) == 7 and "but 2 is committed; ignored (64 such messages" in lines[-1]
+
+
 def test_a_leader_cannot_take_the_high_watermark_back() -> None:
     bench = Bench()
     bench.answer(bench.become_follower(2, 5), fetched(2, 5, data_batch(0, 5, b"a", b"b"), high_watermark=2))

@@ -5,6 +5,7 @@ import pytest
 from helpers.logs import stored_values
 from helpers.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of, partition_record
 from odradek.common.ids import TopicPartition
+from odradek.log.checkpoints import write_partition_metadata
 from odradek.metadata.directory_id import UNASSIGNED
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.dir_moves import STEP_REPLICAS
@@ -168,6 +169,25 @@ def test_logs_of_others_are_set_aside_at_the_start(broker: Broker) -> None:
     assert not logs.current and not logs.future
     names = [name for path in ("/data0", TARGET) for name in logs.files.list_dir(path) if name.startswith("topic")]
     assert len(names) == 2 and all(name.endswith("-stray") for name in names)
+
+
+@pytest.mark.parametrize("deleted_dir", ["/data0", TARGET])
+def test_the_log_of_a_deleted_topic_with_the_same_name_is_set_aside(
+    cluster: Cluster, broker: Broker, deleted_dir: str
+) -> None:
+    """Its directory was offline when the topic was deleted and created again."""
+    if deleted_dir == "/data0":
+        broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+        broker.move()
+        broker.manager.dir_moves.assignment_accepted(TP, TARGET_ID)
+        broker.move()
+        cluster.replay(change_record(directories=[TARGET_ID, directory_of(1)]))
+    directory = broker.log.directory
+    broker.disk.make_dirs(f"{deleted_dir}/topic-0")
+    write_partition_metadata(broker.disk, f"{deleted_dir}/topic-0", bytes(15) + b"2")
+    cluster.restart(0)
+    assert broker.log.directory == directory and len(stored_values(broker.log)) == 3
+    assert [name for name in broker.disk.list_dir(deleted_dir) if name.endswith("-stray")]
 
 
 def test_the_limit_holds_the_copying_back(cluster: Cluster, broker: Broker) -> None:

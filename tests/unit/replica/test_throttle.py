@@ -101,6 +101,28 @@ def test_a_rate_of_nearly_nothing_lets_one_response_through_per_windows(rate_byt
     assert [now_ms for now_ms, _ in copies] == [0, 11_000, 22_000]
 
 
+def test_replicas_in_sync_leave_no_debt_for_hours() -> None:
+    """They are counted and never held back, so a topic may be written to faster than the rate for any time."""
+    throttle = ReplicationThrottle(3, QuotaWindows())
+    throttle.rate_bytes = RATE_BYTES
+    for now_ms in range(0, 3_600_000, 100):
+        throttle.record(RATE_BYTES, now_ms)
+    for now_ms in range(3_600_000, 3_612_000, 100):
+        throttle.record(RATE_BYTES // 100, now_ms)
+    # A tenth of the rate goes to the replicas in sync.
+    assert not throttle.is_exceeded(3_612_300)
+
+
+def test_a_lowered_rate_does_not_prolong_the_debt() -> None:
+    throttle = ReplicationThrottle(3, QuotaWindows())
+    throttle.rate_bytes = RATE_BYTES
+    throttle.record(10 * RATE_BYTES, 0)
+    throttle.rate_bytes = 1_000
+    for now_ms in range(0, 15_000, 100):
+        throttle.record(10, now_ms)
+    assert not throttle.is_exceeded(15_000)
+
+
 def test_a_raised_rate_applies_at_once() -> None:
     throttle = ReplicationThrottle(3, QuotaWindows())
     throttle.rate_bytes = 1
