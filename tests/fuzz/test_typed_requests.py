@@ -82,10 +82,12 @@ def check_logs(cluster: Cluster) -> None:
 def saved(path: Path, sender: Sender, vocabulary: Vocabulary) -> str:
     """The last requests of each connection, with the names that they depend on."""
     names = {"clusterId": vocabulary.cluster_id, "topicIds": [uuid_to_text(one) for one in vocabulary.topic_ids]}
-    lines = [names, *(request.json() for request in sender.under_way())]
+    recent = sender.under_way()
+    lines = [names, *(request.json() for request in recent)]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return (
-        f"seed {SEED}; the last {len(lines) - 1} requests are in {path}\n"
+        f"seed {SEED}, at request {recent[-1].number if recent else 0} of {COUNT}\n"
+        f"the last {len(recent)} requests are in {path}\n"
         f"all of them again: ODRADEK_TYPED_SEED={SEED} ODRADEK_TYPED_REQUESTS={COUNT} pytest {__file__}\n"
         f"the last ones again: python tests/fuzz/replay_requests.py {path}"
     )

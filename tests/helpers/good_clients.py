@@ -24,6 +24,11 @@ _TRANSACTION_RECORDS = 5
 _ABORT_EVERY = 5
 _PAUSE_S = 0.1
 _TIMEOUT_S = 120
+_COORDINATOR_MOVES = (
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
 
 
 class GoodClients:
@@ -98,9 +103,22 @@ class GoodClients:
                 assert error is None, str(error)
                 self._read.setdefault(message.partition() or 0, []).append(message.offset() or 0)
             if messages:
-                consumer.commit(asynchronous=False)
+                self._commit_offsets(consumer)
                 self.consumed += len(messages)
         consumer.close()
+
+    @staticmethod
+    def _commit_offsets(consumer: Consumer) -> None:
+        """As an application does it: librdkafka leaves it to its caller to commit again when a coordinator moves, which
+        happens on a machine so busy that a broker misses its heartbeats."""
+        deadline_s = time.monotonic() + _TIMEOUT_S
+        while True:
+            try:
+                consumer.commit(asynchronous=False)
+                return
+            except KafkaException as error:
+                if error.args[0].code() not in _COORDINATOR_MOVES or time.monotonic() > deadline_s:
+                    raise
 
     def _commit(self) -> None:
         producer = Producer({"bootstrap.servers": self._bootstrap, "transactional.id": "good-transactions", **CLIENT})
