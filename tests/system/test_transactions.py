@@ -93,8 +93,7 @@ def copy_under_bounces(cluster: Cluster, bounces: int, victim_of: Callable[[int]
             if watcher.wait_for_more(RECORDS // (bounces + 2), copiers) >= RECORDS:
                 break
             if bounce % 2:
-                copiers.kill(bounce % COPIERS)
-                kills["copiers_killed"] += 1
+                kills["copiers_killed"] += copiers.kill(bounce % COPIERS)
                 continue
             wait_for_isr(admin_of(cluster), "out", *brokers)
             victim = cluster[victim_of(bounce)]
@@ -165,10 +164,14 @@ class Copiers:
         command = [sys.executable, copier.__file__, self._bootstrap, f"copier-{number}", "in", "out", *partitions]
         return subprocess.Popen(command, stderr=subprocess.PIPE)
 
-    def kill(self, number: int) -> None:
+    def kill(self, number: int) -> bool:
+        """Return False if there is nothing to kill: it has copied all its partitions while others are still busy."""
+        if self._done[number]:
+            return False
         self._running[number].kill()
         self._running[number].communicate()
         self._running[number] = self._start(number)
+        return True
 
     def keep_running(self) -> None:
         for number, process in enumerate(self._running):
