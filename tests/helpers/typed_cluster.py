@@ -51,8 +51,14 @@ def fuzzed_cluster(root: Path) -> Iterator[tuple[Cluster, Vocabulary]]:
 
 def _topic_ids(cluster: Cluster) -> list[bytes]:
     """In the order of the topics' names."""
-    answer = exchange(cluster[1].broker_port, MetadataRequest(topics=None), _METADATA_VERSION)
-    ids = {topic.name: topic.topic_id for topic in answer.topics}
+    ids: dict[str, bytes] = {}
+
+    def are_known() -> bool:
+        answer = exchange(cluster[1].broker_port, MetadataRequest(topics=None), _METADATA_VERSION)
+        ids.update({topic.name: topic.topic_id for topic in answer.topics})
+        return ids.keys() >= set(_TOPICS[:_EXISTING])
+
+    wait_until(are_known, "node 1 knows the topics")
     return [ids[name] for name in _TOPICS[:_EXISTING]]
 
 

@@ -15,7 +15,6 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
-from odradek.client.direct.connection import Connection
 from odradek.client.direct.leaders import Leaders
 from odradek.client.errors import Disconnected, NoLeader, RequestTimedOut, UnknownTopic, Unreachable, refusal
 from odradek.client.settings import ProducerSettings
@@ -200,15 +199,20 @@ class BulkProducer:
 
     def _receive(self, *, waits: bool) -> None:
         """One answer of each connection that has one; waits for the first if it may."""
-        connections: dict[Connection, HostPort] = {self._leaders.connection(each): each for each in self._sent}
-        timeout_s = self._settings.request_timeout_ms / 1000 if waits else 0
-        readable, _, _ = select.select(list(connections), (), (), timeout_s)
+        addresses: dict[int, HostPort] = {}
+        # Not `select`, which takes no descriptor above 1023: a Spark worker or a service may have many open.
+        poll = select.poll()
+        for address in self._sent:
+            descriptor = self._leaders.connection(address).fileno()
+            addresses[descriptor] = address
+            poll.register(descriptor, select.POLLIN)
+        readable = poll.poll(self._settings.request_timeout_ms if waits else 0)
         if waits and not readable:
             self._all_lost(RequestTimedOut(f"no answer in {self._settings.request_timeout_ms} ms"))
-        for connection in readable:
-            address = connections[connection]
+        for descriptor, _ in readable:
+            address = addresses[descriptor]
             try:
-                response: ProduceResponse = connection.receive()
+                response: ProduceResponse = self._leaders.connection(address).receive()
             except (Disconnected, RequestTimedOut) as error:
                 self._lost(address, error, {})
             else:

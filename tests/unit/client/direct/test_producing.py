@@ -1,7 +1,9 @@
 """Batches to leaders that move, refuse, hang up before they have written and after: each is written once, in order."""
 
+import fcntl
 import os
 import random
+import resource
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -149,6 +151,24 @@ def _batch(producer: BulkProducer, place: TopicPartition) -> BuiltBatch:
     """Of one record, that is its sequence."""
     sequence = producer.next_sequence(place)
     return BuiltBatch(b"%d" % sequence, 1, sequence + 1)
+
+
+def test_a_process_may_have_more_than_1024_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2_048), hard))
+    descriptor = os.eventfd(1)
+    high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 1_500)
+    try:
+        monkeypatch.setattr(FakeConnection, "fileno", lambda _: high)
+        cluster = FakeCluster(random.Random(0), trouble=0)
+        for producer in _producer(cluster):
+            producer.send(_PLACES[0], _batch(producer, _PLACES[0]))
+            producer.flush()
+        assert cluster.logs[_PLACES[0]] == [0]
+    finally:
+        os.close(descriptor)
+        os.close(high)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize("seed", range(150))
