@@ -6,32 +6,16 @@ task runs.
 """
 
 import sqlite3
-from pathlib import Path
 from typing import Any
 
-from celery import Celery
-
+from helpers.celery_files import file_celery
 from helpers.service_shop import DATABASE, DIRECTORY, maybe_fail
 from odradek.service.celery_bridge import CeleryBridge
 
 #: A worker that was killed takes with it what it had fetched; that is sent again after this.
 RESEND_AFTER_S = 3
 
-QUEUE, RESULTS = DIRECTORY / "queue", DIRECTORY / "results"
-for _folder in (QUEUE, RESULTS):
-    Path(_folder).mkdir(exist_ok=True)
-
-celery = Celery("shop", broker="filesystem://", backend=f"file://{RESULTS}")
-celery.conf.update(
-    broker_transport_options={
-        "data_folder_in": str(QUEUE),
-        "data_folder_out": str(QUEUE),
-        "control_folder": str(DIRECTORY / "control"),
-        "polling_interval": 0.05,
-    },
-    broker_connection_retry_on_startup=True,
-    worker_prefetch_multiplier=4,
-)
+celery = file_celery(DIRECTORY, worker_prefetch_multiplier=4)
 
 
 @celery.task(name="shop.handle_order", bind=True, autoretry_for=(LookupError,), max_retries=1, default_retry_delay=1)

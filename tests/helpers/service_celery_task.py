@@ -6,24 +6,12 @@ something behind starts the next one itself.
 
 import os
 
-from celery import Celery
-
+from helpers.celery_files import file_celery
 from helpers.service_shop import DIRECTORY, app
 from odradek.service.celery_task import consume_task
 
-QUEUE, RESULTS = DIRECTORY / "queue", DIRECTORY / "results"
-for _folder in (QUEUE, RESULTS):
-    _folder.mkdir(exist_ok=True)
-
-celery = Celery("shop", broker="filesystem://", backend=f"file://{RESULTS}")
-celery.conf.update(
-    broker_transport_options={
-        "data_folder_in": str(QUEUE),
-        "data_folder_out": str(QUEUE),
-        "control_folder": str(DIRECTORY / "control"),
-        "polling_interval": 0.05,
-    },
-    broker_connection_retry_on_startup=True,
+celery = file_celery(
+    DIRECTORY,
     worker_prefetch_multiplier=1,
     beat_schedule={"orders": {"task": "shop.consume_orders", "schedule": 1.0, "options": {"expires": 1}}},
 )

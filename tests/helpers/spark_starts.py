@@ -52,7 +52,7 @@ class Load:
     def ends(self) -> dict[Partition, int]:
         """Log end offsets."""
         partitions = [(topic, number) for topic, count in dict(self.partitions).items() for number in range(count)]
-        latest = self._admin.list_offsets({TopicPartition(*each): OffsetSpec.latest() for each in partitions})
+        latest = self._admin.list_offsets({TopicPartition(*partition): OffsetSpec.latest() for partition in partitions})
         return {(each.topic, each.partition): offset.result(_TIMEOUT_S).offset for each, offset in latest.items()}
 
     def wait_for(self, records: int) -> None:

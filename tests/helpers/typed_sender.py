@@ -196,7 +196,7 @@ class Link:
 
 
 def header_size(request: TypedRequest) -> int:
-    """Of the response's header: the correlation id, and an empty list of tagged fields."""
+    """Size of the response's header: the correlation id, and an empty list of tagged fields."""
     return 4 + response_header_version(request.key, request.version)
 
 

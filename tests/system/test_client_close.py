@@ -44,8 +44,10 @@ def test_a_consumer_whose_brokers_are_gone_gives_up(protocol: str, caplog: pytes
             await consumer.close()
 
     asyncio.run(test())
-    said = [record.getMessage() for record in caplog.records if record.name == "odradek.client.group"]
-    assert any("the automatic commit failed: every broker has refused connections" in line for line in said), said
+    messages = [record.getMessage() for record in caplog.records if record.name == "odradek.client.group"]
+    assert any("the automatic commit failed: every broker has refused connections" in line for line in messages), (
+        messages
+    )
     warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert any("could not be established (attempt 1): connection refused" in line for line in warnings), warnings
 
@@ -71,8 +73,8 @@ def test_close_takes_no_longer_than_it_is_told(caplog: pytest.LogCaptureFixture)
             await cluster.resume(1)
 
     asyncio.run(test())
-    said = [record.getMessage() for record in caplog.records if record.name == "odradek.client.group"]
-    assert any("not done within 300 ms" in line for line in said), said
+    messages = [record.getMessage() for record in caplog.records if record.name == "odradek.client.group"]
+    assert any("not done within 300 ms" in line for line in messages), messages
 
 
 def test_a_producer_that_is_cancelled_does_not_wait_for_brokers_that_are_gone() -> None:

@@ -231,8 +231,8 @@ def test_followers_describe_their_producers(tmp_path: Path) -> None:
             assert status == "status 0" and any(f"hanging 0 {HANGING_PRODUCER} 3" in row for row in rows), rows
         follower = next(node for node in cluster.nodes.values() if node.id != leader)
         assert asyncio.run(follower_codes(follower.broker_port)) == FOLLOWER_CODES
-        found = odradek("transactions", "find-hanging", "--bootstrap", bootstrap)
-        assert str(HANGING_PRODUCER) in found, found
+        output = odradek("transactions", "find-hanging", "--bootstrap", bootstrap)
+        assert str(HANGING_PRODUCER) in output, output
 
 
 async def follower_codes(port: int) -> dict[str, int]:

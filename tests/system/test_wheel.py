@@ -92,7 +92,7 @@ def test_the_plugin_of_pytest_is_installed_and_runs_an_installed_node(bin_direct
 
 @pytest.fixture
 def bootstrap(bin_directory: Path, tmp_path: Path) -> Iterator[str]:
-    """Of a cluster that the installed command runs, by its path and from another directory."""
+    """Address of a cluster that the installed command runs, by its path and from another directory."""
     command = [str(bin_directory / "odradek"), "up", "--format", "json", "--port", free_port(2)]
     with subprocess.Popen(command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -132,8 +132,8 @@ class Dump:
     def _show_record(self, file: LogFile, batch: Batch, record: Record) -> None:
         meaning = self._meaning(file, batch, record)
         if not self.settings.as_json:
-            said = None if meaning is None else printable_json(meaning)
-            echo("    " + record_line(record, said, utc=self.settings.utc, whole=self.settings.verbose))
+            decoded = None if meaning is None else printable_json(meaning)
+            echo("    " + record_line(record, decoded, utc=self.settings.utc, whole=self.settings.verbose))
             return
         sys.stdout.write(record_json(json_prefix(file.partition), batch.leader_epoch, record, meaning))
 

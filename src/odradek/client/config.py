@@ -63,7 +63,7 @@ def _check_support(properties: Properties) -> None:
 
 
 def _definition(name: str) -> ConfigDefinition | None:
-    """Of any kind of client that has the setting; None for an unknown name."""
+    """Return the definition from any kind of client that has the setting; None for an unknown name."""
     return next((definitions(kind)[name] for kind in Kind if name in definitions(kind)), None)
 
 

@@ -385,6 +385,6 @@ class NetworkClient(AsyncContext):
 
 
 def _log_name(settings: CommonSettings) -> str:
-    """Of the client in log lines: its kind, and its client.id if it has one."""
+    """Return the client's name in log lines: its kind, and its client.id if it has one."""
     kind = type(settings).__name__.removesuffix("Settings").lower()
     return f"{kind} {settings.client_id}" if settings.client_id else kind

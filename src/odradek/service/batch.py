@@ -151,7 +151,7 @@ class BatchSource:
 
     async def _meet_partitions(self) -> None:
         assigned = self._consumer.assignment()
-        for partition in [each for each in self._ends if each not in assigned]:
+        for partition in [partition for partition in self._ends if partition not in assigned]:
             for known in (self._ends, self._positions, self._committed, self._unanswered):
                 known.pop(partition, None)
         new = [partition for partition in assigned if partition not in self._ends]
