@@ -43,7 +43,7 @@ EPOCHS = 3
 RECORDS_IN_EPOCH = 400
 
 #: The shell runs its command while it is still loading; so often it may be asked again.
-SHELL_ATTEMPTS = 5
+SHELL_ATTEMPTS = 30
 
 RECORD = re.compile(r"^\| offset: (\d+) .* headerKeys: \[\] (?:payload: )?(?:(\w+):? )?(\{.*\})$")
 COMPLAINTS = ("isvalid: false", "Mismatches in", "Found timestamp mismatch", "Could not", "Error", "ERROR")

@@ -32,6 +32,10 @@ NEW_CONTROLLER_ID = 4
 BROKER_ID = 10
 
 
+#: Within it a broker has applied what a controller has committed, however busy the machine is.
+_APPLIED_S = 120
+
+
 async def tool(main_class: str, *arguments: str, fails: bool = False) -> str:
     """Everything that it said."""
     done = await asyncio.to_thread(kafka_tools.tool, main_class, *arguments)
@@ -209,6 +213,14 @@ async def broker_is_up(cluster: Cluster, quorum: Quorum) -> None:
     await quorum.wait(is_there, "the broker follows the metadata")
 
 
+async def shown_by(pattern: str, *command: str) -> str:
+    """What a tool prints once the broker that it asks has applied the change: that answers before all brokers have."""
+    async with asyncio.timeout(_APPLIED_S):
+        while not re.search(pattern, output := await tool(*command)):
+            pass
+    return output
+
+
 async def use_topics(at: list[str]) -> None:
     await tool(TOPICS, *at, "--create", "--topic", "tools", "--partitions", "2", "--config", "retention.ms=1000")
     configs = ["--entity-type", "topics", "--entity-name", "tools"]
@@ -217,8 +229,8 @@ async def use_topics(at: list[str]) -> None:
         tool(CONFIGS, *at, *configs, "--alter", "--add-config", "retention.ms=2000"),
     )
     described, configured, refused, status, features = await asyncio.gather(
-        tool(TOPICS, *at, "--describe", "--topic", "tools"),
-        tool(CONFIGS, *at, *configs, "--describe"),
+        shown_by(r"PartitionCount: 3", TOPICS, *at, "--describe", "--topic", "tools"),
+        shown_by(r"retention.ms=2000", CONFIGS, *at, *configs, "--describe"),
         tool(TOPICS, *at, "--create", "--topic", "tools", fails=True),
         tool(QUORUM, *at, "describe", "--status"),
         tool(FEATURES, *at, "describe"),
