@@ -277,7 +277,7 @@ def test_without_anybody_to_ask_yes_must_be_said(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert run([*REMOVE, *address(quorum)]) == 1
-    assert "Controller 2" in (told := capsys.readouterr().err) and "--yes would say so" in told
+    assert "Controller 2" in (told := capsys.readouterr().err) and "pass --yes" in told
     assert not quorum.removed
     assert run([*REMOVE, "--yes", "--format", "json", *address(quorum)]) == 0
     assert json.loads(capsys.readouterr().out) == {"removed": True, "id": 2, "directory_id": TEXTS[2]}
