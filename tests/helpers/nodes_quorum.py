@@ -129,7 +129,12 @@ class Quorum:
         view's high watermark is what they have."""
         wanted = node_ids or tuple(node.id for node in self.cluster.running_controllers())
         since_ms = time.time_ns() // 1_000_000
-        begin = (await self.leader()).high_watermark
+
+        async def knows_what_is_committed() -> QuorumView | None:
+            view = await self.view()
+            return view if view is not None and view.high_watermark >= 0 else None
+
+        begin = (await self.wait(knows_what_is_committed, "the leader knows what is committed")).high_watermark
 
         async def all_there() -> QuorumView | None:
             view = await self.view()

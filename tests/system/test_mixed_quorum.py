@@ -115,8 +115,7 @@ def own_snapshots(node: Node) -> list[Path]:
 
 async def begin_with_snapshot(quorum: Quorum, node: Node) -> None:
     """The node loses its log and keeps its snapshots: its log begins with the newest one from then on."""
-    await quorum.caught_up()
-    node.kill()
+    await kill_without_loss(quorum, node)
     for suffix in ("log", "index", "timeindex"):
         for path in node.metadata_directory.glob(f"*.{suffix}"):
             path.unlink()
@@ -125,9 +124,16 @@ async def begin_with_snapshot(quorum: Quorum, node: Node) -> None:
     assert log_start(node) > 0
 
 
-async def begin_with_nothing(quorum: Quorum, node: Node) -> None:
+async def kill_without_loss(quorum: Quorum, node: Node) -> None:
+    """Its disk may be emptied afterwards: the two that are left have everything that was committed, also what this node
+    and one of them had committed without the other."""
     if node.is_running:
         node.kill()
+    await quorum.caught_up()
+
+
+async def begin_with_nothing(quorum: Quorum, node: Node) -> None:
+    await kill_without_loss(quorum, node)
     shutil.rmtree(node.data)
     await asyncio.to_thread(quorum.cluster.format, node.id)
     node.start()
