@@ -20,7 +20,7 @@ from odradek.cli.log_walk import BatchAt, Damage, walk_batches
 from odradek.cli.options import Settings
 from odradek.cli.output import print_json
 from odradek.common.failures import ApiError, InputError
-from odradek.common.printable import printable, printable_json
+from odradek.common.printable import printable_json
 from odradek.log.errors import DamagedFile
 from odradek.records.batch import Batch, Record
 
@@ -84,7 +84,7 @@ class Dump:
     def _show_file(self, file: LogFile) -> None:
         try:
             if not self.settings.as_json:
-                echo(f"{printable(file.path)}  ({file.kind}, {os.path.getsize(file.path)} bytes)")
+                echo(f"{file.path}  ({file.kind}, {os.path.getsize(file.path)} bytes)")
             if file.kind in (Kind.SEGMENT, Kind.METADATA_SNAPSHOT):
                 self._show_batches(file)
             elif file.kind is not Kind.UNKNOWN:

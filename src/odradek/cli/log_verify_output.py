@@ -7,7 +7,6 @@ from odradek.cli.log_verify import Findings
 from odradek.cli.log_verify_partition import PartitionReport
 from odradek.cli.options import Settings
 from odradek.cli.output import UNKNOWN, plural, print_json, print_table
-from odradek.common.printable import printable
 
 _HEADERS = ("partition", "segments", "batches", "records", "bytes", "start", "end", "index entries")
 
@@ -19,11 +18,11 @@ def print_findings(settings: Settings, reports: list[PartitionReport], findings:
     print_table(_HEADERS, [_row(report) for report in reports])
     notes = findings.notes if settings.verbose else []
     for said in notes:
-        echo(f"note: {printable(said)}")
+        echo(f"note: {said}")
     if findings.notes and not notes:
         echo(f"{plural(len(findings.notes), 'note')}, shown with -v")
     for said in findings.problems:
-        echo(f"wrong: {printable(said)}")
+        echo(f"wrong: {said}")
     total = sum(report.size_bytes for report in reports)
     records = sum(report.records for report in reports)
     verdict = plural(findings.count, "problem") if findings.count else "all is well"

@@ -8,7 +8,6 @@ import click
 from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options
 from odradek.cli.output import plural, print_json
-from odradek.common.printable import printable
 from odradek.spark.pipeline.check import ERROR, Checked, Problem, check_project
 from odradek.spark.pipeline.project import Project
 
@@ -55,7 +54,7 @@ def _show(checked: Checked, settings: Settings) -> None:
         print_json({"pipeline": name, "good": checked.is_good, "problems": problems})
         return
     for each in checked.problems:
-        echo(f"{each.severity}: {printable(str(each))}")
+        echo(f"{each.severity}: {each}")
     errors = sum(each.severity == ERROR for each in checked.problems)
     if errors:
         echo(plural(errors, "error"))

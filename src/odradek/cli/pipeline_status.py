@@ -7,7 +7,6 @@ import click
 from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options
 from odradek.cli.output import UNKNOWN, format_timestamp, plural, print_json, print_table
-from odradek.common.printable import printable
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.status import FlowStatus, Status, read_status
 
@@ -39,7 +38,7 @@ def _show(status: Status, *, utc: bool) -> None:
         count = UNKNOWN if each.records is None else plural(each.records, "dead letter")
         echo(f"{each.topic}: {count}")
     if status.last_error is not None and status.last_error_ms is not None:
-        echo(f"last error, {format_timestamp(status.last_error_ms, utc=utc)}: {printable(status.last_error)}")
+        echo(f"last error, {format_timestamp(status.last_error_ms, utc=utc)}: {status.last_error}")
     if status.started_ms is not None:
         echo(f"Spark's log is {status.log}")
 

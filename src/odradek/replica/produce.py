@@ -110,9 +110,10 @@ def produce_one(
     manager: ReplicaManager, topic_partition: TopicPartition, records: Buffer, topic_id: bytes, acks: int
 ) -> ProduceResult | None:
     """One batch of a client, which need not wait for other replicas. None, and nothing done, if it would have to."""
-    partition, now_ms = manager.partitions.get(topic_partition), manager.clock.monotonic_ms()
+    partition = manager.partitions.get(topic_partition)
     if acks == ACKS_ALL and (partition is None or partition.followers):
         return None
+    now_ms = manager.clock.monotonic_ms()
     try:
         if partition is None:
             raise manager.missing(topic_partition)
