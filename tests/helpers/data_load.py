@@ -10,6 +10,7 @@ counts what was lost, repeated or changed; with fewer records than `minimum` tha
 is a number, and not so many a second: a slow machine is no failure.
 """
 
+import asyncio
 import itertools
 import threading
 import time
@@ -27,12 +28,15 @@ from confluent_kafka.error import ProduceError
 from helpers.client_diary import ClientDiary
 from helpers.nodes import Cluster
 from helpers.waiting import wait_until
+from odradek.client.channel import Channel, ChannelConfig
+from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 
 #: Longer than any fault of a test lasts: a record is acknowledged or the test fails.
 _DELIVERY_TIMEOUT_MS = 300_000
 _FINISH_TIMEOUT_S = 180
 #: Without any record.
 _READ_TIMEOUT_S = 120
+_METADATA_TIMEOUT_MS = 3_000
 #: A node that comes back is found soon, and a broker that does not answer is given up soon.
 CLIENT = {
     "reconnect.backoff.ms": 20,
@@ -252,10 +256,6 @@ def leaders_of(admin: AdminClient, topic: str) -> dict[int, int]:
     return {number: partition.leader for number, partition in partitions.items() if partition.leader >= 0}
 
 
-def isr_of(admin: AdminClient, topic: str) -> dict[int, set[int]]:
-    return {number: set(partition.isrs) for number, partition in partitions_of(admin, topic).items()}
-
-
 def partitions_of(admin: AdminClient, topic: str) -> dict[int, PartitionMetadata]:
     """Ask until a broker answers: one that is paused, or a machine that is busy, may take longer than one attempt."""
     answers: list[dict[int, PartitionMetadata]] = []
@@ -267,13 +267,32 @@ def partitions_of(admin: AdminClient, topic: str) -> dict[int, PartitionMetadata
 
 
 def wait_for_isr(admin: AdminClient, topic: str, *broker_ids: int, timeout_s: float = 180) -> None:
-    """Until these and no others are in sync, in every partition."""
+    """Wait until the ISR of every partition is exactly `broker_ids`, in the metadata of each of these brokers. One that
+    was cut off from the controller still has the ISR of before; the leader, which is among them, has the current one.
+    """
 
     def is_so() -> bool:
-        found = isr_of(admin, topic)
-        return bool(found) and all(isr == set(broker_ids) for isr in found.values())
+        brokers = admin.list_topics(topic, timeout=5).brokers
+        addresses = [(brokers[broker_id].host, brokers[broker_id].port) for broker_id in broker_ids]
+        return all(asyncio.run(_isr_at(addresses, topic, set(broker_ids))))
 
     wait_until(is_so, f"brokers {broker_ids} and no others are in sync", timeout_s)
+
+
+async def _isr_at(addresses: list[tuple[str, int]], topic: str, isr: set[int]) -> list[bool]:
+    """For each broker: is this the ISR of all partitions in its metadata?"""
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+
+    async def ask(host: str, port: int) -> bool:
+        channel = Channel(host, port, ChannelConfig(client_id="test"))
+        try:
+            response = await channel.send(request, _METADATA_TIMEOUT_MS)
+        finally:
+            await channel.close()
+        partitions = response.topics[0].partitions
+        return bool(partitions) and all(set(partition.isr_nodes) == isr for partition in partitions)
+
+    return list(await asyncio.gather(*(ask(host, port) for host, port in addresses)))
 
 
 def _consumer(bootstrap: str, topic: str, partitions: int) -> Consumer:
