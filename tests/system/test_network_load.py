@@ -19,6 +19,7 @@ from helpers.figures import report
 from helpers.network import PATIENCE_S, api_versions_bytes, exchange, request_bytes, run, until
 from helpers.network_probe import probing
 from helpers.network_server import Watched, connect, serving
+from helpers.waiting import wait_until
 from odradek.protocol.framing import LENGTH_BYTES
 from odradek.protocol.messages.metadata_request import MetadataRequest
 
@@ -116,8 +117,9 @@ def test_a_good_client_among_many_bad_ones(tmp_path: Path) -> None:
         while len(sizes) < 2 or (sizes[-1] - sizes[-2] >= GROWTH_BYTES_MAX and len(sizes) < ROUNDS_MAX):
             run(one_round(server, quiet))
             sizes.append(server.resident_bytes())
+        wait_until(lambda: sum(closings(server)) >= len(sizes) * (SLOW + UNREAD), "every closed connection is logged")
         server.check_log()
-        log = server.log.read_text()
+        without_request, idle = closings(server)
     report(
         "slow and many connections",
         rounds=len(sizes),
@@ -129,8 +131,9 @@ def test_a_good_client_among_many_bad_ones(tmp_path: Path) -> None:
         p99_ratio=round(among["p99_ms"] / alone["p99_ms"], 1),
         memory_mib=[size // 2**20 for size in sizes],
     )
-    assert logged_as_closed(log, f"no request in {FIRST_REQUEST_MS_MAX} ms") >= len(sizes) * SLOW
-    assert logged_as_closed(log, f"idle for {IDLE_MS_MAX} ms") >= len(sizes) * UNREAD
+    assert without_request >= len(sizes) * SLOW
+    # On a busy machine a request may arrive so late that its connection is closed as one without a request.
+    assert idle > 0 and without_request + idle >= len(sizes) * (SLOW + UNREAD)
     assert sizes[-1] - sizes[-2] < GROWTH_BYTES_MAX
 
 
@@ -138,6 +141,13 @@ def go_first(*pids: int) -> None:
     with contextlib.suppress(PermissionError):
         for pid in pids:
             os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(1))
+
+
+def closings(server: Watched) -> tuple[int, int]:
+    """Return how many connections were closed because no request came, and because they were idle."""
+    log = server.log.read_text()
+    without_request = logged_as_closed(log, f"no request in {FIRST_REQUEST_MS_MAX} ms")
+    return without_request, logged_as_closed(log, f"idle for {IDLE_MS_MAX} ms")
 
 
 def logged_as_closed(log: str, reason: str) -> int:
