@@ -18,16 +18,20 @@ from odradek.spark.pipeline.driver import Job
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.runner import Plan, Runner
 
-_DEFAULT_TRIGGER = "5s"
+_DEFAULT_TRIGGER, _DEFAULT_TRIGGER_MS = "5s", 5_000
 _RETRIES = 5
 
 
 @click.command("run")
 @click.argument("project", required=False, type=click.Path())
-@click.option("--continuous", is_flag=True, help="One update after the other, until stopped.")
+@click.option("--continuous", is_flag=True, help="Live mode: long-running queries, until stopped.")
 @click.option(
-    "--trigger", metavar="TIME", help=f"From update to update, with --continuous [default: {_DEFAULT_TRIGGER}]."
+    "--trigger",
+    metavar="TIME",
+    help="With --continuous: how often flows without pipelines.trigger.interval run "
+    f"[default: as soon as there is data; with --updates {_DEFAULT_TRIGGER}].",
 )
+@click.option("--updates", is_flag=True, help="With --continuous: one update after the other in place of live mode.")
 @click.option(
     "--retries", type=click.IntRange(min=0), default=_RETRIES, show_default=True, help="Of failures in a row."
 )
@@ -44,6 +48,7 @@ def run(
     project: str | None,
     continuous: bool,
     trigger: str | None,
+    updates: bool,
     retries: int,
     master: str | None,
     remote: str | None,
@@ -52,9 +57,11 @@ def run(
     full_refresh: tuple[str, ...],
     full_refresh_all: bool,
 ) -> int:
-    """Run the pipeline of a directory: one update that takes all there is, or updates until SIGTERM or Ctrl-C."""
+    """Run the pipeline of a directory: one update that takes all there is, or live until SIGTERM or Ctrl-C."""
+    if (trigger is not None or updates) and not continuous:
+        raise click.UsageError("--trigger and --updates go with --continuous")
     with wrong_usage():
-        trigger_s = _trigger_s(trigger, continuous=continuous)
+        trigger_ms = None if trigger is None else parse_duration_ms("--trigger", trigger)
         conf = parse_pairs(settings, "--conf", "spark.sql.shuffle.partitions=2")
     if master and remote:
         raise click.UsageError("--master and --remote contradict each other")
@@ -75,9 +82,12 @@ def run(
         refresh=refresh,
         full_refresh=full_refresh,
         full_refresh_all=full_refresh_all,
+        trigger_ms=trigger_ms,
+        retries=retries,
     )
+    trigger_s = (_DEFAULT_TRIGGER_MS if trigger_ms is None else trigger_ms) / 1000 if updates else None
     with display(settings_of_command) as show:
-        runner = Runner(found, Plan(job, trigger_s, retries), show)
+        runner = Runner(found, Plan(job, trigger_s, retries, is_live=continuous and not updates), show)
         ending = runner.run()
     if ending == events.FAILED:
         warn(f"{found.name}: {runner.state.last_error}")
@@ -85,9 +95,3 @@ def run(
         return 1
     sys.stdout.flush()
     return INTERRUPTED if ending == events.STOPPED and not continuous else 0
-
-
-def _trigger_s(trigger: str | None, *, continuous: bool) -> float | None:
-    if trigger is not None and not continuous:
-        raise click.UsageError("--trigger goes with --continuous")
-    return parse_duration_ms("--trigger", trigger or _DEFAULT_TRIGGER) / 1000 if continuous else None

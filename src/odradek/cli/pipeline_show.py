@@ -76,6 +76,16 @@ def line_of(event: Event) -> str | None:
         return f"Spark {event.spark} is up, process {event.jvm_pid or event.driver_pid}"
     if isinstance(event, events.Update):
         return _update_line(event)
+    if isinstance(event, events.Live):
+        return _live_line(event)
+    if isinstance(event, events.Restart):
+        again = f"restarts in {event.wait_s:g} s ({event.attempt} of {event.retries} retries)"
+        return f"flow {event.flow} failed and {again}: {event.cause}"
+    if isinstance(event, events.Refresh):
+        return f"materialized view {event.flow} refreshed in {event.duration_ms / 1000:.1f} s"
+    if isinstance(event, events.LateTrigger):
+        interval, duration = f"{event.interval_ms / 1000:g} s", f"{event.duration_ms / 1000:.1f} s"
+        return f"flow {event.flow} cannot keep its trigger interval of {interval}: its batches take {duration}"
     if isinstance(event, events.Flow):
         return f"flow {event.flow} failed: {event.error}" if event.state == events.FAILED else None
     if isinstance(event, events.Progress):
@@ -88,6 +98,14 @@ def line_of(event: Event) -> str | None:
         rows = f"{_rows(event.rows_in)} in, {_rows(event.rows_out)} out"
         return f"{event.state}: {plural(event.updates, 'update')}, {rows}, {event.seconds:.1f} s"
     return None
+
+
+def _live_line(event: events.Live) -> str | None:
+    if event.state == events.RUNNING:
+        return "live mode: each flow runs as a long-running query"
+    if event.state == events.UNSUPPORTED:
+        return f"live mode cannot run this pipeline, it runs as updates: {event.error}"
+    return f"live mode failed: {event.error}" if event.error else None
 
 
 def _update_line(event: events.Update) -> str | None:
@@ -153,9 +171,9 @@ class _Table:
 
     def show(self, state: RunState, event: Event) -> None:
         self._state = state
-        is_worth_keeping = isinstance(event, events.Retry | events.Session | events.Stopping) or (
-            isinstance(event, events.Flow | events.Update) and event.error is not None
-        )
+        is_worth_keeping = isinstance(
+            event, events.Retry | events.Restart | events.LateTrigger | events.Live | events.Session | events.Stopping
+        ) or (isinstance(event, events.Flow | events.Update) and event.error is not None)
         said = line_of(event) if is_worth_keeping else None
         if said is not None:
             moment = _moment(event.time_ms, utc=self._settings.utc)

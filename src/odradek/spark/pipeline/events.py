@@ -5,7 +5,7 @@ form. What they say is in the docstring of `odradek.spark.pipeline`.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 
@@ -69,9 +69,57 @@ class Progress(Event):
     lag: int | None
     #: By topic and partition, as Spark keeps them; empty for sources that are no topics.
     offsets: dict[str, dict[str, int]]
+    #: How long each part of the batch took, by Spark's names: latestOffset, queryPlanning, addBatch, walCommit …
+    parts_ms: dict[str, int] = field(default_factory=dict)
+    state_rows: int = 0
+    state_bytes: int = 0
+    #: Since 1970; None for a flow without a watermark.
+    watermark_ms: int | None = None
     #: Of the flow since the run began; added by whom the driver tells it.
     rows_in_total: int = 0
     rows_out_total: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live(Event):
+    """State of live mode as a whole."""
+
+    KIND = "live"
+    #: running, stopped, failed or unsupported
+    state: str
+    error: str | None = None
+    may_pass: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restart(Event):
+    """A flow of live mode failed and is started again, alone."""
+
+    KIND = "restart"
+    flow: str
+    attempt: int
+    retries: int
+    wait_s: float
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refresh(Event):
+    """A materialized view was computed anew in live mode."""
+
+    KIND = "refresh"
+    flow: str
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateTrigger(Event):
+    """A flow whose batches take longer than its trigger interval."""
+
+    KIND = "late-trigger"
+    flow: str
+    interval_ms: int
+    duration_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +148,15 @@ class Ended(Event):
 
 
 _KINDS: dict[str, type[Event]] = {
-    kind.KIND: kind for kind in (Started, Session, Update, Flow, Progress, Retry, Stopping, Ended)
+    kind.KIND: kind
+    for kind in (Started, Session, Update, Live, Flow, Progress, Refresh, LateTrigger, Restart, Retry, Stopping, Ended)
 }
 
 #: States of flows and updates.
 QUEUED, STARTING, RUNNING = "queued", "starting", "running"
 COMPLETED, FAILED, SKIPPED, STOPPED = "completed", "failed", "skipped", "stopped"
+#: Of live mode: the pipeline has something in it that only updates can run.
+UNSUPPORTED = "unsupported"
 
 
 def to_document(event: Event) -> dict[str, Any]:

@@ -40,6 +40,9 @@ _DRIVER = (sys.executable, "-m", "odradek.spark.pipeline.driver")
 #: A driver that was told to stop ends an update, a session and a JVM; then it is killed.
 _STOP_TIMEOUT_S = 90.0
 
+#: Between two updates of a pipeline that live mode cannot run, unless the command says otherwise.
+_UPDATE_INTERVAL_MS = 5_000
+
 #: State is written at most so often, but at every end of an update.
 _SAVE_INTERVAL_S = 0.5
 
@@ -53,9 +56,11 @@ _LOG_TAIL_BYTES = 64 * 1024
 @dataclass(frozen=True, slots=True)
 class Plan:
     job: Job
-    #: None: one update.
+    #: From update to update; None: one update, or live mode.
     trigger_s: float | None
     retries: int
+    #: Long-running queries in place of updates.
+    is_live: bool = False
     #: Before the first retry; doubled for each that follows.
     back_off_s: float = 1.0
     driver: tuple[str, ...] = _DRIVER
@@ -109,13 +114,13 @@ class Runner:
                 storage=self._project.storage,
                 log=str(self._project.log),
                 pid=os.getpid(),
-                continuous=self._plan.trigger_s is not None,
+                continuous=self._is_continuous,
             )
         )
         error = None
         with _opened_log(self._project) as self._log, self._signals():
             try:
-                error = self._updates()
+                error = self._live() if self._plan.is_live else self._updates(self._plan.trigger_s)
                 ending = events.COMPLETED if error is None else events.FAILED
             except _Stopped:
                 self._tell(events.Stopping(time_ms=_now_ms()))
@@ -135,9 +140,41 @@ class Runner:
         )
         return ending
 
+    @property
+    def _is_continuous(self) -> bool:
+        return self._plan.is_live or self._plan.trigger_s is not None
+
+    # Live mode
+
+    def _live(self) -> str | None:
+        """Return why it cannot go on. Raises _Stopped."""
+        while True:
+            failure = self._live_session()
+            if failure.state == events.UNSUPPORTED:
+                return self._updates((self._plan.job.trigger_ms or _UPDATE_INTERVAL_MS) / 1000)
+            if not self._is_worth_another(failure):
+                return failure.error
+            self._back_off(failure.error or "")
+
+    def _live_session(self) -> events.Live | events.Update:
+        """Run live mode in one driver, to its failure."""
+        if self._driver is None:
+            failure = self._start_driver(0)
+            if failure is not None:
+                return failure
+        self._command("live first" if self._attempt == 1 else "live")
+        while True:
+            event = self._next()
+            if isinstance(event, _Gone):
+                return self._driver_gone(0)
+            if isinstance(event, events.Progress):
+                self._failures = 0
+            if isinstance(event, events.Live) and event.state in (events.FAILED, events.UNSUPPORTED):
+                return event
+
     # Updates
 
-    def _updates(self) -> str | None:
+    def _updates(self, trigger_s: float | None) -> str | None:
         """Until all is done, or why it cannot be. Raises _Stopped."""
         number = 0
         while True:
@@ -146,9 +183,9 @@ class Runner:
             failure = self._update(number)
             if failure is None:
                 self._failures = 0
-                if self._plan.trigger_s is None:
+                if trigger_s is None:
                     return None
-                self._wait(began_s + self._plan.trigger_s - time.monotonic())
+                self._wait(began_s + trigger_s - time.monotonic())
             elif not self._is_worth_another(failure):
                 return failure.error
             else:
@@ -169,7 +206,7 @@ class Runner:
             if isinstance(event, events.Update) and event.state != events.RUNNING:
                 return None if event.state == events.COMPLETED else event
 
-    def _is_worth_another(self, failure: events.Update) -> bool:
+    def _is_worth_another(self, failure: events.Update | events.Live) -> bool:
         self._failures += 1
         return failure.may_pass and self._failures <= self._plan.retries
 

@@ -26,6 +26,15 @@ class FlowState:
     offsets: dict[str, dict[str, int]] = field(default_factory=dict)
     error: str | None = None
     last_batch_ms: int | None = None
+    #: How long the last batch, or the last refresh of a materialized view, took, and its parts.
+    duration_ms: int | None = None
+    parts_ms: dict[str, int] = field(default_factory=dict)
+    state_rows: int = 0
+    state_bytes: int = 0
+    watermark_ms: int | None = None
+    restarts: int = 0
+    #: The trigger interval that its batches exceed; None while they keep it.
+    late_interval_ms: int | None = None
 
 
 @dataclass(slots=True)
@@ -38,6 +47,7 @@ class RunState:
     jvm_pid: int | None = None
     log: str = ""
     continuous: bool = False
+    is_live: bool = False
     started_ms: int = 0
     changed_ms: int = 0
     attempt: int = 0
@@ -67,9 +77,20 @@ class RunState:
             self.attempt, self.driver_pid, self.jvm_pid = event.attempt, event.driver_pid, event.jvm_pid
         elif isinstance(event, events.Update):
             self._update(event)
+        elif isinstance(event, events.Live):
+            self._live(event)
         elif isinstance(event, events.Flow):
             flow = self.flows.setdefault(event.flow, FlowState())
             flow.state, flow.error = event.state, event.error
+        elif isinstance(event, events.Restart):
+            flow = self.flows.setdefault(event.flow, FlowState())
+            flow.state, flow.error, flow.restarts = events.QUEUED, event.cause, flow.restarts + 1
+            self.last_error, self.last_error_ms = f"flow {event.flow}: {event.cause}", event.time_ms
+        elif isinstance(event, events.Refresh):
+            flow = self.flows.setdefault(event.flow, FlowState())
+            flow.state, flow.last_batch_ms, flow.duration_ms = events.RUNNING, event.time_ms, event.duration_ms
+        elif isinstance(event, events.LateTrigger):
+            self.flows.setdefault(event.flow, FlowState()).late_interval_ms = event.interval_ms
         elif isinstance(event, events.Retry):
             self.state, self.last_error, self.last_error_ms = "retrying", event.cause, event.time_ms
         elif isinstance(event, events.Stopping):
@@ -88,6 +109,13 @@ class RunState:
         if event.error is not None:
             self.last_error, self.last_error_ms = event.error, event.time_ms
 
+    def _live(self, event: events.Live) -> None:
+        self.is_live = event.state == events.RUNNING
+        if event.state == events.RUNNING:
+            self.state = events.RUNNING
+        if event.error is not None:
+            self.last_error, self.last_error_ms = event.error, event.time_ms
+
     def _progress(self, event: events.Progress) -> Event:
         flow = self.flows.setdefault(event.flow, FlowState())
         flow.batch_id, flow.last_batch_ms = event.batch_id, event.time_ms
@@ -95,6 +123,10 @@ class RunState:
         flow.rows_out += event.rows_out or 0
         flow.counts_out = flow.counts_out or event.rows_out is not None
         flow.rows_per_s, flow.lag, flow.offsets = event.rows_per_s, event.lag, event.offsets
+        flow.duration_ms, flow.parts_ms, flow.watermark_ms = event.duration_ms, event.parts_ms, event.watermark_ms
+        flow.state_rows, flow.state_bytes = event.state_rows, event.state_bytes
+        if flow.late_interval_ms is not None and event.duration_ms <= flow.late_interval_ms:
+            flow.late_interval_ms = None
         return replace(event, rows_in_total=flow.rows_in, rows_out_total=flow.rows_out)
 
     def _end(self, event: events.Ended) -> None:
