@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
     signal.signal(signal.SIGTERM, _stop)
     work = Path(tempfile.mkdtemp(prefix="odradek-demo-"))
-    plan = Plan(options.seconds, options.rate, options.seed, work, options.report)
+    plan = Plan(options.seconds, options.rate, options.seed, work, options.report, kills=not options.no_kills)
     try:
         status = _run(plan, options)
     except KeyboardInterrupt:
@@ -87,6 +87,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=_RATE, help="events a second (%(default)s)")
     parser.add_argument("--seed", type=int, default=_SEED, help="of the events (%(default)s)")
     parser.add_argument("--report", type=Path, default=_REPORT, help="where it is written (%(default)s)")
+    parser.add_argument("--no-kills", action="store_true", help="kill neither a broker nor Spark's driver")
     parser.add_argument("--publish", action="store_true", help="put picture and figures into the README")
     return parser.parse_args(arguments)
 

@@ -27,6 +27,7 @@ _REFRESHES_PER_S = 4
 _COLOURS = {
     events.RUNNING: "green",
     events.STARTING: "green",
+    events.IDLE: "green",
     events.COMPLETED: "cyan",
     events.FAILED: "red",
     events.SKIPPED: "yellow",
@@ -101,8 +102,10 @@ def line_of(event: Event) -> str | None:
 
 
 def _live_line(event: events.Live) -> str | None:
-    if event.state == events.RUNNING:
+    if event.state == events.STARTING:
         return "live mode: each flow runs as a long-running query"
+    if event.state == events.RUNNING:
+        return "all flows run"
     if event.state == events.UNSUPPORTED:
         return f"live mode cannot run this pipeline, it runs as updates: {event.error}"
     return f"live mode failed: {event.error}" if event.error else None

@@ -24,7 +24,7 @@ from odradek.spark.limits import Offsets
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
 from odradek.spark.pipeline.definitions import read_definitions, uses_of
-from odradek.spark.pipeline.live.engine import BatchDone, FlowFailed, Stop, Terminated
+from odradek.spark.pipeline.live.engine import BatchDone, FlowFailed, Idle, Stop, Terminated
 from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.run import LiveRun, Unsupported
 from odradek.spark.pipeline.live.triggers import Triggers
@@ -162,7 +162,7 @@ class Driver:
         try:
             if is_first and (self._job.refresh or self._job.full_refresh or self._job.full_refresh_all):
                 self._run(is_first)
-            self._tell_live(events.RUNNING)
+            self._tell_live(events.STARTING)
             self._live_run.run(self._settings, self._tell_of_flow, lambda: self._run(is_first=False))
         except Unsupported as reason:
             self._tell_live(events.UNSUPPORTED, str(reason))
@@ -197,6 +197,11 @@ class Driver:
         live_run = self._live_run
         if live_run is not None:
             live_run.notify(BatchDone(query_name, event.rows_in, event.duration_ms))
+
+    def query_idle(self, run_id: str) -> None:
+        live_run = self._live_run
+        if live_run is not None:
+            live_run.notify(Idle(run_id))
 
     def query_ended(self, run_id: str, error: str | None) -> None:
         live_run = self._live_run

@@ -85,7 +85,7 @@ class Live(Event):
     """State of live mode as a whole."""
 
     KIND = "live"
-    #: running, stopped, failed or unsupported
+    #: starting, running (all flows were started), stopped, failed or unsupported
     state: str
     error: str | None = None
     may_pass: bool = False
@@ -110,6 +110,14 @@ class Refresh(Event):
     KIND = "refresh"
     flow: str
     duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle(Event):
+    """A flow of live mode has processed all that there is; repeated while that is so."""
+
+    KIND = "idle"
+    flow: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,12 +157,28 @@ class Ended(Event):
 
 _KINDS: dict[str, type[Event]] = {
     kind.KIND: kind
-    for kind in (Started, Session, Update, Live, Flow, Progress, Refresh, LateTrigger, Restart, Retry, Stopping, Ended)
+    for kind in (
+        Started,
+        Session,
+        Update,
+        Live,
+        Flow,
+        Progress,
+        Refresh,
+        Idle,
+        LateTrigger,
+        Restart,
+        Retry,
+        Stopping,
+        Ended,
+    )
 }
 
 #: States of flows and updates.
 QUEUED, STARTING, RUNNING = "queued", "starting", "running"
 COMPLETED, FAILED, SKIPPED, STOPPED = "completed", "failed", "skipped", "stopped"
+#: Of a flow of live mode that has processed all that there is.
+IDLE = "idle"
 #: Of live mode: the pipeline has something in it that only updates can run.
 UNSUPPORTED = "unsupported"
 

@@ -59,11 +59,11 @@ class Plan:
     #: From update to update; None: one update, or live mode.
     trigger_s: float | None
     retries: int
-    #: Long-running queries in place of updates.
-    is_live: bool = False
     #: Before the first retry; doubled for each that follows.
     back_off_s: float = 1.0
     driver: tuple[str, ...] = _DRIVER
+    #: Long-running queries in place of updates.
+    is_live: bool = False
 
 
 class _Signal:
@@ -154,7 +154,9 @@ class Runner:
                 return self._updates((self._plan.job.trigger_ms or _UPDATE_INTERVAL_MS) / 1000)
             if not self._is_worth_another(failure):
                 return failure.error
-            self._back_off(failure.error or "")
+            # Results are waited for: a driver that had worked and was killed is started again at once.
+            is_at_once = isinstance(failure, events.Update) and self._failures == 1
+            self._back_off(failure.error or "", wait_s=0.0 if is_at_once else None)
 
     def _live_session(self) -> events.Live | events.Update:
         """Run live mode in one driver, to its failure."""
@@ -210,8 +212,9 @@ class Runner:
         self._failures += 1
         return failure.may_pass and self._failures <= self._plan.retries
 
-    def _back_off(self, cause: str) -> None:
-        wait_s = min(self._plan.back_off_s * 2 ** (self._failures - 1), _BACK_OFF_MAX_S)
+    def _back_off(self, cause: str, wait_s: float | None = None) -> None:
+        if wait_s is None:
+            wait_s = min(self._plan.back_off_s * 2 ** (self._failures - 1), _BACK_OFF_MAX_S)
         self._tell(
             events.Retry(
                 time_ms=_now_ms(), attempt=self._failures, retries=self._plan.retries, wait_s=wait_s, cause=cause

@@ -89,6 +89,8 @@ class RunState:
         elif isinstance(event, events.Refresh):
             flow = self.flows.setdefault(event.flow, FlowState())
             flow.state, flow.last_batch_ms, flow.duration_ms = events.RUNNING, event.time_ms, event.duration_ms
+        elif isinstance(event, events.Idle):
+            self.flows.setdefault(event.flow, FlowState()).state = events.IDLE
         elif isinstance(event, events.LateTrigger):
             self.flows.setdefault(event.flow, FlowState()).late_interval_ms = event.interval_ms
         elif isinstance(event, events.Retry):
@@ -110,8 +112,8 @@ class RunState:
             self.last_error, self.last_error_ms = event.error, event.time_ms
 
     def _live(self, event: events.Live) -> None:
-        self.is_live = event.state == events.RUNNING
-        if event.state == events.RUNNING:
+        self.is_live = event.state in (events.STARTING, events.RUNNING)
+        if self.is_live:
             self.state = events.RUNNING
         if event.error is not None:
             self.last_error, self.last_error_ms = event.error, event.time_ms
@@ -119,6 +121,8 @@ class RunState:
     def _progress(self, event: events.Progress) -> Event:
         flow = self.flows.setdefault(event.flow, FlowState())
         flow.batch_id, flow.last_batch_ms = event.batch_id, event.time_ms
+        if flow.state == events.IDLE:
+            flow.state = events.RUNNING
         flow.rows_in += event.rows_in
         flow.rows_out += event.rows_out or 0
         flow.counts_out = flow.counts_out or event.rows_out is not None
@@ -134,7 +138,7 @@ class RunState:
         if event.error is not None:
             self.last_error, self.last_error_ms = event.error, event.time_ms
         for flow in self.flows.values():
-            if flow.state in (events.QUEUED, events.STARTING, events.RUNNING):
+            if flow.state in (events.QUEUED, events.STARTING, events.RUNNING, events.IDLE):
                 flow.state = events.STOPPED
 
 

@@ -93,7 +93,7 @@ def _flows(project: Project, run: RunState | None, lags: Lags, *, is_busy: bool)
     for name in sorted({*states, *checkpoints}):  # Spark tells of them in any order
         flow, checkpoint = states.get(name, FlowState(state=events.STOPPED)), checkpoints.get(name)
         offsets = offsets_from_json(flow.offsets) if checkpoint is None else checkpoint.offsets
-        unfinished = flow.state in (events.QUEUED, events.STARTING, events.RUNNING)
+        unfinished = flow.state in (events.QUEUED, events.STARTING, events.RUNNING, events.IDLE)
         found.append(
             FlowStatus(
                 flow=name,

@@ -27,6 +27,8 @@ class Heard(Protocol):
 
     def batch_done(self, event: Progress, query_name: str) -> None: ...
 
+    def query_idle(self, run_id: str) -> None: ...
+
     def query_ended(self, run_id: str, error: str | None) -> None: ...
 
 
@@ -45,7 +47,7 @@ def listener(heard: Heard) -> Any:
             heard.batch_done(event if lag is None else replace(event, lag=lag), said["name"])
 
         def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-            pass
+            heard.query_idle(str(event.runId))
 
         def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
             heard.query_ended(str(event.runId), event.exception)

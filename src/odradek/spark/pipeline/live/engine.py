@@ -37,6 +37,11 @@ class BatchDone:
 
 
 @dataclass(frozen=True, slots=True)
+class Idle:
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Terminated:
     run_id: str
     #: None for a query that was stopped.
@@ -47,7 +52,7 @@ class Stop:
     pass
 
 
-Notice = BatchDone | Terminated | Stop
+Notice = BatchDone | Idle | Terminated | Stop
 Tell = Callable[[events.Event], None]
 
 
@@ -112,6 +117,8 @@ class LiveEngine:
             self._create_missing()
             self._due_s = dict.fromkeys(self._start_order(), time.monotonic())
             looked_s = time.monotonic()
+            self._do_what_is_due()
+            self._tell(events.Live(time_ms=_now_ms(), state=events.RUNNING))
             while True:
                 self._do_what_is_due()
                 notice = self._next_notice()
@@ -119,6 +126,8 @@ class LiveEngine:
                     return
                 if isinstance(notice, BatchDone):
                     self._hear_batch(notice)
+                elif isinstance(notice, Idle):
+                    self._hear_idle(notice)
                 elif isinstance(notice, Terminated):
                     self._hear_end(notice)
                 if time.monotonic() - looked_s > _LOOK_EVERY_S:
@@ -207,6 +216,7 @@ class LiveEngine:
             return
         self._restarts.completed_batch(flow.name)
         if not was_computed:
+            self._tell(events.Idle(time_ms=_now_ms(), flow=flow.name))
             return
         duration_ms = round((time.monotonic() - began_s) * 1000)
         self._tell(events.Refresh(time_ms=_now_ms(), flow=flow.name, duration_ms=duration_ms))
@@ -241,6 +251,11 @@ class LiveEngine:
             self._tell(
                 events.LateTrigger(time_ms=_now_ms(), flow=flow, interval_ms=interval_ms, duration_ms=duration_ms)
             )
+
+    def _hear_idle(self, idle: Idle) -> None:
+        for name, running in self._running.items():
+            if running.run_id == idle.run_id:
+                self._tell(events.Idle(time_ms=_now_ms(), flow=name))
 
     def _hear_end(self, terminated: Terminated) -> None:
         for name, running in list(self._running.items()):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from odradek.spark.pipeline.live.engine import LiveEngine, NeedsUpdate, Notice, Stop, Tell
-from odradek.spark.pipeline.live.graph import Graph, LiveRegistry, Namespace, check_targets
+from odradek.spark.pipeline.live.graph import Graph, Namespace, check_targets
 from odradek.spark.pipeline.live.queries import Queries
 from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.sql import SqlReader
@@ -63,6 +63,8 @@ def collect_graph(session: Any, project: Project, settings: dict[str, str], sql_
     """Load the definitions of a project. Raises InputError, and what a definition raises."""
     from pyspark.pipelines.cli import load_pipeline_spec, register_definitions
     from pyspark.pipelines.spark_connect_pipeline import create_dataflow_graph
+
+    from odradek.spark.pipeline.live.registry import LiveRegistry
 
     namespace = Namespace(project.catalog or _CATALOG, project.database or _DATABASE)
     if project.catalog is not None:

@@ -26,7 +26,7 @@ _UNITS_MS = {
     "hour": 3_600_000,
     "day": 86_400_000,
 }
-_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|\d|$)")
+_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
 
 #: So many batches in a row that take longer than their interval are reported: one alone says little.
 _LATE_BATCHES = 3
@@ -36,10 +36,10 @@ _REPORT_EVERY = 60
 
 def parse_interval_ms(text: str, setting: str = SETTING) -> int:
     """Read an interval as Databricks and Spark write it: `10 seconds`, `1 minute`, `500ms`, `1 minute 30 seconds`."""
-    rest, total_ms = text.strip().lower().removeprefix("interval").strip(" '\""), 0.0
-    while rest:
+    rest, total_ms = text.lower().replace("'", "").strip().removeprefix("interval"), 0.0
+    while rest or not total_ms:
         part = _PART.match(rest)
-        unit = _UNITS_MS.get(part[2]) if part is not None else None
+        unit = None if part is None else _UNITS_MS.get(part[2]) or _UNITS_MS.get(part[2].removesuffix("s"))
         if part is None or unit is None:
             raise InputError(f"{setting}: {text!r} is not an interval, such as '10 seconds', '1 minute' or '500 ms'")
         total_ms += float(part[1]) * unit
