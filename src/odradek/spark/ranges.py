@@ -1,14 +1,16 @@
 """How a batch is cut into tasks: ranges of offsets, split and limited as Spark's Kafka connector does it. Pure."""
 
+import heapq
 import math
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from odradek.common.ids import TopicPartition
 from odradek.spark.limits import Offsets
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class OffsetRange:
     """From `start` up to, and without, `end`. Compaction and transactions leave holes: a range has at most as many
     records as its size."""
@@ -45,6 +47,42 @@ def split_ranges(
         for each in found
         for part in ([each] if each in kept else _cut(each, _parts(each.size, split_total, split_min)))
     ]
+
+
+def group_ranges(
+    ranges: Sequence[OffsetRange],
+    *,
+    records_wanted: int,
+    partitions_min: int | None = None,
+    records_max: int | None = None,
+) -> list[tuple[OffsetRange, ...]]:
+    """Share the result of `split_ranges` among tasks, so that their number follows the number of records.
+
+    Small ranges are put together until a task has about `records_wanted` records. That leaves at least `partitions_min`
+    tasks, if there were as many ranges, and tasks of at most `records_max` records. Large ranges, and the parts of a
+    partition that was split, have a task each.
+    """
+    parts = Counter(each.partition for each in ranges)
+    small = [each for each in ranges if parts[each.partition] == 1 and each.size < records_wanted]
+    tasks = [[each] for each in ranges if parts[each.partition] > 1 or each.size >= records_wanted]
+    count = max(-(-sum(each.size for each in small) // records_wanted), (partitions_min or 1) - len(tasks), 1)
+    tasks += _share(small, min(count, len(small)), records_max)
+    return sorted(tuple(sorted(task)) for task in tasks)
+
+
+def _share(ranges: Iterable[OffsetRange], count: int, records_max: int | None) -> list[list[OffsetRange]]:
+    """Largest first, each range goes to the task that has the fewest records so far; to a new one if that is full."""
+    tasks: list[list[OffsetRange]] = [[] for _ in range(count)]
+    by_size = [(0, number) for number in range(count)]
+    for each in sorted(ranges, key=lambda each: each.size, reverse=True):
+        size, number = by_size[0]
+        if records_max is not None and size and size + each.size > records_max:
+            heapq.heappush(by_size, (each.size, len(tasks)))
+            tasks.append([each])
+        else:
+            heapq.heapreplace(by_size, (size + each.size, number))
+            tasks[number].append(each)
+    return tasks
 
 
 def limit_rate(limit: int, start: Offsets, latest: Offsets) -> dict[TopicPartition, int]:

@@ -40,7 +40,7 @@ from odradek.spark.limits import (
 from odradek.spark.options import SourceOptions
 from odradek.spark.places import Places, StartingOffsets
 from odradek.spark.plain_errors import plain_errors
-from odradek.spark.range_reader import plan, read, report_data_loss
+from odradek.spark.range_reader import plan_grouped, read, report_data_loss
 from odradek.spark.ranges import OffsetRange, limit_rate, records_waiting
 
 Json = Mapping[str, Mapping[str, int]]
@@ -130,8 +130,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             # After a restart Spark has the end of the first batch from the checkpoint, and has not called latestOffset.
             self._first_end = ends if self._first_end is None else self._first_end
             if ends == self._first_end:
-                return plan(self._options, self._ranges_of_first_batch(self._start, ends))
-        return plan(self._options, self._ranges(started, ends))
+                return plan_grouped(self._options, self._ranges_of_first_batch(self._start, ends))
+        return plan_grouped(self._options, self._ranges(started, ends))
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return read(self._options, partition)

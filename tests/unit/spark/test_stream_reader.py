@@ -11,7 +11,7 @@ from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
 from odradek.spark.options import stream_options
 from odradek.spark.places import StartingOffsets
-from odradek.spark.range_reader import RangePartition
+from odradek.spark.range_reader import RangesPartition
 from odradek.spark.ranges import OffsetRange
 from odradek.spark.schema import spark_schema
 from odradek.spark.source import OdradekDataSource
@@ -54,8 +54,8 @@ def reader(places: FakePlaces, clock: Clock | None = None, **options: Any) -> St
 
 
 def ranges(found: list[Any]) -> list[OffsetRange]:
-    assert all(isinstance(each, RangePartition) for each in found)
-    return [each.range for each in found]
+    assert all(isinstance(each, RangesPartition) for each in found)
+    return sorted(each for task in found for each in task.ranges)
 
 
 def test_a_stream_from_the_latest_begins_with_an_empty_batch_and_goes_on_there() -> None:

@@ -4,7 +4,7 @@ A process has one `Leaders` for a cluster: the next task that reads from the sam
 known is asked for again when a leader refuses or does not answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,14 +40,20 @@ class Leaders:
     def of(self, partition: TopicPartition) -> Leadership:
         """Raises NoLeader while there is none, Unreachable, or what the cluster says of the topic."""
         if partition not in self._known:
-            self.topics([partition.topic])
+            self.look_up([partition])
         if partition not in self._known:
             raise NoLeader(f"{partition} has no leader now")
         return self._known[partition]
 
     def knows(self, partition: TopicPartition) -> bool:
-        """Whether its leader is known, so that nobody has to be asked."""
+        """Return whether the leader is known without a request."""
         return partition in self._known
+
+    def look_up(self, partitions: Iterable[TopicPartition]) -> None:
+        """Find the leaders of those partitions whose leader is not known, in one request. Raises as `topics` does."""
+        topics = dict.fromkeys(partition.topic for partition in partitions if partition not in self._known)
+        if topics:
+            self.topics(list(topics))
 
     def connection(self, address: HostPort) -> Connection:
         """Raises Disconnected or RequestTimedOut."""
