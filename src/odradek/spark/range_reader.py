@@ -12,9 +12,8 @@ from typing import Any
 
 from pyspark.sql.datasource import InputPartition
 
-from odradek.client.direct.ranges import DataLost, OffsetsDeleted, RangeRequest, read_ranges
+from odradek.client.direct.ranges import DataLost, OffsetsDeleted, RangeRequest, TopicReplaced, read_ranges
 from odradek.client.settings import consumer_settings
-from odradek.common.ids import TopicPartition
 from odradek.spark.options import SourceOptions
 from odradek.spark.places import is_read_committed, leaders_for
 from odradek.spark.plain_errors import plain_errors
@@ -71,7 +70,9 @@ def _read(options: SourceOptions, ranges: Sequence[OffsetRange]) -> Iterator[Any
     ends = {each.partition: each.end for each in ranges}
     positions = {each.partition: each.start for each in ranges}
     leaders = leaders_for(consumer_settings(options.settings))
-    while requests := [_request(options, part, at, ends[part]) for part, at in positions.items() if at < ends[part]]:
+    while requests := [
+        _request(options, each, positions[each.partition]) for each in ranges if positions[each.partition] < each.end
+    ]:
         try:
             with closing(read_ranges(leaders, requests)) as chunks:
                 for partition, columns in chunks:
@@ -83,6 +84,9 @@ def _read(options: SourceOptions, ranges: Sequence[OffsetRange]) -> Iterator[Any
             # If the offset lies beyond the end of the log, nothing is left of the range.
             start, end = lost.log_start_offset, ends[lost.partition]
             positions[lost.partition] = start if start > positions[lost.partition] else end
+        except TopicReplaced as replaced:
+            report_replaced_topic(options, replaced.message)
+            positions[replaced.partition] = ends[replaced.partition]
 
 
 def report_data_loss(options: SourceOptions, message: str) -> None:
@@ -93,12 +97,23 @@ def report_data_loss(options: SourceOptions, message: str) -> None:
     _log.warning("%s: records may have been missed, and failOnDataLoss=false goes on", message)
 
 
-def _request(options: SourceOptions, partition: TopicPartition, start: int, end: int) -> RangeRequest:
+def report_replaced_topic(options: SourceOptions, message: str) -> None:
+    """Raises DataLost unless the job is to continue."""
+    if options.fail_on_data_loss:
+        raise DataLost(
+            f"{message}. Records of the previous topic that were not read are lost. To read the new topic from its "
+            "beginning set failOnDataLoss=false, or start with a new checkpoint"
+        )
+    _log.warning("%s; failOnDataLoss=false reads the new topic from its beginning", message)
+
+
+def _request(options: SourceOptions, wanted: OffsetRange, position: int) -> RangeRequest:
     settings = consumer_settings(options.settings)
     return RangeRequest(
-        partition,
-        start,
-        end,
+        wanted.partition,
+        position,
+        wanted.end,
+        wanted.topic_id,
         is_read_committed=is_read_committed(settings),
         timeout_ms=options.poll_timeout_ms,
         check_crcs=settings.check_crcs,

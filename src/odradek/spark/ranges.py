@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from odradek.common.ids import TopicPartition
+from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.spark.limits import Offsets
 
 
@@ -18,6 +18,8 @@ class OffsetRange:
     partition: TopicPartition
     start: int
     end: int
+    #: ZERO_UUID if it is not known.
+    topic_id: bytes = ZERO_UUID
 
     @property
     def size(self) -> int:
@@ -114,5 +116,5 @@ def _cut(whole: OffsetRange, parts: int) -> Iterator[OffsetRange]:
     start, parts = whole.start, min(parts, whole.size)
     for part in range(parts):
         end = start + (whole.end - start) // (parts - part)
-        yield OffsetRange(whole.partition, start, end)
+        yield OffsetRange(whole.partition, start, end, whole.topic_id)
         start = end

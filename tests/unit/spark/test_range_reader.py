@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql.datasource import InputPartition
 
-from odradek.client.direct.ranges import Chunk, DataLost, OffsetsDeleted, RangeRequest
+from odradek.client.direct.ranges import Chunk, DataLost, OffsetsDeleted, RangeRequest, TopicReplaced
 from odradek.common.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.records.columns import read_columns
@@ -88,6 +88,21 @@ def test_data_loss_in_one_range_of_a_task_does_not_repeat_the_others(monkeypatch
         *(("t", 1, offset) for offset in (18, 19)),
         *(("u", 0, offset) for offset in (0, 1)),
     ]
+
+
+def test_a_range_is_not_read_from_a_topic_that_was_created_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_ranges(leaders: object, requests: list[RangeRequest]) -> Iterator[Chunk]:
+        for request in requests:
+            if request.topic_id == b"o" * 16:
+                raise TopicReplaced(request.partition, request.topic_id, b"n" * 16)
+            yield from FakeLog(0, 9).read_ranges(leaders, [request])
+
+    monkeypatch.setattr(range_reader, "read_ranges", read_ranges)
+    planned = RangesPartition((OffsetRange(PLACE, 0, 2, b"o" * 16), OffsetRange(TopicPartition("u", 0), 0, 2)))
+    with pytest.raises(DataLost, match=r"topic t was deleted and created again.*set failOnDataLoss=false"):
+        list(read(options(), planned))
+    left: list[Any] = list(read(options(failOnDataLoss="false"), planned))
+    assert [batch.column("topic").to_pylist() for batch in left] == [["u", "u"]]
 
 
 def test_a_batch_read_has_a_task_for_each_partition_and_a_micro_batch_for_each_so_many_records() -> None:

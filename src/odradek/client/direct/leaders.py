@@ -11,7 +11,7 @@ from typing import Any
 from odradek.client.direct.connection import Connection
 from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
 from odradek.common.addresses import HostPort
-from odradek.common.ids import TopicPartition
+from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message
@@ -35,6 +35,7 @@ class Leaders:
         self._client_id = client_id
         self._timeout_ms = timeout_ms
         self._known: dict[TopicPartition, Leadership] = {}
+        self._topic_ids: dict[str, bytes] = {}
         self._connections: dict[HostPort, Connection] = {}
 
     def of(self, partition: TopicPartition) -> Leadership:
@@ -54,6 +55,23 @@ class Leaders:
         topics = dict.fromkeys(partition.topic for partition in partitions if partition not in self._known)
         if topics:
             self.topics(list(topics))
+
+    def topic_id(self, topic: str) -> bytes:
+        """Return the id of the topic in the last metadata response; ZERO_UUID if it had none, as from old brokers."""
+        return self._topic_ids.get(topic, ZERO_UUID)
+
+    def topic_ids_at(self, address: HostPort, topics: Sequence[str]) -> dict[str, bytes]:
+        """Return the ids of those of the topics that exist according to one broker. Raises Disconnected,
+        RequestTimedOut."""
+        wanted = [MetadataRequestTopic(name=name) for name in topics]
+        try:
+            response: MetadataResponse = self.connection(address).ask(
+                MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+            )
+        except (Disconnected, RequestTimedOut):
+            self.drop(address)
+            raise
+        return {topic.name or "": topic.topic_id for topic in response.topics if topic.partitions}
 
     def connection(self, address: HostPort) -> Connection:
         """Raises Disconnected or RequestTimedOut."""
@@ -94,6 +112,7 @@ class Leaders:
         return found
 
     def _learn(self, name: str, topic: MetadataResponseTopic, brokers: Mapping[int, HostPort]) -> None:
+        self._topic_ids[name] = topic.topic_id
         for each in topic.partitions:
             leader = brokers.get(each.leader_id)
             if leader is not None:

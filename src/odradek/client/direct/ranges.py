@@ -20,7 +20,7 @@ from odradek.client.errors import Disconnected, Refused, RequestTimedOut, Unreac
 from odradek.common import special_timestamps
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
-from odradek.common.ids import TopicPartition
+from odradek.common.ids import ZERO_UUID, TopicPartition, uuid_to_text
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -45,6 +45,10 @@ _WAIT_MS = 500
 #: Time between two attempts after a failure (retry.backoff.ms).
 _RETRY_S = 0.1
 
+#: Look-ups that must show another topic id than the requested one before the topic counts as replaced. The metadata of
+#: a broker may be some moments old, and so show the id of the previous topic.
+_TOPIC_ID_ATTEMPTS = 10
+
 _PASSING = (Disconnected, RequestTimedOut, Unreachable)
 
 
@@ -63,11 +67,26 @@ class OffsetsDeleted(DataLost):
         self.log_start_offset = log_start_offset
 
 
+class TopicReplaced(DataLost):
+    """The topic was deleted and created again: its offsets are those of other records."""
+
+    def __init__(self, partition: TopicPartition, requested_id: bytes, current_id: bytes) -> None:
+        super().__init__(replaced_text(partition.topic, requested_id, current_id))
+        self.partition = partition
+
+
+def replaced_text(topic: str, old_id: bytes, new_id: bytes) -> str:
+    ids = f"the offsets are of topic id {uuid_to_text(old_id)}, and it has topic id {uuid_to_text(new_id)} now"
+    return f"topic {topic} was deleted and created again: {ids}"
+
+
 @dataclass(frozen=True, slots=True)
 class RangeRequest:
     partition: TopicPartition
     start: int
     end: int
+    #: The topic that the offsets are of. ZERO_UUID reads whatever topic has the name.
+    topic_id: bytes = ZERO_UUID
     is_read_committed: bool = False
     #: Reading fails after this long without progress.
     timeout_ms: int = 120_000
@@ -116,11 +135,17 @@ class _Range:
         self.request = request
         self.partition = request.partition
         self.position = request.start
+        #: Look-ups that have shown another topic id.
+        self.mismatches = 0
         self._record_bytes: float = _RECORD_BYTES_GUESS
 
     @property
     def is_done(self) -> bool:
         return self.position >= self.request.end
+
+    def is_replaced_by(self, topic_id: bytes) -> bool:
+        """Brokers below Kafka 2.8 have no topic ids."""
+        return ZERO_UUID not in (self.request.topic_id, topic_id) and self.request.topic_id != topic_id
 
     def chunk_bytes(self) -> int:
         likely = int((self.request.end - self.position) * self._record_bytes * _SLACK)
@@ -216,10 +241,11 @@ class _Reader:
             self._failure = error.message
             return
         by_leader = self._by_leader(waiting)
-        if not by_leader:
+        if not by_leader and self._failure is None:
             self._failure = "no leader"
         for leader, batch in by_leader.items():
-            self._send(leader, batch)
+            if leader not in self._in_flight:
+                self._send(leader, batch)
 
     def _by_leader(self, ranges: Iterable[_Range]) -> dict[HostPort, list[_Sent]]:
         """Leave out partitions without a leader: the others need not wait for them."""
@@ -227,8 +253,18 @@ class _Reader:
         for each in ranges:
             if self._leaders.knows(each.partition):
                 leadership = self._leaders.of(each.partition)
+                if each.is_replaced_by(leadership.topic_id):
+                    self._count_mismatch(each, leadership.topic_id)
+                    continue
                 by_leader.setdefault(leadership.leader, []).append(_Sent(each, leadership))
         return by_leader
+
+    def _count_mismatch(self, wanted: _Range, topic_id: bytes) -> None:
+        wanted.mismatches += 1
+        if wanted.mismatches >= _TOPIC_ID_ATTEMPTS:
+            raise TopicReplaced(wanted.partition, wanted.request.topic_id, topic_id)
+        self._failure = f"the topic has id {uuid_to_text(topic_id)}"
+        self._leaders.forget(wanted.partition)
 
     def _send_ahead(self, leader: HostPort) -> None:
         """Send the next request to a leader that has just responded, unless other ranges wait for a look-up."""

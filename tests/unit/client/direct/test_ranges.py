@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.client.direct.leaders import Leadership
-from odradek.client.direct.ranges import Chunk, OffsetsDeleted, RangeRequest, read_range, read_ranges
+from odradek.client.direct.ranges import Chunk, OffsetsDeleted, RangeRequest, TopicReplaced, read_range, read_ranges
 from odradek.client.errors import Disconnected, Refused, RequestTimedOut
 from odradek.common.addresses import HostPort
 from odradek.common.ids import TopicPartition
@@ -79,6 +79,8 @@ class FakeLeaders:
         self.elections = deque(elections)
         self.known: dict[TopicPartition, HostPort] = {}
         self.look_ups = 0
+        #: At each look-up; the last one stays.
+        self.topic_ids = [_TOPIC_ID]
         self.dropped: list[HostPort] = []
 
     def look_up(self, partitions: Iterable[TopicPartition]) -> None:
@@ -94,7 +96,7 @@ class FakeLeaders:
         return partition in self.known
 
     def of(self, partition: TopicPartition) -> Leadership:
-        return Leadership(_TOPIC_ID, self.known[partition], 0)
+        return Leadership(self.topic_ids[min(self.look_ups, len(self.topic_ids)) - 1], self.known[partition], 0)
 
     def connection(self, address: HostPort) -> FakeConnection:
         return self.brokers[address]
@@ -231,3 +233,35 @@ def test_deleted_offsets_name_the_partition_and_the_log_start() -> None:
     with pytest.raises(OffsetsDeleted, match="t-1: offset 3 is gone; the log begins at 5") as lost:
         list(read_ranges(leaders, [RangeRequest(T0, 0, 1), RangeRequest(T1, 3, 9)]))
     assert (lost.value.partition, lost.value.log_start_offset) == (T1, 5)
+
+
+def test_a_range_is_read_from_the_topic_with_its_id_alone() -> None:
+    """Old metadata may show the previous topic for a moment."""
+    clock = Clock()
+    leaders = one_leader(response(data(0, b"a")))
+    leaders.topic_ids = [b"o" * 16, b"o" * 16, _TOPIC_ID]
+    ranges = [RangeRequest(T0, 0, 1, _TOPIC_ID)]
+    assert values(read_ranges(leaders, ranges, clock_s=clock, sleep=clock.sleep)) == [(0, b"a")]
+    assert leaders.look_ups == 3
+
+    leaders = one_leader(response(data(0, b"b", partition=1)))
+    with pytest.raises(TopicReplaced, match="topic t was deleted and created again") as replaced:
+        list(read_ranges(leaders, [RangeRequest(T0, 0, 1, b"o" * 16)], clock_s=clock, sleep=clock.sleep))
+    assert replaced.value.partition == T0
+    assert not leaders.brokers[A].requests
+
+
+def test_a_topic_that_is_created_again_while_it_is_read_is_noticed() -> None:
+    clock = Clock()
+    leaders = one_leader(response(data(0, b"a")), response(refused(ErrorCode.UNKNOWN_TOPIC_ID)))
+    leaders.topic_ids = [_TOPIC_ID, b"n" * 16]
+    chunks = read_ranges(leaders, [RangeRequest(T0, 0, 9, _TOPIC_ID)], clock_s=clock, sleep=clock.sleep)
+    assert values([next(chunks)]) == [(0, b"a")]
+    with pytest.raises(TopicReplaced):
+        next(chunks)
+
+
+def test_brokers_without_topic_ids_are_read_by_name() -> None:
+    leaders = one_leader(FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[data(0, b"a")])]))
+    leaders.topic_ids = [bytes(16)]
+    assert values(read_ranges(leaders, [RangeRequest(T0, 0, 1, _TOPIC_ID)])) == [(0, b"a")]
