@@ -19,6 +19,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from odradek.common.failures import InputError
+from odradek.common.ids import ZERO_UUID
 from odradek.spark.options import SourceOptions, batch_options, include_headers, stream_options
 from odradek.spark.places import Places
 from odradek.spark.plain_errors import plain_errors
@@ -80,7 +81,12 @@ class BatchReader(DataSourceReader):
         places = Places(self._options)
         starts = places.resolve(self._options.starting, "startingOffsets")
         ends = places.resolve(self._options.ending, "endingOffsets")
-        ranges = [OffsetRange(each, start, ends[each]) for each, start in sorted(starts.items()) if each in ends]
+        ids = places.topic_ids(dict.fromkeys(partition.topic for partition in ends))
+        ranges = [
+            OffsetRange(partition, start, ends[partition], ids.get(partition.topic, ZERO_UUID))
+            for partition, start in sorted(starts.items())
+            if partition in ends
+        ]
         return plan(self._options, ranges)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
