@@ -75,8 +75,9 @@ class TalkingProcess(ABC):
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        with self._process.stdout as lines:
+        with self._process.stdout as lines, self._log.with_suffix(".jsonl").open("w") as kept:
             for line in lines:
+                kept.write(line)
                 self.hear(json.loads(line))
         self.hear({"event": "silence"})
 

@@ -24,8 +24,9 @@ from odradek.testing import Cluster
 
 _PROJECT = Path(__file__).parent / "pipeline"
 #: For a few minutes on few cores: what the second compiler and the parallel collectors cost, they would not bring in.
+#: The code of all flows does not fit into the 48 MB that the first compiler has by itself: it would stop compiling.
 _SPARK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
     "spark.driver.memory": "1g",
     # Flows report soon that they have read everything.
     "spark.sql.streaming.noDataProgressEventInterval": "2s",

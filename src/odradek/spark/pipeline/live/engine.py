@@ -25,6 +25,9 @@ from odradek.spark.pipeline.live.views import MaterializedViews, TableVersions, 
 #: Notices of the listener can be lost with its connection: queries are looked at as well.
 _LOOK_EVERY_S = 5.0
 
+#: A flow that is idle is reported so often.
+_IDLE_EVERY_S = 1.0
+
 #: Of analysis: what is read is not there yet, perhaps because it is created a moment later.
 _NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
 
@@ -75,6 +78,8 @@ class _Running:
     run_id: str
     #: Materialized views that it reads as they were when it started.
     views: frozenset[str]
+    #: When it was last reported to be idle, by the monotonic clock.
+    idle_s: float = 0.0
 
 
 class LiveEngine:
@@ -253,8 +258,10 @@ class LiveEngine:
             )
 
     def _hear_idle(self, idle: Idle) -> None:
+        """A query that is triggered as soon as there is data reports it all the time."""
         for name, running in self._running.items():
-            if running.run_id == idle.run_id:
+            if running.run_id == idle.run_id and time.monotonic() - running.idle_s > _IDLE_EVERY_S:
+                running.idle_s = time.monotonic()
                 self._tell(events.Idle(time_ms=_now_ms(), flow=name))
 
     def _hear_end(self, terminated: Terminated) -> None:
