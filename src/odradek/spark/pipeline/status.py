@@ -84,6 +84,11 @@ def read_status(project: Project) -> Status:
         reader.close()
 
 
+def is_running(project: Project) -> bool:
+    """Whether a process that is alive runs it."""
+    return _state(load(project.state))[1] is not None
+
+
 class StatusReader:
     """For looking several times: connections are kept, and dead letters counted once."""
 

@@ -133,7 +133,7 @@ class History:
 
     def _merge(self) -> None:
         entries = list(_read(self._directory))
-        explaining = [entry for entry in entries if not isinstance(entry, FlowHistory)][-_EVENTS_MAX:]
+        explaining = _newest([entry for entry in entries if not isinstance(entry, FlowHistory)])
         samples = [entry for entry in entries if isinstance(entry, FlowHistory)]
         text = ""
         for merged_ms in _MERGED_MS:
@@ -145,6 +145,13 @@ class History:
         beside.write_text(text)
         os.replace(beside, self._directory / _OLD)
         os.truncate(self._directory / _CURRENT, 0)
+
+
+def _newest(entries: list[Entry]) -> list[Entry]:
+    """A run is not known without its start: starts are kept before all else."""
+    starts = [entry for entry in entries if isinstance(entry, events.Started | events.Ended)][-_EVENTS_MAX:]
+    others = [entry for entry in entries if not isinstance(entry, events.Started | events.Ended)][-_EVENTS_MAX:]
+    return [*starts, *others]
 
 
 def _since(
