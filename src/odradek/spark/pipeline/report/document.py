@@ -28,7 +28,8 @@ svg.spark { width: 130px; height: 24px; } td.spark { padding-top: 0; padding-bot
   background: rgba(120, 120, 120, 0.15); min-width: 220px; }
 .p0 { background: #1f6fb2; } .p1 { background: #c77d0a; } .p2 { background: #2a7f62; } .p3 { background: #8a5fb0; }
 .p4 { background: #b3391a; } .p5 { background: #7d8790; }
-.key { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; margin: 0 0.3em 0 1em; }
+.part { white-space: nowrap; margin-right: 1em; }
+.key { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; margin-right: 0.4em; }
 @media (max-width: 640px) { .cards { grid-template-columns: repeat(2, 1fr); } }
 @media (prefers-color-scheme: dark) {
   .card { border-color: #33393f; } .card span { color: #9aa1a8; } .number { color: #f09a83; }

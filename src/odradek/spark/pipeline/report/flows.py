@@ -75,7 +75,7 @@ def batch_parts(report: Report) -> list[str]:
             f'<td><div class="bar">{bars}</div></td></tr>'
         )
     keys = "".join(
-        f'<span class="key p{number}"></span>{escape(text)}'
+        f'<span class="part"><i class="key p{number}"></i>{escape(text)}</span> '
         for number, text in enumerate((*(text for _, text in _PARTS), "the rest"))
     )
     heads = '<tr><th>flow</th><th>mean batch</th><th class="text">parts</th></tr>'

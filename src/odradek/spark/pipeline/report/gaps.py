@@ -157,8 +157,8 @@ def _silences(run: Run) -> Iterator[Gap]:
     for start_ms, end_ms in _stretches({time_ms: all(unknown) for time_ms, unknown in times.items()}):
         if end_ms - start_ms >= _SILENT_MIN_MS:
             yield Gap(
-                "lag unknown",
-                "the brokers did not say where their topics end",
+                "brokers silent",
+                "the brokers did not answer: lag is not known",
                 start_ms,
                 end_ms,
                 True,

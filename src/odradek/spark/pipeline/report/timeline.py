@@ -5,11 +5,14 @@ from html import escape
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.report import measures
 from odradek.spark.pipeline.report.charts import Fault, Picture, Plot, Tick, draw
+from odradek.spark.pipeline.report.gaps import Gap
 from odradek.spark.pipeline.report.summary import Report
 from odradek.spark.pipeline.report.words import duration
 
 #: Of a table; a pipeline that fails again and again has more.
 _GAPS_MAX = 40
+
+_LEGEND = "The numbers are those in the chart; interruptions are red there, pauses grey."
 
 #: Round steps of the time axis.
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 604_800)
@@ -67,12 +70,18 @@ def gap_table(report: Report) -> str:
             f'<tr><td><span class="{kind}">{number}</span></td><td class="text">{escape(gap.title)}</td>'
             f"<td>{report.clock.time(gap.start_ms)}</td><td>{duration(gap.duration_ms)}</td>"
             f'<td class="text">{escape(gap.reason)}</td>'
-            f'<td class="{"met" if gap.has_recovered else "unmet"}">{ending if gap.is_fault else "pause"}</td></tr>'
+            f'<td class="{_ending_class(gap)}">{ending if gap.is_fault else "pause"}</td></tr>'
         )
     left = len(report.gaps) - _GAPS_MAX
     more = f"<p>And {left} more.</p>" if left > 0 else ""
     heads = '<tr><th></th><th class="text">what</th><th>when</th><th>for</th><th class="text">why</th><th></th></tr>'
-    return f'<p>The numbers are those in the chart.</p><table class="small">{heads}{"".join(rows)}</table>{more}'
+    return f'<p>{_LEGEND}</p><table class="small">{heads}{"".join(rows)}</table>{more}'
+
+
+def _ending_class(gap: Gap) -> str:
+    if not gap.is_fault:
+        return "soft"
+    return "met" if gap.has_recovered else "unmet"
 
 
 def late_triggers(report: Report) -> list[str]:

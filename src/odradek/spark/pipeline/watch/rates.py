@@ -33,14 +33,21 @@ class Rates:
     def at(self, now_ms: int, *, is_idle: bool) -> Rate:
         """Return the rows of the batches that ended in the window, per second since the batch before them.
 
-        A flow whose batches take longer than the window has the rate of its last batch, which falls with time; one that
+        A flow whose batches take longer than the window has the rate of its last batch. While the next batch is due the
+        time since the last one does not count; when it takes longer than those before it, the rate falls. A flow that
         has nothing to read has none.
         """
         batches = self._batches
         kept = 0 if is_idle else 1
         while len(batches) > kept and batches[0].ended_ms <= now_ms - _WINDOW_MS:
             self.began_ms = batches.popleft().ended_ms
-        seconds = max(now_ms - self.began_ms, 1) / 1_000
+        if not batches:
+            return Rate()
+        took_ms = batches[-1].ended_ms - self.began_ms
+        counted_ms = (
+            now_ms - self.began_ms if is_idle else max(took_ms, now_ms - self.began_ms - took_ms // len(batches))
+        )
+        seconds = max(counted_ms, 1) / 1_000
         return Rate(
             round(sum(batch.rows_in for batch in batches) / seconds, 1),
             round(sum(batch.rows_out for batch in batches) / seconds, 1),
