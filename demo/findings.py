@@ -8,7 +8,6 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from demo import measures
 from demo.accounting import Check, Found, Paid, account, balances
-from demo.charts import Line, Picture, Plot, Point
 from demo.events import Kind
 from demo.expected import Expected, Interest, expect
 from demo.ledger import Entry, read_ledger
@@ -18,6 +17,7 @@ from demo.plan import Plan, Story
 from demo.report import Report
 from demo.tables import Batch, read_stream_table, read_view
 from demo.topics import count_records, read_dead_letters, read_sales
+from odradek.spark.pipeline.report.charts import Line, Picture, Plot, Point
 
 _TITLE = "Odradek: a shop's events through three brokers and Spark, with two kills"
 

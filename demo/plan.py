@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from demo.charts import Fault
 from demo.watch import Sample
+from odradek.spark.pipeline.report.charts import Fault
 
 
 @dataclass(frozen=True, slots=True)

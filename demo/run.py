@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
-from demo import charts, report
+from demo import report
 from demo.findings import make_report
 from demo.plan import Plan
 from demo.publish import published
@@ -18,6 +18,7 @@ from demo.shop import open_shop, tables_of
 from demo.show import Show
 from odradek.client import KafkaError
 from odradek.common.failures import Fault, InputError
+from odradek.spark.pipeline.report import charts
 
 _ROOT = Path(__file__).parents[1]
 _REPORT = _ROOT / "build" / "demo" / "report.html"

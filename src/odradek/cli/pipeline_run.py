@@ -1,6 +1,7 @@
 """`odradek pipeline run`: a pipeline in the foreground, once or until it is stopped."""
 
 import sys
+from contextlib import nullcontext
 
 import click
 
@@ -17,6 +18,7 @@ from odradek.spark.pipeline.definitions import read_definitions
 from odradek.spark.pipeline.driver import Job
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.runner import Plan, Runner
+from odradek.spark.pipeline.watch.metrics_server import MetricsServer, parse_metrics_address
 
 _DEFAULT_TRIGGER, _DEFAULT_TRIGGER_MS = "5s", 5_000
 _RETRIES = 5
@@ -41,6 +43,7 @@ _RETRIES = 5
 @click.option("--refresh", multiple=True, metavar="TABLE", help="Only these tables; may be repeated.")
 @click.option("--full-refresh", multiple=True, metavar="TABLE", help="Empty these first, and read all again.")
 @click.option("--full-refresh-all", is_flag=True, help="Empty all tables first, and read all again.")
+@click.option("--metrics", metavar="[HOST:]PORT", help="Serve /metrics for Prometheus, and /healthz, there.")
 @local_options
 @click.pass_obj
 def run(
@@ -56,12 +59,14 @@ def run(
     refresh: tuple[str, ...],
     full_refresh: tuple[str, ...],
     full_refresh_all: bool,
+    metrics: str | None,
 ) -> int:
     """Run the pipeline of a directory: one update that takes all there is, or live until SIGTERM or Ctrl-C."""
     if (trigger is not None or updates) and not continuous:
         raise click.UsageError("--trigger and --updates go with --continuous")
     with wrong_usage():
         trigger_ms = None if trigger is None else parse_duration_ms("--trigger", trigger)
+        metrics_address = None if metrics is None else parse_metrics_address(metrics)
         conf = parse_pairs(settings, "--conf", "spark.sql.shuffle.partitions=2")
     if master and remote:
         raise click.UsageError("--master and --remote contradict each other")
@@ -88,7 +93,8 @@ def run(
     trigger_s = (_DEFAULT_TRIGGER_MS if trigger_ms is None else trigger_ms) / 1000 if updates else None
     with display(settings_of_command) as show:
         runner = Runner(found, Plan(job, trigger_s, retries, is_live=continuous and not updates), show)
-        ending = runner.run()
+        with nullcontext() if metrics_address is None else MetricsServer(metrics_address, lambda: runner.state):
+            ending = runner.run()
     if ending == events.FAILED:
         warn(f"{found.name}: {runner.state.last_error}")
         warn(f"more is in {found.log}")

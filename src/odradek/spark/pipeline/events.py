@@ -81,6 +81,32 @@ class Progress(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlowSample:
+    """What changes of a flow while time passes."""
+
+    #: Over the last ten seconds or so.
+    rows_in_per_s: float
+    #: None where the sink does not count.
+    rows_out_per_s: float | None
+    reads_topics: bool
+    #: Behind the ends of the topics; None for a flow that reads none, and while brokers do not answer.
+    lag: int | None
+    lag_ms: int | None
+    #: Whether the flow was behind already when the topics were first looked at, so that it is at least so late.
+    is_lag_minimum: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample(Event):
+    """Taken every second."""
+
+    KIND = "sample"
+    flows: dict[str, FlowSample]
+    #: Records by topic; None where the cluster does not answer, or the topic does not exist.
+    dead_letters: dict[str, int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Live(Event):
     """State of live mode as a whole."""
 

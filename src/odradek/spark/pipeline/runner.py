@@ -16,19 +16,23 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from types import FrameType
 from typing import IO
 
 from odradek.common.failures import InputError, check
+from odradek.spark.limits import offsets_from_json, offsets_to_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
 from odradek.spark.pipeline.driver import JVM_GONE, Job
 from odradek.spark.pipeline.events import Event
 from odradek.spark.pipeline.lock import alone
 from odradek.spark.pipeline.project import Project
-from odradek.spark.pipeline.state import RunState, move_problem, save
+from odradek.spark.pipeline.state import RunState, load, move_problem, save
+from odradek.spark.pipeline.watch.figures import Figures
+from odradek.spark.pipeline.watch.history import History
+from odradek.spark.pipeline.watch.sampler import DeadLetterSample, EndSample, Sampler
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -86,13 +90,16 @@ class Runner:
         self._project = project
         self._plan = plan
         self._show = show
-        self._heard: queue.SimpleQueue[Event | _Signal | _Gone] = queue.SimpleQueue()
+        self._heard: queue.SimpleQueue[Event | _Signal | _Gone | EndSample | DeadLetterSample] = queue.SimpleQueue()
         self._driver: subprocess.Popen[str] | None = None
         self._log: IO[bytes] | None = None
         self._attempt = 0
         self._failures = 0
         self._saved_s = 0.0
         self._kept_fd = -1
+        self._figures = Figures()
+        self._history = History(project.ours)
+        self._sampler = Sampler(project.with_settings(plan.job.settings), self._heard.put)
         self.state = RunState()
 
     def run(self) -> str:
@@ -106,6 +113,7 @@ class Runner:
 
     def _run(self) -> str:
         began_s = time.monotonic()
+        self._resume_figures()
         self._tell(
             events.Started(
                 time_ms=_now_ms(),
@@ -118,7 +126,8 @@ class Runner:
             )
         )
         error = None
-        with _opened_log(self._project) as self._log, self._signals():
+        sampling = nullcontext() if self._plan.job.dry else self._sampler
+        with _opened_log(self._project) as self._log, self._signals(), sampling:
             try:
                 error = self._live() if self._plan.is_live else self._updates(self._plan.trigger_s)
                 ending = events.COMPLETED if error is None else events.FAILED
@@ -127,6 +136,7 @@ class Runner:
                 ending = events.STOPPED
             finally:
                 self._stop_driver()
+        self._tell(self._figures.sample(self.state, _now_ms()))
         self._tell(
             events.Ended(
                 time_ms=_now_ms(),
@@ -317,17 +327,42 @@ class Runner:
             raise _Stopped
         if isinstance(heard, _Gone):
             return heard if heard.process is self._driver else None
+        if isinstance(heard, EndSample | DeadLetterSample):
+            self._sample(heard)
+            return None
         self._tell(heard)
         return heard
 
     def _tell(self, event: Event) -> None:
         event = self.state.apply(event)
+        self._figures.hear(event)
+        self._sampler.watch(self._figures.partitions)
+        if not self._plan.job.dry:
+            self._history.append(self.state, event)
+            self._save(event)
+        self._show(self.state, event)
+
+    def _save(self, event: Event) -> None:
         now_s = time.monotonic()
-        is_frequent = isinstance(event, events.Flow | events.Progress) and now_s - self._saved_s < _SAVE_INTERVAL_S
-        if not is_frequent and not self._plan.job.dry:
+        is_frequent = isinstance(event, events.Flow | events.Progress | events.Sample)
+        if not is_frequent or now_s - self._saved_s >= _SAVE_INTERVAL_S:
             save(self.state, self._project.state)
             self._saved_s = now_s
-        self._show(self.state, event)
+
+    def _resume_figures(self) -> None:
+        before = load(self._project.state)
+        if before is not None and before.ends:
+            self._figures.resume(offsets_from_json(before.ends), before.ends_ms)
+            self.state.ends, self.state.ends_ms = before.ends, before.ends_ms
+
+    def _sample(self, sample: EndSample | DeadLetterSample) -> None:
+        if isinstance(sample, DeadLetterSample):
+            self._figures.hear_dead_letters(sample.records)
+            return
+        self._figures.hear_ends(sample.time_ms, sample.ends)
+        if sample.ends:
+            self.state.ends, self.state.ends_ms = offsets_to_json(sample.ends), sample.time_ms
+        self._tell(self._figures.sample(self.state, sample.time_ms))
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

@@ -79,7 +79,7 @@ class Bench:
         self.told.append(event)
 
     def kinds(self) -> list[str]:
-        return [event.KIND for event in self.told if event.KIND not in ("flow", "progress")]
+        return [event.KIND for event in self.told if event.KIND not in ("flow", "progress", "sample")]
 
     def states(self) -> list[str]:
         return [event.state for event in self.told if isinstance(event, events.Update) and event.state != "running"]
