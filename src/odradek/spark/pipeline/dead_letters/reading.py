@@ -1,0 +1,95 @@
+"""Letters of a partition in chunks, from an offset to the end that the partition had at the beginning."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from odradek.client.consumer.consumer import Consumer
+from odradek.client.errors import UnknownTopic
+from odradek.client.settings_reading import Kind
+from odradek.client.topic_partition import TopicPartition
+from odradek.common.failures import InputError
+from odradek.spark.pipeline.dead_letters.letter import Letter, parse_letter
+from odradek.spark.pipeline.dead_letters.topics import LetterTopics
+
+#: A topic that does not exist is not there in this time either.
+_TOPIC_TIMEOUT_MS = 3_000
+_POLL_MS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Offsets of one partition: letters from `position` up to `end` are waiting."""
+
+    partition: TopicPartition
+    start: int
+    position: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Letters of one partition. `next_offset` is the offset to commit when they have been handled."""
+
+    partition: TopicPartition
+    letters: tuple[Letter, ...]
+    next_offset: int
+
+
+def letter_consumer(topics: LetterTopics, group: str) -> Consumer:
+    """A consumer that is not a member of the group: it reads partitions that are assigned to it, and sees only records
+    of committed transactions."""
+    chosen = {
+        "group.id": group,
+        "client.id": "odradek-dead-letters",
+        "isolation.level": "read_committed",
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "allow.auto.create.topics": False,
+    }
+    return Consumer(topics.client_config(Kind.CONSUMER, chosen))
+
+
+async def waiting_letters(consumer: Consumer, topics: Sequence[str]) -> list[Waiting]:
+    """Offsets as they are now. Raises InputError for a topic that does not exist."""
+    partitions = [partition for topic in topics for partition in await _partitions(consumer, topic)]
+    committed = await consumer.committed(partitions)
+    starts, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
+    found = []
+    for partition in partitions:
+        offset = committed[partition]
+        position = starts[partition] if offset is None else max(offset.offset, starts[partition])
+        # Beyond the end: the topic was deleted and created again.
+        position = starts[partition] if position > ends[partition] else position
+        found.append(Waiting(partition, starts[partition], position, ends[partition]))
+    return found
+
+
+async def chunks(
+    consumer: Consumer, partition: TopicPartition, start: int, end: int, chunk_records: int
+) -> AsyncIterator[Chunk]:
+    """Chunks of at most so many letters. Letters after `end` are left out."""
+    consumer.assign([partition])
+    consumer.seek(partition, start)
+    position = start
+    while position < end:
+        records = await consumer.poll(_POLL_MS, chunk_records)
+        # At the end of a transaction there is a control record, which is not handed out.
+        position = await consumer.position(partition)
+        letters = tuple(parse_letter(record) for record in records if record.offset < end)
+        if letters:
+            yield Chunk(partition, letters, letters[-1].offset + 1)
+
+
+async def partition_count(consumer: Consumer, topic: str) -> int | None:
+    """None for a topic that does not exist."""
+    try:
+        return len(await consumer.partitions_for(topic, _TOPIC_TIMEOUT_MS))
+    except UnknownTopic:
+        return None
+
+
+async def _partitions(consumer: Consumer, topic: str) -> list[TopicPartition]:
+    count = await partition_count(consumer, topic)
+    if count is None:
+        raise InputError(f"there is no topic {topic} yet; odradek topics create {topic} creates it")
+    return [TopicPartition(topic, index) for index in range(count)]
