@@ -46,7 +46,7 @@ def init(settings: Settings, name: str | None, template_name: str, topic: str | 
     counts       JSON events of a topic into a table, counted by minute into a topic (default)
     join         two topics, joined by a key within a time limit
     deduplicate  each event once, however often it was sent
-    cdc          changes of a database table into a Delta table with its current rows
+    cdc          changes of a database table (Debezium): their history, and the table as it is now
     delta        JSON events of a topic into a Delta table
 
     \b
