@@ -85,7 +85,7 @@ async def _count_all(place: Place) -> Sequence[Group]:
 
 async def _count(topics: LetterTopics, group: str, groups: dict[tuple[str, ...], Group], progress: Progress) -> None:
     async with letter_consumer(topics, group) as consumer:
-        for waiting in await waiting_letters(consumer, topics.topics):
+        for waiting in await waiting_letters(consumer, topics, group):
             reading = chunks(consumer, waiting.partition, waiting.position, waiting.end, _READ_RECORDS)
             async for chunk in reading:
                 for letter in chunk.letters:

@@ -135,7 +135,7 @@ async def _preview_cluster(
 ) -> None:
     async with letter_consumer(topics, plan.group) as consumer:
         deciding = Deciding(plan, consumer)
-        for waiting in await waiting_letters(consumer, topics.topics):
+        for waiting in await waiting_letters(consumer, topics, plan.group):
             reading = chunks(consumer, waiting.partition, waiting.position, waiting.end, plan.chunk_records)
             async for chunk in reading:
                 for letter in chunk.letters:

@@ -90,7 +90,7 @@ async def _show(
 
 async def _letters(topics: LetterTopics, group: str, begin: Start | None) -> AsyncIterator[Letter]:
     async with letter_consumer(topics, group) as consumer:
-        waiting = await waiting_letters(consumer, topics.topics)
+        waiting = await waiting_letters(consumer, topics, group)
         starts = {each.partition: each.position for each in waiting}
         if begin is not None:
             starts = await start_offsets(consumer, list(starts), begin)

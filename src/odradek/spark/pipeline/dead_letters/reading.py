@@ -1,12 +1,13 @@
 """Letters of a partition in chunks, from an offset to the end that the partition had at the beginning."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 
+from odradek.client.admin_client import Admin
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.errors import UnknownTopic
 from odradek.client.settings_reading import Kind
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import InputError
 from odradek.spark.pipeline.dead_letters.letter import Letter, parse_letter
 from odradek.spark.pipeline.dead_letters.topics import LetterTopics
@@ -49,19 +50,29 @@ def letter_consumer(topics: LetterTopics, group: str) -> Consumer:
     return Consumer(topics.client_config(Kind.CONSUMER, chosen))
 
 
-async def waiting_letters(consumer: Consumer, topics: Sequence[str]) -> list[Waiting]:
-    """Offsets as they are now. Raises InputError for a topic that does not exist."""
-    partitions = [partition for topic in topics for partition in await _partitions(consumer, topic)]
-    committed = await consumer.committed(partitions)
+async def waiting_letters(
+    consumer: Consumer, topics: LetterTopics, group: str, *, is_stable: bool = False
+) -> list[Waiting]:
+    """Offsets as they are now. Raises InputError for a topic that does not exist.
+
+    A replay that was killed may have left a transaction with offsets, which ends when the next replay starts or when
+    its time is up. `is_stable` waits for that; otherwise its offsets do not count."""
+    partitions = [partition for topic in topics.topics for partition in await _partitions(consumer, topic)]
+    committed = await (consumer.committed(partitions) if is_stable else _committed(topics, group))
     starts, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
     found = []
     for partition in partitions:
-        offset = committed[partition]
+        offset = committed.get(partition)
         position = starts[partition] if offset is None else max(offset.offset, starts[partition])
         # Beyond the end: the topic was deleted and created again.
         position = starts[partition] if position > ends[partition] else position
         found.append(Waiting(partition, starts[partition], position, ends[partition]))
     return found
+
+
+async def _committed(topics: LetterTopics, group: str) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+    async with Admin(topics.client_config(Kind.ADMIN, {"client.id": "odradek-dead-letters"})) as admin:
+        return (await admin.list_consumer_group_offsets([group])).get(group, {})
 
 
 async def chunks(

@@ -166,7 +166,7 @@ class Replay:
                 # First: it ends the transaction of a replay that was killed, and with it what that one committed.
                 await producer.init_transactions()
                 deciding = Deciding(self._plan, consumer)
-                for waiting in await waiting_letters(consumer, self._topics.topics):
+                for waiting in await waiting_letters(consumer, self._topics, self._plan.group, is_stable=True):
                     await self._replay_partition(consumer, producer, deciding, waiting)
             except ProducerFenced:
                 raise InputError(
