@@ -20,6 +20,8 @@ from helpers.reading import Seen, read_by_librdkafka
 from helpers.waiting import wait_until
 from odradek.cli.app import run
 from odradek.client.blocking.producer import Producer
+from odradek.spark.pipeline.project import read_project
+from odradek.spark.pipeline.status import read_status
 from odradek.spark.pipeline.templates.registry import TEMPLATES
 from odradek.testing import Cluster
 
@@ -204,6 +206,8 @@ def test_selection_and_limits(shop: Shop) -> None:
     assert shop.replayed_ids() == list(range(40))
     done = shop.run("replay", "--yes")
     assert (done.status, done.out) == (0, "no letter is waiting\n")
+    (letters,) = read_status(read_project(str(shop.directory))).dead_letters
+    assert (letters.records, letters.waiting) == (77, 0)
     shown = shop.run("show", "--from", "earliest", "-n", "1", "--utc").out
     assert "reason   failed in step decode\n  error    amount: not a number\n" in shown
 

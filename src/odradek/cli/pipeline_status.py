@@ -34,9 +34,10 @@ def _show(status: Status, *, utc: bool) -> None:
             ("flow", "state", "batch", "last batch", "rows in", "rows out", "lag"),
             [_row(flow, utc=utc) for flow in status.flows],
         )
-    for each in status.dead_letters:
-        count = UNKNOWN if each.records is None else plural(each.records, "dead letter")
-        echo(f"{each.topic}: {count}")
+    for letters in status.dead_letters:
+        count = UNKNOWN if letters.records is None else plural(letters.records, "dead letter")
+        waiting = "" if letters.waiting == letters.records else f", {letters.waiting} waiting"
+        echo(f"{letters.topic}: {count}{waiting}")
     if status.last_error is not None and status.last_error_ms is not None:
         echo(f"last error, {format_timestamp(status.last_error_ms, utc=utc)}: {status.last_error}")
     if status.started_ms is not None:

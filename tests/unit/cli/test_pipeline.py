@@ -193,7 +193,7 @@ def test_status(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", "status", "shop", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["state"] == "never ran"
-    assert document["dead_letters"] == [{"topic": "events.dead", "records": None}]
+    assert document["dead_letters"] == [{"topic": "events.dead", "records": None, "waiting": None}]
 
 
 # The display

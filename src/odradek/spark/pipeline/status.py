@@ -4,12 +4,15 @@ From three places: the state that `run` keeps, Spark's checkpoints, and the clus
 that never ran, storage that is no local directory, brokers that do not answer.
 """
 
+import asyncio
 from dataclasses import dataclass
 
 from odradek.common.failures import ApiError, InputError
 from odradek.spark.limits import offsets_from_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.checkpoints import read_checkpoints
+from odradek.spark.pipeline.dead_letters.reading import count_waiting
+from odradek.spark.pipeline.dead_letters.topics import LetterTopics, group_of
 from odradek.spark.pipeline.definitions import Definitions, dead_letter_uses, read_definitions, uses_of
 from odradek.spark.pipeline.lock import is_alive
 from odradek.spark.pipeline.project import Project
@@ -40,6 +43,8 @@ class DeadLetters:
     topic: str
     #: None where the topic is not there, or the cluster does not answer.
     records: int | None
+    #: Those that were not replayed or dropped.
+    waiting: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ def read_status(project: Project) -> Status:
         last_error_ms=run.last_error_ms if run else None,
         log=str(project.log),
         flows=tuple(_flows(project, run, Lags(uses_of(definitions)), is_busy=state in _BUSY)),
-        dead_letters=tuple(_dead_letters(definitions)),
+        dead_letters=tuple(_dead_letters(definitions, group_of(project))),
     )
 
 
@@ -110,13 +115,22 @@ def _flows(project: Project, run: RunState | None, lags: Lags, *, is_busy: bool)
     return found
 
 
-def _dead_letters(definitions: list[Definitions]) -> list[DeadLetters]:
+def _dead_letters(definitions: list[Definitions], group: str) -> list[DeadLetters]:
     found: dict[str, DeadLetters] = {}
     for use in dead_letter_uses(definitions):
-        topic = use.options["topic"]
+        topic, settings = use.options["topic"], client_settings(use.options)
         if topic not in found:
-            found[topic] = DeadLetters(topic, _count(topic, client_settings(use.options)))
+            records = _count(topic, settings)
+            waiting = _count_waiting(LetterTopics((topic,), settings), group) if records else records
+            found[topic] = DeadLetters(topic, records, waiting)
     return list(found.values())
+
+
+def _count_waiting(topics: LetterTopics, group: str) -> int | None:
+    try:
+        return asyncio.run(count_waiting(topics, group))
+    except (ApiError, InputError):
+        return None
 
 
 def _count(topic: str, settings: dict[str, str]) -> int | None:

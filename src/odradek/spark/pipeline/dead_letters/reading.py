@@ -16,6 +16,10 @@ from odradek.spark.pipeline.dead_letters.topics import LetterTopics
 _TOPIC_TIMEOUT_MS = 3_000
 _POLL_MS = 200
 
+#: Offsets include those of control records. Up to so many, the letters themselves are counted.
+_COUNTED_MAX = 100_000
+_COUNTED_RECORDS = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -89,6 +93,20 @@ async def chunks(
         letters = tuple(parse_letter(record) for record in records if record.offset < end)
         if letters:
             yield Chunk(partition, letters, letters[-1].offset + 1)
+
+
+async def count_waiting(topics: LetterTopics, group: str) -> int:
+    """The number of letters that are waiting; where they are very many, of their offsets."""
+    async with letter_consumer(topics, group) as consumer:
+        waiting = await waiting_letters(consumer, topics, group)
+        offsets = sum(each.end - each.position for each in waiting)
+        if offsets > _COUNTED_MAX:
+            return offsets
+        count = 0
+        for each in waiting:
+            async for chunk in chunks(consumer, each.partition, each.position, each.end, _COUNTED_RECORDS):
+                count += len(chunk.letters)
+        return count
 
 
 async def partition_count(consumer: Consumer, topic: str) -> int | None:

@@ -21,6 +21,7 @@ def decoded_records() -> DataFrame:
         .option("subscribe", "@TOPIC@")
         .option("startingOffsets", "earliest")  # of the first run; later runs continue where the last one ended
         .option("maxOffsetsPerTrigger", 100_000)  # records in a micro-batch
+        .option("includeHeaders", "true")  # dead letters keep them
         .load()
     )
     # event.data is the event; where a value cannot be decoded, it is null and event.error says why.

@@ -23,6 +23,7 @@ def records(topic: str) -> DataFrame:
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")  # of the first run; later runs continue where the last one ended
         .option("maxOffsetsPerTrigger", 100_000)  # records in a micro-batch
+        .option("includeHeaders", "true")  # dead letters keep them
         .load()
     )
 
@@ -57,12 +58,12 @@ dp.create_sink("dead_letters", "odradek", {{"kafka.bootstrap.servers": BOOTSTRAP
 
 @dp.append_flow(target="dead_letters")
 def dead_orders() -> DataFrame:
-    return rejected(spark.readStream.table("decoded_orders"), "event.error", step="decode orders")
+    return rejected(spark.readStream.table("decoded_orders"), "event.error", step="orders", with_headers=True)
 
 
 @dp.append_flow(target="dead_letters")
 def dead_payments() -> DataFrame:
-    return rejected(spark.readStream.table("decoded_payments"), "event.error", step="decode payments")
+    return rejected(spark.readStream.table("decoded_payments"), "event.error", step="payments", with_headers=True)
 
 
 {EXACTLY_ONCE}\

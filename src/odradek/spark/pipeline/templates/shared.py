@@ -72,6 +72,7 @@ def decoded() -> DataFrame:
         .option("subscribe", "@TOPIC@")
         .option("startingOffsets", "earliest")  # of the first run; later runs continue where the last one ended
         .option("maxOffsetsPerTrigger", 100_000)  # records in a micro-batch
+        .option("includeHeaders", "true")  # dead letters keep them
         .load()
     )
     # event.data is the event; where a value cannot be decoded, it is null and event.error says why.
@@ -89,7 +90,7 @@ dp.create_sink("dead_letters", "odradek", {"kafka.bootstrap.servers": BOOTSTRAP,
 
 @dp.append_flow(target="dead_letters")
 def dead_letters() -> DataFrame:
-    return rejected(spark.readStream.table("decoded"), "event.error", step="decode")
+    return rejected(spark.readStream.table("decoded"), "event.error", step="decode", with_headers=True)
 """
 
 #: What is said of a sink that writes exactly once.
