@@ -149,9 +149,9 @@ def parse_letter(record: ConsumerRecord) -> Letter:
 
 def written_back(letter: Letter, error: str | None) -> FixedRecord:
     """Return the letter as it is produced again to its own partition: the same bytes, time and headers, and the error
-    of this replay, if there was one, instead of the error of an earlier replay."""
+    of this replay, if there is one, instead of the error of an earlier replay."""
     added = [(name, value) for name, value in letter.added_headers if error is None or name != REPLAY_ERROR]
-    if error is not None:
+    if error:
         added.append((REPLAY_ERROR, _beginning(error)))
     return FixedRecord(
         topic=letter.topic,

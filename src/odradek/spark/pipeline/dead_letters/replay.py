@@ -11,6 +11,7 @@ from odradek.client.producer.producer import Producer
 from odradek.client.settings_reading import Kind
 from odradek.common.failures import ApiError, InputError
 from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.error_names import error_name
 from odradek.spark.pipeline.dead_letters.fix import Decision, Drop, Fix, Send, Stay, decide
 from odradek.spark.pipeline.dead_letters.letter import FixedRecord, Letter, written_back
 from odradek.spark.pipeline.dead_letters.reading import (
@@ -193,7 +194,8 @@ class Replay:
 
     async def _within_limit(self, deciding: Deciding, chunk: Chunk) -> tuple[list[Handled], int]:
         """The letters of the chunk up to the limit, and the offset after them."""
-        left, handled = self._left, []
+        left = self._left
+        handled: list[Handled] = []
         for letter in chunk.letters:
             if left == 0:
                 return handled, letter.offset
@@ -214,7 +216,8 @@ class Replay:
                 return
             await producer.abort_transaction()
             for each, error in refused:
-                each.decision = Stay(f"{error.code.name}: {error.message}")
+                # A letter that cannot be written back with its error is written back without it.
+                each.decision = Stay(_described(error) if isinstance(each.decision, Send) else "")
 
     async def _produce(self, producer: Producer, handled: list[Handled]) -> list[tuple[Handled, ApiError]]:
         """Send the outputs; return the letters whose records the cluster refused. Raises other errors."""
@@ -234,18 +237,24 @@ class Replay:
             deliveries.append((each, delivery))
         await producer.flush()
         for each, delivery in deliveries:
-            error = delivery.exception()
-            if isinstance(error, ApiError):
-                _note_refusal(each, error, refused)
-            elif error is not None:
-                raise error
+            failure = delivery.exception()
+            if isinstance(failure, ApiError):
+                _note_refusal(each, failure, refused)
+            elif failure is not None:
+                raise failure
         return refused
 
 
 def _note_refusal(handled: Handled, error: ApiError, refused: list[tuple[Handled, ApiError]]) -> None:
-    """Raises an error that does not concern this record, or the copy of a letter that stays."""
+    """Raises an error that does not concern this record, or a letter that was not changed at all."""
     if isinstance(error, TransactionAborted | TransactionMustAbort) and refused:
         return  # because of the record that was refused before
-    if error.code not in _RECORD_ERRORS or not isinstance(handled.decision, Send):
+    decision = handled.decision
+    is_changed = isinstance(decision, Send) or (isinstance(decision, Stay) and bool(decision.error))
+    if error.code not in _RECORD_ERRORS or not is_changed:
         raise error
     refused.append((handled, error))
+
+
+def _described(error: ApiError) -> str:
+    return f"{error_name(error.code)}: {error.message}"
