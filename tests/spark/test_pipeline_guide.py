@@ -117,7 +117,7 @@ def test_every_command(tmp_path: Path) -> None:
                 for step in STEPS[last + 1 :]:
                     do(step)
                 told = project / "pipeline.txt"
-                wait_until(lambda: "flow events batch 1: 1 row in" in told.read_text(), "it is taken", WAIT_S)
+                wait_until(lambda: "flow events batch 2: 1 row in" in told.read_text(), "it is taken", WAIT_S)
     finally:
         shell.close()
     figures.report("pipeline guide", commands=len(STEPS), seconds=round(time.monotonic() - began_s, 1))

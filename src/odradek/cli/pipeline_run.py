@@ -1,20 +1,21 @@
 """`odradek pipeline run`: a pipeline in the foreground, once or until it is stopped."""
 
 import sys
+import time
 from contextlib import nullcontext
 
 import click
 
-from odradek.cli.errors import warn, wrong_usage
+from odradek.cli.errors import echo, warn, wrong_usage
 from odradek.cli.main import INTERRUPTED
 from odradek.cli.options import Settings, local_options
+from odradek.cli.output import print_json
 from odradek.cli.pairs import parse_pairs
+from odradek.cli.pipeline_check import problem_documents, problem_lines
 from odradek.cli.pipeline_show import display
-from odradek.common.failures import InputError
 from odradek.spark.durations import parse_duration_ms
 from odradek.spark.pipeline import events
-from odradek.spark.pipeline.check import java_problems, table_problems
-from odradek.spark.pipeline.definitions import read_definitions
+from odradek.spark.pipeline.check import ERROR, WARNING, Checked, check_project
 from odradek.spark.pipeline.driver import Job
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.runner import Plan, Runner
@@ -44,6 +45,7 @@ _RETRIES = 5
 @click.option("--full-refresh", multiple=True, metavar="TABLE", help="Empty these first, and read all again.")
 @click.option("--full-refresh-all", is_flag=True, help="Empty all tables first, and read all again.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve /metrics for Prometheus, and /healthz, there.")
+@click.option("--no-check", is_flag=True, help='Start Spark without looking for mistakes first, as "check" does.')
 @local_options
 @click.pass_obj
 def run(
@@ -60,8 +62,13 @@ def run(
     full_refresh: tuple[str, ...],
     full_refresh_all: bool,
     metrics: str | None,
+    no_check: bool,
 ) -> int:
-    """Run the pipeline of a directory: one update that takes all there is, or live until SIGTERM or Ctrl-C."""
+    """Run the pipeline of a directory: one update that takes all there is, or live until SIGTERM or Ctrl-C.
+
+    What "check" finds is reported first, all of it, and errors end the command before Spark starts. That no broker
+    answers is an error for a single update; with --continuous it is a warning, and the pipeline tries again.
+    """
     if (trigger is not None or updates) and not continuous:
         raise click.UsageError("--trigger and --updates go with --continuous")
     with wrong_usage():
@@ -72,11 +79,14 @@ def run(
         raise click.UsageError("--master and --remote contradict each other")
     if full_refresh_all and (refresh or full_refresh):
         raise click.UsageError("--full-refresh-all takes no other choice of tables")
+    if not no_check:
+        checked = check_project(
+            project, settings=conf, is_remote=remote is not None, unreachable=WARNING if continuous else ERROR
+        )
+        _report(checked, settings_of_command)
+        if not checked.is_good:
+            return 1
     found = read_project(project)
-    if remote is None:
-        said = found.with_settings(conf)
-        for problem in (*java_problems(), *table_problems(said, read_definitions(said))):
-            raise InputError(str(problem))
     job = Job(
         spec=str(found.spec_path),
         attempt=1,
@@ -101,3 +111,15 @@ def run(
         return 1
     sys.stdout.flush()
     return INTERRUPTED if ending == events.STOPPED and not continuous else 0
+
+
+def _report(checked: Checked, settings: Settings) -> None:
+    """The lines of `check`, on stderr; with --format json also as an event."""
+    if not checked.problems:
+        return
+    if settings.as_json:
+        document = {"good": checked.is_good, "problems": problem_documents(checked)}
+        print_json({"event": "check", "time_ms": time.time_ns() // 1_000_000, **document})
+        sys.stdout.flush()
+    for line in problem_lines(checked):
+        echo(line, err=True)

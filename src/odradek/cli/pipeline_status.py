@@ -128,8 +128,10 @@ def _head(status: Status, *, utc: bool) -> list[str]:
 
 def _tail(status: Status, *, utc: bool) -> list[str]:
     lines = []
-    for topic in status.dead_letters:
-        lines.append(f"{topic.topic}: {UNKNOWN if topic.records is None else plural(topic.records, 'dead letter')}")
+    for letters in status.dead_letters:
+        count = UNKNOWN if letters.records is None else plural(letters.records, "dead letter")
+        waiting = "" if letters.waiting == letters.records else f", {letters.waiting} waiting"
+        lines.append(f"{letters.topic}: {count}{waiting}")
     if status.last_error is not None and status.last_error_ms is not None:
         lines.append(f"last error, {format_timestamp(status.last_error_ms, utc=utc)}: {status.last_error}")
     if status.started_ms is not None:

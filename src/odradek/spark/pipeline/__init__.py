@@ -3,10 +3,12 @@
 A project is Spark's own: a directory with a `spark-pipeline.yml` and the SQL and Python files it names.
 
     odradek pipeline init shop --topic orders -b localhost:9092     a project in ./shop that runs as it stands
+    odradek pipeline init --template list                           what kinds of projects there are
     odradek pipeline check shop                                     before Spark starts; --dry-run lets Spark analyse it
     odradek pipeline run shop                                       one update: all that there is, then the end
     odradek pipeline run shop --continuous --trigger 5s             an update every five seconds, until stopped
     odradek pipeline status shop                                    flows, lag, dead letters, the last error
+    odradek pipeline dead-letters list|show|replay shop             what was rejected, and how it is sent again
 
 PROJECT is a directory or its spec file; without one, that of the current directory. `run` also takes `--retries N` (of
 failures that may pass, in a row; 5 unless said), `--master local[2]|spark://…`, `--remote sc://…`, `--conf
@@ -20,6 +22,7 @@ other one does, however that ended: kill the first with -9 and Spark is gone; ki
 
 `run --format json` prints one object a line. All have `event` and `time_ms` (since 1970):
 
+    check       only if `check` found something, before all others: good, problems (what, file, line, severity)
     started     pipeline, project, storage, log, pid (of `run` itself), continuous
     session     Spark is up: attempt (from 1), driver_pid (Python), jvm_pid (null with --remote), spark (the version)
     update      update (from 1), state: running, completed, failed or stopped; seconds at the end; error, may_pass

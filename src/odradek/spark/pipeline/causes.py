@@ -39,6 +39,9 @@ _LASTING = (
     *("DeltaAnalysisException", "NoSuchMethodError", "IncompatibleClassChangeError"),
 )
 
+#: Error conditions of Spark that come without the name of an exception.
+_LASTING_CONDITIONS = ("[AUTOCDC_",)
+
 
 #: The catalog of tables is still held by a JVM that is about to end.
 _PASSING = ("SessionHiveMetaStoreClient",)
@@ -55,6 +58,8 @@ def may_pass(text: str) -> bool:
     """Whether the same may work later: brokers come back, processes are started again; a wrong option stays wrong."""
     if any(mark in text for mark in _PASSING):
         return True
+    if any(condition in text for condition in _LASTING_CONDITIONS):
+        return False
     names = re.findall(rf"({_CLASS}|\b[A-Z]\w*(?:Error|Exception))\b", text)
     return not any(name.rpartition(".")[2] in _LASTING for name in names)
 

@@ -4,17 +4,21 @@ From three places: the state that `run` keeps, Spark's checkpoints, and the clus
 that never ran, storage that is not a local directory, brokers that do not answer.
 """
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 
+from odradek.common.failures import ApiError, InputError
 from odradek.spark.limits import offsets_from_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.checkpoints import Checkpoint, read_checkpoints
-from odradek.spark.pipeline.definitions import read_definitions, uses_of
+from odradek.spark.pipeline.dead_letters.reading import count_waiting
+from odradek.spark.pipeline.dead_letters.topics import LetterTopics, group_of
+from odradek.spark.pipeline.definitions import dead_letter_uses, read_definitions, uses_of
 from odradek.spark.pipeline.lock import is_alive
 from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.state import UNFINISHED, FlowState, RunState, load
-from odradek.spark.pipeline.topics import DeadLetterCounts, Lags
+from odradek.spark.pipeline.topics import DeadLetterCounts, Lags, client_settings
 from odradek.spark.pipeline.watch.lag_times import LagTimes
 
 #: States in which a process must be running it.
@@ -56,6 +60,8 @@ class DeadLetters:
     topic: str
     #: None where the topic is not there, or the cluster does not answer.
     records: int | None
+    #: Those that were not replayed or dropped.
+    waiting: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,9 @@ class StatusReader:
         definitions = read_definitions(project)
         self._lags = Lags(uses_of(definitions))
         self._dead_letters = DeadLetterCounts(definitions)
+        self._letter_settings = {
+            use.options["topic"]: client_settings(use.options) for use in dead_letter_uses(definitions)
+        }
         self._lag_times = LagTimes()
         self._resumed_ms = 0
 
@@ -161,7 +170,17 @@ class StatusReader:
     def _count_dead_letters(self, run: RunState | None, *, is_busy: bool) -> list[DeadLetters]:
         is_counted = is_busy and run is not None and self._dead_letters.records.keys() <= run.dead_letters.keys()
         counts = run.dead_letters if is_counted and run is not None else self._dead_letters.refresh()
-        return [DeadLetters(topic, records) for topic, records in counts.items()]
+        return [DeadLetters(topic, records, self._waiting(topic, records)) for topic, records in counts.items()]
+
+    def _waiting(self, topic: str, records: int | None) -> int | None:
+        """How many letters of the topic were not replayed yet."""
+        if not records:
+            return records
+        letters = LetterTopics((topic,), self._letter_settings[topic])
+        try:
+            return asyncio.run(count_waiting(letters, group_of(self._project)))
+        except (ApiError, InputError):
+            return None
 
 
 def flow_status(name: str, flow: FlowState, **better: object) -> FlowStatus:

@@ -6,7 +6,7 @@ Iceberg there is no build for Spark 4.2 up to 1.12.0, and the JVM cannot load th
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,6 +28,9 @@ _DELTA_MIN = (4, 4)
 #: Tasks that read the log of a table, at each change of it. Delta's own 50 are for clusters: with them a small stream
 #: from table to table took five times the processor time.
 _DELTA_DEFAULTS = {"spark.databricks.delta.snapshotPartitions": "2"}
+
+#: Formats whose tables are not SupportsRowLevelOperations. Delta has MERGE, but by rules of its own.
+_WITHOUT_ROW_LEVEL_OPERATIONS = {"parquet", "delta", "orc", "csv", "json", "text", "avro"}
 
 _ICEBERG_JAR = re.compile(r"iceberg-spark-runtime-(?P<spark>\d+\.\d+)_2\.13")
 
@@ -56,6 +59,20 @@ def naming_problem(name: str) -> str | None:
     return (
         f"a table that names format delta itself cannot be updated twice (DELTA_CANNOT_CHANGE_PROVIDER): leave the "
         f"format out here, and say it for all tables in configuration: {_DEFAULT}: delta"
+    )
+
+
+def auto_cdc_problem(project: Project, named_formats: Iterable[str]) -> str | None:
+    """Why AUTO CDC cannot write any table of the project; None where it might. `named_formats` are those that
+    definitions name."""
+    formats = {default_format(project), *named_formats}
+    if project.catalog not in (None, "spark_catalog") or not formats <= _WITHOUT_ROW_LEVEL_OPERATIONS:
+        return None
+    return (
+        f"AUTO CDC cannot write tables in format {default_format(project)} (AUTOCDC_TARGET_DOES_NOT_SUPPORT_MERGE): it "
+        "needs tables that support row-level operations through Spark's catalog API, and those of Parquet and Delta "
+        "4.4.0 do not; odradek pipeline init --template cdc makes a project that computes the same in a materialized "
+        "view"
     )
 
 
