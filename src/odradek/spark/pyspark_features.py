@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pyspark
-from pyspark.sql import datasource
 
 from odradek.common.failures import InputError
 from odradek.spark.installed_spark import OLDEST_SPARK
@@ -23,11 +22,13 @@ class UnsupportedSpark(InputError, ImportError):
     import."""
 
 
-if not hasattr(datasource, "DataSourceStreamArrowWriter"):
+try:
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter
+except ImportError:
     raise UnsupportedSpark(
         f"odradek.spark requires Spark {OLDEST_SPARK} or newer, and PySpark {pyspark.__version__} is installed: it has "
         f"no DataSourceStreamArrowWriter, with which streams are written: pip install 'pyspark>={OLDEST_SPARK},<5'"
-    )
+    ) from None
 
 #: Whether Spark says where a micro-batch begins and how much it may take, and prepares a source for availableNow.
 HAS_READ_LIMITS = find_spec("pyspark.sql.streaming.datasource") is not None
@@ -67,6 +68,7 @@ else:
 
 __all__ = [
     "HAS_READ_LIMITS",
+    "DataSourceStreamArrowWriter",
     "ReadAllAvailable",
     "ReadLimit",
     "ReadMaxRows",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from odradek.common.failures import Fault, InputError, check
@@ -21,6 +21,7 @@ from odradek.spark.begun_runs import BegunRuns
 from odradek.spark.decision_log import DecisionLog
 from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.plain_errors import plain_errors
+from odradek.spark.pyspark_features import DataSourceStreamArrowWriter
 from odradek.spark.sink_columns import check_schema
 from odradek.spark.sink_coordinator import SinkCoordinator
 from odradek.spark.sink_options import SinkOptions, sink_options

@@ -12,7 +12,6 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
-    DataSourceStreamArrowWriter,
     DataSourceStreamReader,
     InputPartition,
 )
@@ -22,7 +21,7 @@ from odradek.common.failures import InputError
 from odradek.spark.options import SourceOptions, batch_options, include_headers, stream_options
 from odradek.spark.places import Places
 from odradek.spark.plain_errors import plain_errors
-from odradek.spark.pyspark_features import HAS_READ_LIMITS  # before what an unsupported PySpark does not have
+from odradek.spark.pyspark_features import HAS_READ_LIMITS, DataSourceStreamArrowWriter
 from odradek.spark.range_reader import plan, read
 from odradek.spark.ranges import OffsetRange
 from odradek.spark.schema import check_schema, spark_schema
