@@ -82,7 +82,8 @@ class _Sink:
     def __getstate__(self) -> tuple[SinkOptions, int | None]:
         """Spark sends a writer to the tasks of a batch before they begin, by pickling it: so a run begins."""
         if self._options.sink_id is not None and self._run is None:
-            self._run = self._exactly_once(self._options.sink_id).begin_run()
+            committed_run = None if self._begun_runs is None else self._begun_runs.last_committed()
+            self._run = self._exactly_once(self._options.sink_id).begin_run(committed_run)
             if self._begun_runs is not None:
                 self._begun_runs.remember(self._run)
         return self._options, self._run
@@ -121,6 +122,8 @@ class _Sink:
         record_count = sum(each.record_count for each in written)
         number = run if batch_id is None else batch_id
         self._exactly_once(self._options.sink_id).commit(run, query_id, number, prepared, record_count)
+        if self._begun_runs is not None:
+            self._begun_runs.remember_committed(run)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Tasks that failed have aborted their own; those that Spark killed have not."""
