@@ -173,6 +173,9 @@ def test_exactly_once(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> 
     forget_commit(0)
     send(cluster, source, range(50, 80))
     copy()
+    if not HAS_READ_LIMITS:
+        assert keys_in(cluster, target) == keys(range(50)), "Spark 4.1 runs one batch, which is the repeated one"
+        copy()
     assert keys_in(cluster, target) == keys(range(80))
     forget_commit(1)
     copy()

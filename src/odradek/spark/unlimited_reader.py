@@ -6,7 +6,8 @@ The calls come in another order than those of Spark 4.2:
   `partitions(initial, latest)`.
 - A stream that is continued: `partitions(end, end)` with the last offsets in the checkpoint, which are only told to the
   source; then, if its last batch was not committed, `initialOffset()` for batch 0, and `partitions(start, end)`.
-- With the trigger `availableNow` Spark calls `latestOffset()` once, before all others, and runs one batch up to there.
+- With the trigger `availableNow` Spark runs one batch, with the calls above. With its setting
+  `spark.sql.streaming.triggerAvailableNowWrapper.enabled` it calls `latestOffset()` once, before all others.
 
 So the first `latestOffset()` may be that of a new stream or not. It returns the ends of all partitions, and what is
 wrong with the beginning of a new stream is raised by `initialOffset()`.

@@ -53,10 +53,15 @@ def test_versions_of_the_lock_without_those_of_spark(tool: ModuleType) -> None:
     assert tool.locked_versions(lock) == ["a==1.0 ; python_full_version < '3.12'", "b==2"]
 
 
-def test_only_the_table_of_the_document_is_replaced(tool: ModuleType, tmp_path: Path) -> None:
+def test_only_the_rows_of_the_versions_in_the_table_of_the_document_is_replaced(
+    tool: ModuleType, tmp_path: Path
+) -> None:
     document = tmp_path / "spark.md"
-    document.write_text(f"before\n{tool.BEGIN}\nold\n{tool.END}\nafter\n")
-    table = tool.render([tool.Result("4.2.0", dict.fromkeys(tool.PARTS, "passed"))])
-    tool.write_table(document, table)
+    document.write_text(f"before\n{tool.BEGIN}\n{tool.END}\nafter\n")
+    passed, failed = (dict.fromkeys(tool.PARTS, outcome) for outcome in ("passed", "failed"))
+    tool.write_rows(document, [tool.Result("4.2.0", failed), tool.Result("4.10.0", failed)])
+    tool.write_rows(document, [tool.Result("4.2.0", passed), tool.Result("4.1.4", passed)])
+    results = [("4.1.4", passed), ("4.2.0", passed), ("4.10.0", failed)]
+    table = tool.render([tool.Result(version, outcomes) for version, outcomes in results])
     assert document.read_text() == f"before\n{tool.BEGIN}\n{table}\n{tool.END}\nafter\n"
     assert tool.BEGIN in (ROOT / "docs" / "spark.md").read_text()
