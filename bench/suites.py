@@ -31,6 +31,8 @@ SUITES: Mapping[str, Benchmark] = {
     "clients": Benchmark("Clients in Python, on one broker of ours", "clients.run", takes_effort=True),
     "spark": Benchmark("Spark jobs, with either connector", "spark_connectors.run", takes_effort=True),
     "spark_batches": Benchmark("Small micro-batches of Spark", "spark_batches.run", takes_effort=True),
+    "spark.latency": Benchmark("Spark streams: time from topic to topic", "spark_latency.run", takes_effort=True),
+    "spark.real_time": Benchmark("Spark streams: beside real-time mode", "spark_latency.real_time", takes_effort=True),
     "coordinators": Benchmark("Groups and transactions", "coordinators.run", takes_effort=True),
     "controllers": Benchmark("Controllers", "controllers.run"),
     "network": Benchmark("Network", "network.run"),

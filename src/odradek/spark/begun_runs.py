@@ -1,4 +1,4 @@
-"""Which run of a sink this driver has begun last: told from one of its Python processes to another.
+"""Which run of a sink this driver has begun last, and committed last: told from one of its Python processes to another.
 
 Spark begins a micro-batch in one process and aborts it in another, on a writer that it has made anew. From tasks that
 came to an end that writer learns which run it was; when a stream is stopped before any did, nobody tells it. Every such
@@ -26,12 +26,29 @@ class BegunRuns:
         self._path = Path(directory, name) if directory else None
 
     def remember(self, run: int) -> None:
-        if self._path is not None:
-            with suppress(OSError):  # then the transactions of a stream that is stopped stay open for longer
-                self._path.write_text(str(run))
+        _write(self._path, run)  # if it fails, the transactions of a stream that is stopped stay open for longer
 
     def last(self) -> int | None:
-        if self._path is not None:
-            with suppress(OSError, ValueError):
-                return int(self._path.read_text())
-        return None
+        return _read(self._path)
+
+    def remember_committed(self, run: int) -> None:
+        _write(self._committed_path(), run)  # if it fails, the next run looks for open transactions once more
+
+    def last_committed(self) -> int | None:
+        return _read(self._committed_path())
+
+    def _committed_path(self) -> Path | None:
+        return None if self._path is None else self._path.with_name(f"{self._path.name}-committed")
+
+
+def _write(path: Path | None, run: int) -> None:
+    if path is not None:
+        with suppress(OSError):
+            path.write_text(str(run))
+
+
+def _read(path: Path | None) -> int | None:
+    if path is not None:
+        with suppress(OSError, ValueError):
+            return int(path.read_text())
+    return None

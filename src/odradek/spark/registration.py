@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from odradek.common.extras import require_extra
+from odradek.spark.installed_spark import spark_directory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +24,8 @@ def register(session: "SparkSession") -> None:
     In a local session, and unless `PYSPARK_PYTHON` is set, Python processes are started with the interpreter of this
     process from now on. Workers of a cluster have their own interpreters, which `PYSPARK_PYTHON` has to name.
     """
+    if spark_directory() is not None:
+        import odradek.spark.pyspark_features  # noqa: F401 - raises UnsupportedSpark
     require_extra("spark", "odradek.spark.register")
     from pyspark.sql import SparkSession
 

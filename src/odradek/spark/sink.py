@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from odradek.common.failures import Fault, InputError, check
@@ -21,6 +21,7 @@ from odradek.spark.begun_runs import BegunRuns
 from odradek.spark.decision_log import DecisionLog
 from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.plain_errors import plain_errors
+from odradek.spark.pyspark_features import DataSourceStreamArrowWriter
 from odradek.spark.sink_columns import check_schema
 from odradek.spark.sink_coordinator import SinkCoordinator
 from odradek.spark.sink_options import SinkOptions, sink_options
@@ -81,7 +82,8 @@ class _Sink:
     def __getstate__(self) -> tuple[SinkOptions, int | None]:
         """Spark sends a writer to the tasks of a batch before they begin, by pickling it: so a run begins."""
         if self._options.sink_id is not None and self._run is None:
-            self._run = self._exactly_once(self._options.sink_id).begin_run()
+            committed_run = None if self._begun_runs is None else self._begun_runs.last_committed()
+            self._run = self._exactly_once(self._options.sink_id).begin_run(committed_run)
             if self._begun_runs is not None:
                 self._begun_runs.remember(self._run)
         return self._options, self._run
@@ -120,6 +122,8 @@ class _Sink:
         record_count = sum(each.record_count for each in written)
         number = run if batch_id is None else batch_id
         self._exactly_once(self._options.sink_id).commit(run, query_id, number, prepared, record_count)
+        if self._begun_runs is not None:
+            self._begun_runs.remember_committed(run)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Tasks that failed have aborted their own; those that Spark killed have not."""

@@ -12,7 +12,6 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
-    DataSourceStreamArrowWriter,
     DataSourceStreamReader,
     InputPartition,
 )
@@ -23,6 +22,7 @@ from odradek.common.ids import ZERO_UUID
 from odradek.spark.options import SourceOptions, batch_options, include_headers, stream_options
 from odradek.spark.places import Places
 from odradek.spark.plain_errors import plain_errors
+from odradek.spark.pyspark_features import HAS_READ_LIMITS, DataSourceStreamArrowWriter
 from odradek.spark.range_reader import plan, read
 from odradek.spark.ranges import OffsetRange
 from odradek.spark.schema import check_schema, spark_schema
@@ -50,7 +50,11 @@ class OdradekDataSource(DataSource):
         try:
             options = stream_options(self.options)
             check_schema(schema, with_headers=options.include_headers)
-            return StreamReader(options)
+            if HAS_READ_LIMITS:
+                return StreamReader(options)
+            from odradek.spark.unlimited_reader import UnlimitedStreamReader
+
+            return UnlimitedStreamReader(options)
         except InputError as error:
             return RefusingReader(str(error))
 

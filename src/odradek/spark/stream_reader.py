@@ -24,13 +24,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    ReadMinRows,
-    SupportsTriggerAvailableNow,
-)
 
 from odradek.client.direct.ranges import replaced_text
 from odradek.client.settings import consumer_settings
@@ -41,6 +34,13 @@ from odradek.spark.limits import Offsets, StreamOffset, offsets_from_json
 from odradek.spark.options import SourceOptions
 from odradek.spark.places import Places, StartingOffsets
 from odradek.spark.plain_errors import plain_errors
+from odradek.spark.pyspark_features import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
 from odradek.spark.range_reader import plan_grouped, read, report_data_loss, report_replaced_topic
 from odradek.spark.ranges import OffsetRange, limit_rate, records_waiting
 
@@ -49,7 +49,8 @@ Json = Mapping[str, Mapping[str, int]]
 
 class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Says what is wrong with the options as soon as Spark asks where the stream begins or goes on. If there were
-    no reader at all, Spark 4.2 would not say why, but fail at stopping it."""
+    no reader at all, Spark would not say why, but fail at stopping it. Spark 4.1 calls `latestOffset` without
+    arguments."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -59,7 +60,7 @@ class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         raise InputError(self._what)
 
     @plain_errors()
-    def latestOffset(self, start: Json, limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+    def latestOffset(self, start: Json | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:  # noqa: N802
         raise InputError(self._what)
 
     @plain_errors()

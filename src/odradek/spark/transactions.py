@@ -97,14 +97,17 @@ class ExactlyOnce:
         self._store = store
         self._coordinator = coordinator
 
-    def begin_run(self) -> int:
-        """The number of the run: goes to the tasks. Raises Superseded, BatchTorn."""
-        return self._with_store(self._begin_run)
+    def begin_run(self, committed_run: int | None = None) -> int:
+        """Return the number of the run, which goes to the tasks. `committed_run` is the last run that this driver has
+        committed: if no other began since, its commit has aborted what was left open. Raises Superseded, BatchTorn."""
+        return self._with_store(lambda state: self._begin_run(state, committed_run))
 
-    def _begin_run(self, state: SinkState) -> int:
+    def _begin_run(self, state: SinkState, committed_run: int | None) -> int:
+        is_clean = state.run == committed_run
         state = self._finish_all(state).next_run()
         self._store.write(state)
-        self._abort_left_over(state, state.run)
+        if not is_clean:
+            self._abort_left_over(state, state.run)
         return state.run
 
     def commit(

@@ -29,8 +29,10 @@ class FakeProtocol:
         self.run = 0
         self.told: list[tuple[object, ...]] = []
 
-    def begin_run(self) -> int:
+    def begin_run(self, committed_run: int | None = None) -> int:
         self.run += 1
+        if committed_run is not None:
+            self.told.append(("begin", self.run, committed_run))
         return self.run
 
     def commit(
@@ -74,6 +76,20 @@ def test_batches_of_a_stream_are_told_by_its_tasks(protocol: FakeProtocol) -> No
     writer.abort([_written(8, "q"), None], 4)
     writer.abort([None], 5)
     assert protocol.told == [("commit", 7, "q", 3, ["a"]), ("abort", 8, ["a"])]
+
+
+def test_a_run_is_told_which_run_the_driver_has_committed(
+    protocol: FakeProtocol, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By another process than that which commits."""
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    pickle.dumps(stream_writer(_OPTIONS, _SCHEMA, overwrite=False))
+    stream_writer(_OPTIONS, _SCHEMA, overwrite=False).commit([_written(1, "q")], 0)
+    pickle.dumps(stream_writer(_OPTIONS, _SCHEMA, overwrite=False))
+    stream_writer(_OPTIONS, _SCHEMA, overwrite=False).abort([_written(2, "q")], 1)
+    pickle.dumps(stream_writer(_OPTIONS, _SCHEMA, overwrite=False))
+    begins = [told for told in protocol.told if told[0] == "begin"]
+    assert begins == [("begin", 2, 1), ("begin", 3, 1)], "run 2 was not committed, so that run 3 looks again"
 
 
 def test_a_stream_of_which_no_task_ended_is_aborted_in_another_process(

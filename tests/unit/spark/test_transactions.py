@@ -279,3 +279,16 @@ def test_only_the_queries_used_last_are_remembered() -> None:
 
 def test_errors_of_the_protocol_are_expected_ones() -> None:
     assert all(issubclass(each, ApiError) for each in (Superseded, BatchLost, BatchTorn))
+
+
+def test_only_a_run_after_one_of_another_driver_looks_for_open_transactions() -> None:
+    world = World()
+    protocol = driver(world)
+    run = protocol.begin_run()
+    protocol.commit(run, "query", 0, [world.prepare(transactional_id("sink", run, 0, 1), ["row"])], 1)
+    world.prepare(transactional_id("sink", run, 0, 2), ["of an attempt that went on"])
+    next_run = protocol.begin_run(run)
+    assert len(world.open_ids()) == 1
+    other = driver(world)
+    other.begin_run(run)
+    assert world.open_ids() == [], f"run {next_run} began since run {run} was committed"

@@ -19,6 +19,7 @@ from odradek.client.errors import Unreachable
 from odradek.client.settings import consumer_settings
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
+from odradek.spark.installed_spark import pipelines_problem
 from odradek.spark.limits import At, Since
 from odradek.spark.options import Assign, SourceOptions, Subscribe, SubscribePattern, batch_options, stream_options
 from odradek.spark.pipeline.definitions import Definitions, read_definitions
@@ -35,7 +36,7 @@ ERROR, WARNING = "error", "warning"
 
 _BOOTSTRAP = "kafka.bootstrap.servers"
 
-#: Of Spark 4.2.
+#: The oldest Java that Spark 4 runs with.
 _JAVA_MIN = 17
 _JAVA_TIMEOUT_S = 30
 
@@ -233,6 +234,10 @@ def table_problems(
 
 
 def java_problems() -> Iterator[Problem]:
+    """Yield what is wrong with the Spark and the Java of this machine."""
+    without_pipelines = pipelines_problem()
+    if without_pipelines is not None:
+        yield Problem(without_pipelines)
     java = _java()
     if java is None:
         yield Problem(f"there is no Java, neither in JAVA_HOME nor in PATH; Spark needs Java {_JAVA_MIN} or newer")
