@@ -40,13 +40,14 @@ from odradek.spark.limits import (
 from odradek.spark.options import SourceOptions
 from odradek.spark.places import Places, StartingOffsets
 from odradek.spark.plain_errors import plain_errors
+from odradek.spark.portable import Portable
 from odradek.spark.range_reader import plan, read, report_data_loss
 from odradek.spark.ranges import OffsetRange, limit_rate, records_waiting
 
 Json = Mapping[str, Mapping[str, int]]
 
 
-class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow, metaclass=Portable):
     """Says what is wrong with the options as soon as Spark asks where the stream begins or goes on. If there were
     no reader at all, Spark 4.2 would not say why, but fail at stopping it."""
 
@@ -72,7 +73,7 @@ class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         pass
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow, metaclass=Portable):
     """Names and arguments are Spark's."""
 
     def __init__(
