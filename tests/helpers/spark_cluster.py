@@ -1,4 +1,4 @@
-"""A Spark cluster whose machines know nothing of Odradek: a standalone one with two workers, and a Spark Connect server.
+"""A Spark cluster whose machines do not have Odradek: a standalone one with two workers, and a Spark Connect server.
 
 Master, workers and server are processes of the installed PySpark, started with an environment of their own and in
 directories of their own. The `python3` of their PATH is that of a machine on which somebody has prepared PySpark: it

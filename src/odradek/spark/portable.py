@@ -13,15 +13,16 @@ arrives wherever Spark does, and needs nothing but the standard library.
 import copyreg
 import sys
 from abc import ABCMeta
+from typing import Any
 
-from pyspark import cloudpickle  # type: ignore[attr-defined]
+from pyspark import cloudpickle
 
 
 class Portable(ABCMeta):
     """The type of a class that can be loaded where the package is only in a file of `--py-files`."""
 
 
-def load_class(module: str, name: str) -> type:
+def load_class(module: str, name: str) -> Any:
     """Return a class of the package. Raise ModuleNotFoundError, with the remedy in one sentence.
 
     Runs where nothing of the package may be importable: everything it needs is imported or defined here."""
@@ -53,7 +54,9 @@ def load_class(module: str, name: str) -> type:
             try:
                 return getattr(importlib.import_module(module), name)
             except ImportError as error:
-                raise refuse(f"the Python of this process, {here}, cannot import odradek from {path}: {error}") from None
+                raise refuse(
+                    f"the Python of this process, {here}, cannot import odradek from {path}: {error}"
+                ) from None
     raise refuse(f"odradek is not installed in the Python of this process, {here}")
 
 
@@ -62,4 +65,4 @@ def _reduce(cls: type) -> tuple[object, tuple[str, str]]:
 
 
 copyreg.pickle(Portable, _reduce)  # type: ignore[arg-type]  # its stub knows instances of classes only
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]

@@ -1,7 +1,7 @@
 """The files of installed packages: which ones a process of Spark needs, and where they lie.
 
-Packages are found as pip records them. Odradek itself may be installed in any way, also as a working copy: its files are
-those beside the module that runs.
+Packages are found as pip records them. Odradek itself may be installed in any way, also as a working copy: its files
+are those beside the module that runs.
 """
 
 import re

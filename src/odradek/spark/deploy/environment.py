@@ -71,14 +71,16 @@ def write_environment(path: Path, files: Sequence[PackagedFile], *, interpreter:
     """Pack the files, with this process's interpreter or without one. Only compiled modules of this Python are kept."""
     tag = f".{sys.implementation.cache_tag}."
     kept = [file for file in files if "__pycache__" not in file.name or tag in file.name]
-    with igzip.open(path, "wb", compresslevel=_COMPRESSION_LEVEL) as stream:
-        with tarfile.open(fileobj=stream, mode="w|") as archive:
-            _add_launcher(archive, interpreter=interpreter)
-            for file in kept:
-                _add(archive, f"packages/{file.name}", file.source)
-            if interpreter:
-                for name, source in _interpreter_files():
-                    _add(archive, f"python/{name}", source)
+    with (
+        igzip.IGzipFile(path, "wb", compresslevel=_COMPRESSION_LEVEL) as stream,  # type: ignore[no-untyped-call]
+        tarfile.open(fileobj=stream, mode="w|") as archive,
+    ):
+        _add_launcher(archive, interpreter=interpreter)
+        for file in kept:
+            _add(archive, f"packages/{file.name}", file.source)
+        if interpreter:
+            for name, source in _interpreter_files():
+                _add(archive, f"python/{name}", source)
 
 
 def _add_launcher(archive: tarfile.TarFile, *, interpreter: bool) -> None:

@@ -51,17 +51,17 @@ def _unpack(archive: str, directory: str) -> None:
                     shutil.copyfileobj(source, stream)
 
 
-def _become() -> None:
+def _become(archive: str) -> None:
     """Continue as the unpacked package of the same name."""
     abi = str(sysconfig.get_config_var("SOABI"))
     if abi != ABI:
         raise ImportError(
-            f"{os.path.basename(__loader__.archive)} was written for {ABI}, and this Python is {abi}; "
+            f"{os.path.basename(archive)} was written for {ABI}, and this Python is {abi}; "
             "run `odradek spark package` with the Python version and on the kind of machine that the executors have"
         )
-    directory = _unpacked(__loader__.archive)
+    directory = _unpacked(archive)
     if directory not in sys.path:
-        sys.path.insert(sys.path.index(__loader__.archive) if __loader__.archive in sys.path else 1, directory)
+        sys.path.insert(sys.path.index(archive) if archive in sys.path else 1, directory)
     own = os.path.join(directory, "odradek")
     file = os.path.join(own, "__init__.py")
     globals().update(__path__=[own], __file__=file)
@@ -71,4 +71,5 @@ def _become() -> None:
         exec(compile(stream.read(), file, "exec"), globals())
 
 
-_become()
+if __name__ == "odradek":
+    _become(globals()["__loader__"].archive)
