@@ -12,7 +12,6 @@ from pathlib import Path
 from odradek.common.failures import InputError
 from odradek.spark.deploy.diagnosis import Examination, Process
 from odradek.spark.deploy.doctor_job import DoctorJob, to_line
-from odradek.spark.deploy.remedies import remedy_for
 from odradek.spark.pipeline.causes import cause_of
 
 _COMMAND = (sys.executable, "-m", "odradek.spark.deploy.doctor_job")
@@ -44,7 +43,7 @@ def run_doctor(job: DoctorJob, timeout_s: float, broker_problem: str | None = No
         text = log.read_text(errors="replace")
         start = text.rfind(_TRACEBACK)
         said = text[start:] if start >= 0 else text.strip()[-2_000:]
-        raise InputError(f"there is no session of Spark: {remedy_for(said) or cause_of(said)} (more is in {log})")
+        raise InputError(f"there is no session of Spark: {cause_of(said)} (more is in {log})")
     log.unlink()
     return _examination(json.loads(answer), broker_problem)
 

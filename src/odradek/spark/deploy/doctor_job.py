@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from odradek.spark.deploy.probe import probe
-from odradek.spark.deploy.remedies import remedy_for
 from odradek.spark.pipeline.causes import cause_of
 
 #: Tasks of one round. There are rounds until every executor has answered, or nothing new has come for some of them.
@@ -82,7 +81,7 @@ def _source_problem(session: Any, job: DoctorJob) -> str | None:
     try:
         return None if session.read.format("odradek").options(**options).load().schema else "no schema"
     except PySparkException as error:
-        return remedy_for(str(error)) or cause_of(str(error))
+        return cause_of(str(error))
 
 
 def _executors(session: Any, job: DoctorJob, request: str) -> dict[tuple[str, int], Any]:
@@ -111,8 +110,6 @@ def _executors(session: Any, job: DoctorJob, request: str) -> dict[tuple[str, in
 
 def examine(job: DoctorJob) -> dict[str, Any]:
     """Return what was seen, in plain values."""
-    from pyspark.errors import PySparkException
-
     request = {"addresses": job.addresses, "connect_timeout_s": _CONNECT_TIMEOUT_S}
     session = _session(job)
     result: dict[str, Any] = {
@@ -124,10 +121,8 @@ def examine(job: DoctorJob) -> dict[str, Any]:
     }
     try:
         executors = _executors(session, job, json.dumps({**request, "pause_s": _PAUSE_S}))
-    except PySparkException as error:
-        result["job_problem"] = remedy_for(str(error)) or cause_of(str(error))
-    except Exception as error:  # noqa: BLE001 - an error of the JVM comes as one of Py4J
-        result["job_problem"] = remedy_for(str(error)) or cause_of(str(error))
+    except Exception as error:  # noqa: BLE001 - of Spark, or of the JVM by way of Py4J
+        result["job_problem"] = cause_of(str(error))
     else:
         result["executors"] = [executors[key] for key in sorted(executors)]
     session.stop()

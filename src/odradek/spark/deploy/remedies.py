@@ -4,10 +4,7 @@ import re
 
 _NOT_FOUND = re.compile(r"DATA_SOURCE_NOT_FOUND\].*?data source: `?odradek`?", re.DOTALL)
 _NO_INTERPRETER = re.compile(r'Cannot run program "([^"]+)"')
-_VERSIONS = re.compile(
-    r"PYTHON_VERSION_MISMATCH\].*?Python in worker has different version:? (\S+?)\.? than that in driver:? (\S+?)[,. ]",
-    re.DOTALL,
-)
+_VERSIONS = re.compile(r"PYTHON_VERSION_MISMATCH\].*?in worker\D*(\d+\.\d+)\D*in driver\D*(\d+\.\d+)", re.DOTALL)
 _NO_MODULE = re.compile(r"No module named '(odradek|pyspark)[.']")
 _NO_ARROW = re.compile(r"PACKAGE_NOT_INSTALLED\] PyArrow")
 
@@ -21,8 +18,8 @@ def remedy_for(text: str) -> str | None:
     if _NOT_FOUND.search(text):
         return (
             "Spark does not find the data source odradek in the Python that it starts on the driver, or on the Spark "
-            "Connect server; set PYSPARK_PYTHON there to an interpreter with odradek[spark] before Spark starts, or call "
-            "odradek.spark.register(spark)"
+            "Connect server; set PYSPARK_PYTHON there to an interpreter with odradek[spark] before Spark starts, or "
+            "call odradek.spark.register(spark)"
         )
     interpreter = _NO_INTERPRETER.search(text)
     if interpreter is not None:
