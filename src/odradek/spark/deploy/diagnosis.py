@@ -63,8 +63,13 @@ class Examination:
 
 
 def findings(seen: Examination) -> list[Finding]:
-    """Return what is wrong, the driver's first."""
-    return [*_of_the_driver(seen), *(found for each in seen.executors for found in _of_an_executor(each, seen.driver))]
+    """Return what is wrong, the driver's first. What is wrong with many executors is said once."""
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for executor in seen.executors:
+        for found in _of_an_executor(executor, seen.driver):
+            grouped.setdefault((found.severity, found.what, found.fix), []).append(found.where)
+    of_executors = [Finding(severity, ", ".join(where), what, fix) for (severity, what, fix), where in grouped.items()]
+    return [*_of_the_driver(seen), *of_executors]
 
 
 def _of_the_driver(seen: Examination) -> Iterator[Finding]:

@@ -75,12 +75,10 @@ def _executor_count(session: Any, job: DoctorJob) -> int | None:
 
 
 def _source_problem(session: Any, job: DoctorJob) -> str | None:
-    from pyspark.errors import PySparkException
-
     options = {"kafka.bootstrap.servers": job.bootstrap or "localhost:9092", "subscribe": "any"}
     try:
         return None if session.read.format("odradek").options(**options).load().schema else "no schema"
-    except PySparkException as error:
+    except Exception as error:  # noqa: BLE001 - of Spark, or of the JVM by way of Py4J
         return cause_of(str(error))
 
 

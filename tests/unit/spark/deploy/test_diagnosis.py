@@ -72,3 +72,9 @@ def test_what_the_driver_lacks_comes_first() -> None:
         ("driver", "Spark does not find it", "set PYSPARK_PYTHON"),
         ("executors", "an executor has no Python at ./x", "name another"),
     ]
+
+
+def test_what_is_wrong_with_many_executors_is_said_once() -> None:
+    without = replace(GOOD, packages={**GOOD.packages, "numpy": None})
+    seen = Examination("4.2.0", DRIVER, [without, GOOD, replace(without, name="executor 3")])
+    assert [each.where for each in findings(seen)] == ["executor 1, executor 3"]
