@@ -24,7 +24,7 @@ import pyspark
 
 from helpers import jvm, spark
 from helpers.ports import free_rows
-from helpers.processes import children, command_of, kill, kill_tree
+from helpers.processes import children, command_of, kill_tree
 from helpers.waiting import wait_until
 
 #: JVMs start slowly on a loaded machine.
@@ -226,22 +226,3 @@ def driver_environment(python: str = sys.executable) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
     path = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"
     return {**kept, "PATH": path, "SPARK_LOCAL_IP": HOST, "SPARK_HOME": str(SPARK_HOME)}
-
-
-__all__ = [
-    "HOST",
-    "SPARK_HOME",
-    "WAIT_S",
-    "ConnectServer",
-    "SparkProcess",
-    "StandaloneCluster",
-    "conf_options",
-    "connect_server",
-    "driver_environment",
-    "driver_settings",
-    "kill",
-    "machine_environment",
-    "machine_python",
-    "spark_process",
-    "standalone_cluster",
-]
