@@ -21,6 +21,7 @@ from odradek.spark.begun_runs import BegunRuns
 from odradek.spark.decision_log import DecisionLog
 from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.plain_errors import plain_errors
+from odradek.spark.portable import Portable
 from odradek.spark.pyspark_features import DataSourceStreamArrowWriter
 from odradek.spark.sink_columns import check_schema
 from odradek.spark.sink_coordinator import SinkCoordinator
@@ -153,7 +154,7 @@ class _Writer:
         return self._sink.write(iterator)
 
 
-class BatchWriter(_Writer, DataSourceArrowWriter):
+class BatchWriter(_Writer, DataSourceArrowWriter, metaclass=Portable):
     """One for each job; what it writes is a batch by itself, and none is ever taken for another."""
 
     @plain_errors()
@@ -165,7 +166,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         self._sink.abort(messages)
 
 
-class StreamWriter(_Writer, DataSourceStreamArrowWriter):
+class StreamWriter(_Writer, DataSourceStreamArrowWriter, metaclass=Portable):
     @plain_errors()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         self._sink.commit(messages, batchId)

@@ -22,6 +22,7 @@ from odradek.common.ids import ZERO_UUID
 from odradek.spark.options import SourceOptions, batch_options, include_headers, stream_options
 from odradek.spark.places import Places
 from odradek.spark.plain_errors import plain_errors
+from odradek.spark.portable import Portable
 from odradek.spark.pyspark_features import HAS_READ_LIMITS, DataSourceStreamArrowWriter
 from odradek.spark.range_reader import plan, read
 from odradek.spark.ranges import OffsetRange
@@ -29,7 +30,7 @@ from odradek.spark.schema import check_schema, spark_schema
 from odradek.spark.worker_process import spare_modules
 
 
-class OdradekDataSource(DataSource):
+class OdradekDataSource(DataSource, metaclass=Portable):
     @classmethod
     def name(cls) -> str:
         return "odradek"
@@ -74,7 +75,7 @@ class OdradekDataSource(DataSource):
         return stream_writer(self.options, schema, overwrite)
 
 
-class BatchReader(DataSourceReader):
+class BatchReader(DataSourceReader, metaclass=Portable):
     """Limits are resolved once, when Spark plans the read."""
 
     def __init__(self, options: SourceOptions) -> None:

@@ -34,6 +34,7 @@ from odradek.spark.limits import Offsets, StreamOffset, offsets_from_json
 from odradek.spark.options import SourceOptions
 from odradek.spark.places import Places, StartingOffsets
 from odradek.spark.plain_errors import plain_errors
+from odradek.spark.portable import Portable
 from odradek.spark.pyspark_features import (
     ReadAllAvailable,
     ReadLimit,
@@ -47,7 +48,7 @@ from odradek.spark.ranges import OffsetRange, limit_rate, records_waiting
 Json = Mapping[str, Mapping[str, int]]
 
 
-class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow, metaclass=Portable):
     """Says what is wrong with the options as soon as Spark asks where the stream begins or goes on. If there were
     no reader at all, Spark would not say why, but fail at stopping it. Spark 4.1 calls `latestOffset` without
     arguments."""
@@ -74,7 +75,7 @@ class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         pass
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow, metaclass=Portable):
     """Names and arguments are Spark's."""
 
     def __init__(

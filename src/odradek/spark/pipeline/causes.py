@@ -5,6 +5,8 @@ What reaches us is text: an exception of the JVM with its causes, or in it the t
 
 import re
 
+from odradek.spark.deploy.remedies import remedy_for
+
 _TRACEBACK = "Traceback (most recent call last):"
 
 #: java.lang.SomeException or odradek.common.failures.InputError, with what follows.
@@ -48,10 +50,13 @@ _PASSING = ("SessionHiveMetaStoreClient",)
 
 
 def cause_of(text: str) -> str:
-    """What a person needs to see of it."""
-    found = _innermost(text)
-    found = _STATE.sub("", found).strip() or text.strip().splitlines()[0] if text.strip() else "no reason was given"
-    return found if len(found) <= _LENGTH_MAX else f"{found[: _LENGTH_MAX - 1]}…"
+    """Return what a person needs to see of it: what to do, where that is known, or else the innermost message."""
+    remedy = remedy_for(text)
+    if remedy is not None:
+        return remedy
+    cause = _innermost(text)
+    cause = _STATE.sub("", cause).strip() or text.strip().splitlines()[0] if text.strip() else "no reason was given"
+    return cause if len(cause) <= _LENGTH_MAX else f"{cause[: _LENGTH_MAX - 1]}…"
 
 
 def may_pass(text: str) -> bool:
