@@ -21,7 +21,7 @@ from typing import Any
 from pyspark.sql.datasource import InputPartition
 
 from odradek.common.failures import InputError
-from odradek.spark.limits import Offsets, offsets_from_json, offsets_to_json
+from odradek.spark.limits import Offsets, StreamOffset
 from odradek.spark.options import SourceOptions
 from odradek.spark.places import Places, StartingOffsets
 from odradek.spark.plain_errors import plain_errors
@@ -48,7 +48,7 @@ class UnlimitedStreamReader(StreamReader):
                 )
         super().__init__(options, places, clock_s)
         #: The last offsets that Spark has named or was given.
-        self._known: Offsets = {}
+        self._known = StreamOffset({})
         #: Whether Spark has named offsets of the checkpoint.
         self._is_continued = False
 
@@ -57,21 +57,21 @@ class UnlimitedStreamReader(StreamReader):
         if self._start is None:
             start = self._places.starting_offsets()
             if not self._is_continued:
-                start = self._checked_beginning(start, self._latest)
+                start = self._checked_beginning(start, self._latest.offsets)
                 self._first_end = self._latest
             self._start = start
-        return offsets_to_json(self._start.offsets)
+        return self._start.stream_offset.to_json()
 
     @plain_errors()
     def latestOffset(self) -> dict[str, Any]:  # type: ignore[override]  # noqa: N802
         self._latest = self._known = self._places.latest(self._known)
-        return offsets_to_json(self._latest)
+        return self._latest.to_json()
 
     @plain_errors()
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         if self._start is None:
             self._is_continued = True
-        self._known = offsets_from_json(end)
+        self._known = StreamOffset.from_json(end)
         return super().partitions(start, end)
 
     def _checked_beginning(self, start: StartingOffsets, latest: Offsets) -> StartingOffsets:
