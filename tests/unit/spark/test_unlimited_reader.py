@@ -7,7 +7,7 @@ import pytest
 from odradek.client.direct.ranges import DataLost
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
-from odradek.spark.limits import Offsets
+from odradek.spark.limits import StreamOffset
 from odradek.spark.options import stream_options
 from odradek.spark.places import StartingOffsets
 from odradek.spark.ranges import OffsetRange
@@ -29,8 +29,8 @@ class FakePlaces:
     def starting_offsets(self) -> StartingOffsets:
         return self.begin or StartingOffsets(self._offsets(), frozenset(self._offsets()))
 
-    def latest(self, known: Offsets) -> dict[TopicPartition, int]:
-        return self._offsets()
+    def latest(self, known: StreamOffset) -> StreamOffset:
+        return StreamOffset(self._offsets())
 
     def earliest(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(partitions, 0)
@@ -44,7 +44,7 @@ def reader(places: FakePlaces, **options: str) -> UnlimitedStreamReader:
 
 
 def ranges(partitions: list[Any]) -> list[OffsetRange]:
-    return [each.range for each in partitions]
+    return [offset_range for partition in partitions for offset_range in partition.ranges]
 
 
 def test_new_stream_from_latest() -> None:
