@@ -27,7 +27,7 @@ from helpers import processes
 from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
 from helpers.figures import report
 from helpers.nodes import Cluster, three_nodes
-from helpers.pipelines import Running, make_project, running
+from helpers.pipelines import Running, is_drained, make_project, running
 from helpers.reading import read_by_librdkafka
 from helpers.waiting import wait_until
 from odradek.spark.decisions import TOPIC as DECISIONS
@@ -77,7 +77,7 @@ CREATE STREAMING TABLE odd USING PARQUET AS SELECT number FROM STREAM numbers WH
 CREATE MATERIALIZED VIEW totals USING PARQUET AS
 SELECT count(*) AS numbers, sum(number) AS total FROM numbers;
 """
-SETTINGS = {"spark.sql.streaming.noDataProgressEventInterval": "2s", "pipelines.trigger.interval": "1 second"}
+SETTINGS = {"pipelines.trigger.interval": "1 second"}
 
 
 class Load:
@@ -149,15 +149,12 @@ class Pipeline:
     def wait_until_drained(self) -> None:
         """Until every flow was idle after the last batch that had rows."""
 
-        def is_drained() -> bool:
-            events = list(self.run.events)
-            started = max(i for i, event in enumerate(events) if _is(event, "live", state="running"))
-            rows = [i for i, event in enumerate(events) if event["event"] == "refresh" or event.get("rows_in")]
-            since = max([started, *rows])
-            idle = {event["flow"] for event in events[since:] if event["event"] == "idle"}
-            return idle >= {"numbers", "odd", "totals", "copied"}
-
-        wait_until(is_drained, "all events are processed", _TIMEOUT_S, lambda: str(self.run.events[-20:]))
+        wait_until(
+            lambda: is_drained(list(self.run.events)),
+            "all events are processed",
+            _TIMEOUT_S,
+            lambda: str(self.run.events[-20:]),
+        )
 
     def _kill_worker(self, chance: random.Random) -> bool:
         python = [

@@ -6,7 +6,8 @@ A project is Spark's own: a directory with a `spark-pipeline.yml` and the SQL an
     odradek pipeline init --template list                           what kinds of projects there are
     odradek pipeline check shop                                     before Spark starts; --dry-run lets Spark analyse it
     odradek pipeline run shop                                       one update: all that there is, then the end
-    odradek pipeline run shop --continuous --trigger 5s             an update every five seconds, until stopped
+    odradek pipeline run shop --continuous                          live: long-running queries, until stopped
+    odradek pipeline run shop --continuous --updates --trigger 5s   an update every five seconds, until stopped
     odradek pipeline status shop                                    flows, lag, dead letters, the last error
     odradek pipeline dead-letters list|show|replay shop             what was rejected, and how it is sent again
 
