@@ -31,6 +31,12 @@ other one does, however that ended: kill the first with -9 and Spark is gone; ki
     progress    a micro-batch is done: flow, update, batch_id, rows_in, rows_out (null where the sink does not tell),
                 rows_per_s, duration_ms, lag (records behind the end of its topics, null for a source without offsets),
                 offsets (where it is, by topic and partition), rows_in_total and rows_out_total since `run` began
+                parts_ms (of the batch, by Spark's names), state_rows, state_bytes, watermark_ms
+    live        live mode, state: starting, running (all flows were started), stopped, failed or unsupported; error
+    refresh     live mode: a materialized view was computed: flow, duration_ms
+    idle        live mode: the flow has processed all that there is; repeated while that is so
+    restart     live mode: the flow failed and starts again alone: flow, attempt, retries, wait_s, cause
+    late-trigger live mode: the batches of the flow take longer than its trigger: flow, interval_ms, duration_ms
     retry       attempt (which retry it is), retries, wait_s, cause
     stopping    a signal was heard; an update that runs may go on for ten seconds, unless another one comes
     ended       state: completed, stopped or failed; updates, rows_in, rows_out, seconds, error (or null)
