@@ -31,6 +31,7 @@ SUITES: Mapping[str, Benchmark] = {
     "clients": Benchmark("Clients in Python, on one broker of ours", "clients.run", takes_effort=True),
     "spark": Benchmark("Spark jobs, with either connector", "spark_connectors.run", takes_effort=True),
     "spark_batches": Benchmark("Small micro-batches of Spark", "spark_batches.run", takes_effort=True),
+    "spark_kills": Benchmark("The death of a broker, with tasks of Spark", "spark_kills.run"),
     "coordinators": Benchmark("Groups and transactions", "coordinators.run", takes_effort=True),
     "controllers": Benchmark("Controllers", "controllers.run"),
     "network": Benchmark("Network", "network.run"),
