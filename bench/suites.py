@@ -33,6 +33,7 @@ SUITES: Mapping[str, Benchmark] = {
     "spark_batches": Benchmark("Small micro-batches of Spark", "spark_batches.run", takes_effort=True),
     "spark.latency": Benchmark("Spark streams: time from topic to topic", "spark_latency.run", takes_effort=True),
     "spark.real_time": Benchmark("Spark streams: beside real-time mode", "spark_latency.real_time", takes_effort=True),
+    "spark_kills": Benchmark("The death of a broker, with tasks of Spark", "spark_kills.run"),
     "coordinators": Benchmark("Groups and transactions", "coordinators.run", takes_effort=True),
     "controllers": Benchmark("Controllers", "controllers.run"),
     "network": Benchmark("Network", "network.run"),

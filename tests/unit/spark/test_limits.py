@@ -4,6 +4,7 @@ import json
 
 from odradek.common.ids import TopicPartition
 from odradek.spark.limits import StreamOffset, offsets_from_json, parse_offsets
+from odradek.spark.pipeline.streams import topic_offsets
 
 
 def test_offsets_of_a_stream_with_and_without_topic_ids() -> None:
@@ -16,6 +17,7 @@ def test_offsets_of_a_stream_with_and_without_topic_ids() -> None:
     assert StreamOffset.from_json(document) == offset
     assert offsets_from_json(document) == offset.offsets
     assert parse_offsets("startingOffsets", json.dumps(document)) == offset.offsets
+    assert topic_offsets(json.dumps(document)) == offset.offsets, "as status and progress reports read it"
     without = StreamOffset.from_json({"t": {"0": 5}, "u": {"0": 1}})
     assert without == StreamOffset({TopicPartition("t", 0): 5, TopicPartition("u", 0): 1})
     assert offset.replaced_topics({"t": second, "u": first}) == ("t",)
