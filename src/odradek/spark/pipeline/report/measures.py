@@ -224,7 +224,7 @@ def _points(values: Sequence[float | None], bucket_ms: int, joined_ms: int = 0) 
         if value is None:
             unknown += 1
             continue
-        if unknown > 1 and unknown * bucket_ms > joined_ms:
+        if points and unknown > 1 and unknown * bucket_ms > joined_ms:
             points.append(Point(number * bucket_ms / 1_000, None))
         unknown = 0
         points.append(Point((number + 0.5) * bucket_ms / 1_000, value))
