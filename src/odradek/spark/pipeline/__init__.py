@@ -6,7 +6,8 @@ A project is Spark's own: a directory with a `spark-pipeline.yml` and the SQL an
     odradek pipeline check shop                                     before Spark starts; --dry-run lets Spark analyse it
     odradek pipeline run shop                                       one update: all that there is, then the end
     odradek pipeline run shop --continuous --trigger 5s             an update every five seconds, until stopped
-    odradek pipeline status shop                                    flows, lag, dead letters, the last error
+    odradek pipeline status shop [--watch]                          flows, lag, dead letters, the last error
+    odradek pipeline report shop                                    an HTML report about the last run
 
 PROJECT is a directory or its spec file; without one, that of the current directory. `run` also takes `--retries N` (of
 failures that may pass, in a row; 5 unless said), `--master local[2]|spark://…`, `--remote sc://…`, `--conf
@@ -27,6 +28,8 @@ other one does, however that ended: kill the first with -9 and Spark is gone; ki
     progress    a micro-batch is done: flow, update, batch_id, rows_in, rows_out (null where the sink does not tell),
                 rows_per_s, duration_ms, lag (records behind the end of its topics, null for a source without offsets),
                 offsets (where it is, by topic and partition), rows_in_total and rows_out_total since `run` began
+    sample      every second: flows (by name: rows_in_per_s, rows_out_per_s, lag, lag_ms, is_lag_minimum, reads_topics)
+                and dead_letters (records by topic)
     retry       attempt (which retry it is), retries, wait_s, cause
     stopping    a signal was heard; an update that runs may go on for ten seconds, unless another one comes
     ended       state: completed, stopped or failed; updates, rows_in, rows_out, seconds, error (or null)

@@ -121,5 +121,5 @@ def test_addresses(text: str, address: HostPort) -> None:
 
 @pytest.mark.parametrize("text", ["", "here", "host:", "70000", "a b:1"])
 def test_what_is_not_an_address(text: str) -> None:
-    with pytest.raises(InputError, match="--metrics: .* is not an address, such as 9646 or 0.0.0.0:9646"):
+    with pytest.raises(InputError, match=r"--metrics: .* is not an address, such as 9646 or 0\.0\.0\.0:9646"):
         parse_metrics_address(text)
