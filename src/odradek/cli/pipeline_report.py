@@ -7,7 +7,7 @@ import click
 from odradek import __version__
 from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options
-from odradek.cli.output import format_timestamp, print_json, print_table
+from odradek.cli.output import format_timestamp, plural, print_json, print_table
 from odradek.common.failures import InputError
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.report.document import render
@@ -43,7 +43,7 @@ def report(settings: Settings, project: str | None, output: str, number: int, is
         _list(runs, settings)
         return
     if number > len(runs):
-        raise InputError(f"--run {number}: the history of {found.name} has {len(runs)} runs")
+        raise InputError(f"--run {number}: the history of {found.name} has {plural(len(runs), 'run')}")
     chosen = runs if is_all else [runs[-number]]
     if not any(run.samples for run in chosen):
         raise InputError(f"{found.name}: nothing is known of this run, it ended before a flow was started")

@@ -10,9 +10,9 @@ import pytest
 
 from odradek.cli.app import run
 from odradek.cli.options import Settings
-from odradek.cli.pipeline_show import COLUMNS, display, flow_cells, line_of
+from odradek.cli.pipeline_show import display, line_of
 from odradek.spark.pipeline import events
-from odradek.spark.pipeline.state import FlowState, RunState
+from odradek.spark.pipeline.state import RunState
 from odradek.spark.pipeline.templates.registry import TEMPLATES
 
 
@@ -166,12 +166,13 @@ def test_brokers_that_are_away_when_run_starts(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--trigger", "5s"], "--trigger goes with --continuous"),
+        (["--trigger", "5s"], "--trigger and --updates go with --continuous"),
         (["--continuous", "--trigger", "soon"], "'soon' is no time"),
         (["--master", "local", "--remote", "sc://a"], "contradict each other"),
         (["--full-refresh-all", "--refresh", "a"], "takes no other choice of tables"),
         (["--conf", "novalue"], "is no setting"),
         (["--retries", "-1"], "--retries"),
+        (["--metrics", "here"], "--metrics: 'here' is not an address"),
     ],
 )
 def test_wrong_usage(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,7 +181,7 @@ def test_wrong_usage(words: list[str], said: str, capsys: pytest.CaptureFixture[
 
 
 def test_no_project(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ("run", "check", "status"):
+    for verb in ("run", "check", "status", "report"):
         assert run(["pipeline", verb, "shop"]) == 1
         assert "odradek: shop: there is no such directory" in capsys.readouterr().err
 
@@ -227,19 +228,6 @@ def test_lines() -> None:
     assert line_of(retry) == "again in 2 s (2 of 5 retries): busy"
 
 
-def test_cells() -> None:
-    flow = FlowState(state="running", batch_id=1, rows_in=1_000, rows_per_s=5.4, lag=2)
-    assert dict(zip(COLUMNS, flow_cells("a", flow), strict=True)) == {
-        "flow": "a",
-        "state": "running",
-        "batch": "1",
-        "rows in": "1,000",
-        "rows out": "-",
-        "rows/s": "5",
-        "lag": "2",
-    }
-
-
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -255,8 +243,8 @@ def test_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
             show(state, state.apply(event))
     assert "flow orders failed: bad" in screen.getvalue()
     out = capsys.readouterr().out.splitlines()
-    assert out[0].split() == ["flow", "state", "batch", "rows", "in", "rows", "out", "rows/s", "lag"]
-    assert out[1].split() == ["orders", "failed", "7", "1,200", "-", "100", "3"]
+    assert out[0].split() == ["flow", "state", "batches", "rows", "in", "rows", "out", "lag", "restarts"]
+    assert out[1].split() == ["orders", "failed", "1", "1,200", "-", "3", "0"]
     assert out[2] == "shop running: 0 updates, 1,200 rows in, 0 rows out"
 
 

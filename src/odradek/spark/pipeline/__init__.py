@@ -8,8 +8,9 @@ A project is Spark's own: a directory with a `spark-pipeline.yml` and the SQL an
     odradek pipeline run shop                                       one update: all that there is, then the end
     odradek pipeline run shop --continuous                          live: long-running queries, until stopped
     odradek pipeline run shop --continuous --updates --trigger 5s   an update every five seconds, until stopped
-    odradek pipeline status shop                                    flows, lag, dead letters, the last error
+    odradek pipeline status shop [--watch]                          flows, lag, dead letters, the last error
     odradek pipeline dead-letters list|show|replay shop             what was rejected, and how it is sent again
+    odradek pipeline report shop                                    an HTML report about the last run
 
 PROJECT is a directory or its spec file; without one, that of the current directory. `run` also takes `--retries N` (of
 failures that may pass, in a row; 5 unless said), `--master local[2]|spark://…`, `--remote sc://…`, `--conf
@@ -37,6 +38,8 @@ other one does, however that ended: kill the first with -9 and Spark is gone; ki
     idle        live mode: the flow has processed all that there is; repeated while that is so
     restart     live mode: the flow failed and starts again alone: flow, attempt, retries, wait_s, cause
     late-trigger live mode: the batches of the flow take longer than its trigger: flow, interval_ms, duration_ms
+    sample      every second: flows (by name: rows_in_per_s, rows_out_per_s, lag, lag_ms, is_lag_minimum, reads_topics)
+                and dead_letters (records by topic)
     retry       attempt (which retry it is), retries, wait_s, cause
     stopping    a signal was heard; an update that runs may go on for ten seconds, unless another one comes
     ended       state: completed, stopped or failed; updates, rows_in, rows_out, seconds, error (or null)

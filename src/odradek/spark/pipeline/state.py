@@ -176,7 +176,8 @@ class RunState:
         for name, sample in event.flows.items():
             flow = self.flows[name]
             flow.rows_in_per_s, flow.rows_out_per_s = sample.rows_in_per_s, sample.rows_out_per_s or 0.0
-            if sample.reads_topics:
+            # Where no sample ever had ends, the cluster is not known here: what the driver said of the lag stays.
+            if sample.reads_topics and (sample.lag is not None or flow.lag_ms is not None):
                 flow.lag, flow.lag_ms, flow.is_lag_minimum = sample.lag, sample.lag_ms, sample.is_lag_minimum
 
     def _set_unfinished(self, state: str) -> None:

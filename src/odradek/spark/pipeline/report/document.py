@@ -68,7 +68,8 @@ def _explanations(report: Report) -> str:
     usual = sorted(intervals)[len(intervals) // 2] if intervals else 1_000
     items = (
         ("Rows read and written", "counted by Spark when a batch ends, and shown over the time that the batch took. "
-         "A row that several flows read is counted by each."),
+         "A row that several flows read is counted by each. What Spark did in the moment in which it was killed may be "
+         "missing here; it is not missing in tables and topics."),
         ("Lag", "records that are in a flow's topics beyond its last completed batch, those of the batch that runs "
          "included. Its age is the time since the topics ended where the flow is now, from samples of where they end."),
         ("Interruption", "from the failure to the end of the first batch after it. Records that arrive meanwhile "

@@ -18,8 +18,10 @@ _SILENT_MIN_MS = 2_000
 #: Samples are a second apart; where they are much further apart, `run` itself did not get to work.
 _HOLE_MIN_MS = 15_000
 
-#: The first batch after an interruption ends it, if it comes so soon: otherwise there was nothing to read.
-_FIRST_BATCH_MS = 30_000
+#: The first batch with rows after an interruption ends it, if it comes so soon: otherwise there was nothing to read.
+_FIRST_BATCH_MS = 60_000
+
+_IDLE_REASON = "nothing new was in the topics: all flows had processed everything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +138,11 @@ def _restarts(run: Run) -> Iterator[Gap]:
 
 
 def _first_batch(run: Run, after_ms: int) -> int | None:
+    """Return when rows of a topic were first processed; None if that was long after, or never."""
+    readers = {sample.flow for sample in run.samples if sample.lag is not None}
     for sample in run.samples:
-        if sample.time_ms - sample.interval_ms >= after_ms and sample.batches:
+        is_first = sample.rows_in and (sample.flow in readers or not readers)
+        if is_first and sample.time_ms - sample.interval_ms >= after_ms:
             return sample.time_ms if sample.time_ms - after_ms <= _FIRST_BATCH_MS else None
     return None
 
@@ -189,9 +194,7 @@ def _idle_times(run: Run, faults: Sequence[Gap]) -> Iterator[Gap]:
     for start_ms, end_ms in _stretches(times):
         is_explained = any(gap.start_ms < end_ms and start_ms < gap.end_ms for gap in faults)
         if end_ms - start_ms >= _IDLE_MIN_MS and not is_explained:
-            yield Gap(
-                "idle", "nothing new was in the topics: all flows had processed everything", start_ms, end_ms, False
-            )
+            yield Gap("idle", _IDLE_REASON, start_ms, end_ms, False)
 
 
 def _stretches(times: dict[int, bool]) -> Iterator[tuple[int, int]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from odradek.spark.pipeline.report.charts import Line, Point
+from odradek.spark.pipeline.report.gaps import Gap
 from odradek.spark.pipeline.report.runs import Run
 from odradek.spark.pipeline.watch.history import FlowHistory
 
@@ -91,9 +92,9 @@ def flow_figures(runs: Sequence[Run]) -> list[FlowFigures]:
     return [found[name] for name in sorted(found)]
 
 
-def lateness(runs: Sequence[Run]) -> Lateness | None:
-    """None where no flow reads topics, or the brokers never answered."""
-    by_time = _largest_lags(runs)
+def lateness(runs: Sequence[Run], pauses: Sequence[Gap]) -> Lateness | None:
+    """Without pauses, which would make it look better. None where no flow reads topics, or brokers never answered."""
+    by_time = {time_ms: sample for time_ms, sample in _largest_lags(runs).items() if not _is_in(pauses, time_ms)}
     if not by_time:
         return None
     weighted = sorted((sample.lag_ms or 0, sample.interval_ms) for sample in by_time.values())
@@ -104,6 +105,19 @@ def lateness(runs: Sequence[Run]) -> Lateness | None:
         largest.lag_ms or 0,
         largest.is_lag_minimum,
     )
+
+
+def busy_ms(runs: Sequence[Run], pauses: Sequence[Gap]) -> int:
+    """Return how long the pipeline had something to do."""
+    paused_ms, until_ms = 0, runs[0].start_ms
+    for gap in pauses:
+        paused_ms += max(gap.end_ms - max(gap.start_ms, until_ms), 0)
+        until_ms = max(until_ms, gap.end_ms)
+    return max(runs[-1].end_ms - runs[0].start_ms - paused_ms, 0)
+
+
+def _is_in(gaps: Sequence[Gap], time_ms: int) -> bool:
+    return any(gap.start_ms <= time_ms <= gap.end_ms for gap in gaps)
 
 
 def largest_lag(runs: Sequence[Run]) -> Peak | None:
@@ -210,7 +224,7 @@ def _points(values: Sequence[float | None], bucket_ms: int, joined_ms: int = 0) 
         if value is None:
             unknown += 1
             continue
-        if unknown > 1 and unknown * bucket_ms > joined_ms:
+        if points and unknown > 1 and unknown * bucket_ms > joined_ms:
             points.append(Point(number * bucket_ms / 1_000, None))
         unknown = 0
         points.append(Point((number + 0.5) * bucket_ms / 1_000, value))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.watch.history import DeadLetterHistory, Entry, FlowHistory
@@ -34,9 +35,8 @@ class Run:
 def find_runs(history: Sequence[Entry], *, is_running: bool) -> list[Run]:
     """The oldest first. `is_running`: whether the last one goes on, in a process that is alive."""
     starts = [number for number, entry in enumerate(history) if isinstance(entry, events.Started)]
-    ends = [*starts[1:], len(history)]
     runs = []
-    for start, end in zip(starts, ends, strict=True):
+    for start, end in pairwise([*starts, len(history)]):
         is_last = end == len(history)
         runs.append(_run(history[start:end], is_running=is_running and is_last))
     return runs

@@ -49,13 +49,12 @@ def story(report: Report) -> str:
     rows_out = sum(flow.rows_out or 0 for flow in report.flows)
     flows = count(len(report.flows), "flow")
     sentences = [f"{flows} read {count(rows_in, 'row')} and wrote {count(rows_out, 'row')} in {_batches(batches)}."]
-    late = measures.lateness(report.runs)
+    late = measures.lateness(report.runs, report.pauses)
     if late is not None:
-        least = "at least " if late.is_minimum else ""
         sentences.append(
-            f"Half of the time the oldest record that was not processed yet had waited for {duration(late.p50_ms)} or "
-            f"less, 95 % of the time for {duration(late.p95_ms)} or less, and never for more than "
-            f"{least}{duration(late.max_ms)}."
+            f"While there was something to do, the oldest record that was not processed yet had waited for "
+            f"{duration(late.p50_ms)} or less half of the time, for {duration(late.p95_ms)} or less 95 % of the time, "
+            f"and for {duration(late.max_ms)} {'or more' if late.is_minimum else 'at most'}."
         )
     sentences.append(_fault_sentence(report))
     return " ".join(sentences)
@@ -83,25 +82,31 @@ def _fault_sentence(report: Report) -> str:
 
 def cards(report: Report) -> str:
     rows_in, rows_out = (sum(flow.rows_in for flow in report.flows), sum(flow.rows_out or 0 for flow in report.flows))
-    seconds = max((report.end_ms - report.start_ms) / 1_000, 1)
-    late, peak = measures.lateness(report.runs), measures.largest_lag(report.runs)
+    seconds = max(measures.busy_ms(report.runs, report.pauses) / 1_000, 1)
+    late, peak = measures.lateness(report.runs, report.pauses), measures.largest_lag(report.runs)
     faults = report.faults
     longest = max((gap.duration_ms for gap in faults), default=0)
     dead = report.dead_letters
     figures = [
-        (f"{rows_in:,}", f"rows read, {rows_in / seconds:,.0f} per second on average"),
+        (f"{rows_in:,}", f"rows read, {rows_in / seconds:,.0f} per second without pauses"),
         (f"{rows_out:,}", "rows written, where sinks count them"),
         (
             "-" if late is None else duration(late.p95_ms),
             "wait of the oldest unprocessed record, 95 % of the time at most",
         ),
         ("0" if peak is None else f"{peak.records:,}", _peak_text(report, peak)),
-        (str(len(faults)), f"interruptions, the longest {duration(longest)}" if faults else "interruptions"),
+        (str(len(faults)), _interruptions(len(faults), longest)),
         (f"{sum(flow.restarts for flow in report.flows):,}", "restarts of single flows"),
         (duration(max((flow.longest_batch_ms for flow in report.flows), default=0)), "longest batch"),
         ("-" if dead is None else f"{sum(dead.values()):,}", "dead letters: records that could not be processed"),
     ]
     return f'<div class="cards">{"".join(_card(figure, text) for figure, text in figures)}</div>'
+
+
+def _interruptions(number: int, longest_ms: int) -> str:
+    if number == 1:
+        return f"interruption, for {duration(longest_ms)}"
+    return f"interruptions, the longest {duration(longest_ms)}" if number else "interruptions"
 
 
 def _card(figure: str, text: str) -> str:

@@ -34,6 +34,10 @@ class Report:
         return [gap for gap in self.gaps if gap.is_fault]
 
     @property
+    def pauses(self) -> list[Gap]:
+        return [gap for gap in self.gaps if not gap.is_fault]
+
+    @property
     def dead_letters(self) -> dict[str, int] | None:
         """Records by topic at the end; None where no topic is known."""
         counts: dict[str, int] = {}

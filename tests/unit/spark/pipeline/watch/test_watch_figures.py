@@ -56,6 +56,26 @@ def test_lag_is_unknown_while_brokers_do_not_answer(tmp_path: Path) -> None:
     assert events_flow(run).lag == 300
 
 
+def test_what_the_driver_says_of_the_lag_stays_where_the_cluster_is_not_known_here(tmp_path: Path) -> None:
+    run = running(tmp_path)
+    run.are_brokers_up = False
+    run.batch()
+    event = events.Progress(
+        time_ms=run.now_ms,
+        flow="events",
+        batch_id=9,
+        rows_in=1,
+        rows_out=1,
+        rows_per_s=1.0,
+        duration_ms=1,
+        lag=44,
+        offsets={"orders": {"0": 1}},
+    )
+    run.tell(event)
+    run.second()
+    assert events_flow(run).lag == 44 and events_flow(run).lag_ms is None
+
+
 def test_the_next_run_knows_since_when_records_wait(tmp_path: Path) -> None:
     run = running(tmp_path)
     run.end, run.position = 700, 500
