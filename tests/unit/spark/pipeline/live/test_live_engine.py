@@ -173,7 +173,7 @@ def test_the_end_of_a_query_that_was_replaced_is_no_failure() -> None:
 
 
 def test_a_trigger_that_cannot_be_kept_is_reported() -> None:
-    with Bench(graph_of(TO_SINK)) as bench:
+    with Bench(graph_of(TO_TABLE, TO_SINK)) as bench:
         for _ in range(3):
             bench.engine.notify(BatchDone("copied", 5, 3_000))
         bench.wait(lambda: bench.of("late-trigger"), "it is reported")
