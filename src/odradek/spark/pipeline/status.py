@@ -173,8 +173,8 @@ class StatusReader:
         return [DeadLetters(topic, records, self._waiting(topic, records)) for topic, records in counts.items()]
 
     def _waiting(self, topic: str, records: int | None) -> int | None:
-        """How many letters of the topic were not replayed yet."""
-        if not records:
+        """How many letters of the topic were not replayed yet; all of them where the definitions do not name it."""
+        if not records or topic not in self._letter_settings:
             return records
         letters = LetterTopics((topic,), self._letter_settings[topic])
         try:
