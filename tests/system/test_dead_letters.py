@@ -257,6 +257,9 @@ def test_before_anything_is_sent(shop: Shop) -> None:
     assert done.out.endswith(f"dry run, nothing was sent: 4 to replay (4 to {shop.topic})\n")
     done = shop.run("replay", "--fix", "valeu", "--yes")
     assert "the fix fails for all of the first 4 letters, so nothing was sent: NameError" in done.err
+    (shop.directory / "client.properties").write_text("bootstrap.servers=localhost:1\ndefault.api.timeout.ms=1000\n")
+    done = shop.run("list", "--command-config", str(shop.directory / "client.properties"))
+    assert done.status == 1 and "localhost:1" in done.err
     done = shop.run("replay")
     assert f"4 letters of {shop.topic}.dead will be sent to {shop.topic}. Standard input is not" in done.err
     assert shop.replayed_ids() == [] and shop.waiting_ids() == [0, 1, 2, 3]
