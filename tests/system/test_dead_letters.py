@@ -145,7 +145,7 @@ def fix(letter):
 """
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [19, 68])
 def test_a_replay_that_is_killed(shop: Shop, seed: int) -> None:
     """At points of its producer's calls, before, within and after; some letters cannot be fixed, some are dropped."""
     rng, count = random.Random(seed), 240
@@ -160,7 +160,7 @@ def test_a_replay_that_is_killed(shop: Shop, seed: int) -> None:
         point = (method, rng.randint(1, POINTS[method]), moment)
         with shop.interrupted(*point, "SIGKILL", *words) as process:
             process.communicate(timeout=WAIT_S)
-        assert process.returncode in (-signal.SIGKILL, 0, 1), point
+        assert process.returncode == -signal.SIGKILL, point  # there are more letters than it gets to
         ids, waiting = shop.replayed_ids(), shop.waiting_ids()
         assert len(ids) == len({*ids}) and len(waiting) == len({*waiting}), point
         assert sorted({*ids, *dropped, *waiting}) == list(range(count)) and not {*ids} & {*waiting}, point
