@@ -145,7 +145,7 @@ def fix(letter):
 """
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [19, 68])
 def test_a_replay_that_is_killed(shop: Shop, seed: int) -> None:
     """At points of its producer's calls, before, within and after; some letters cannot be fixed, some are dropped."""
     rng, count = random.Random(seed), 240
@@ -160,7 +160,7 @@ def test_a_replay_that_is_killed(shop: Shop, seed: int) -> None:
         point = (method, rng.randint(1, POINTS[method]), moment)
         with shop.interrupted(*point, "SIGKILL", *words) as process:
             process.communicate(timeout=WAIT_S)
-        assert process.returncode in (-signal.SIGKILL, 0, 1), point
+        assert process.returncode == -signal.SIGKILL, point  # there are more letters than it gets to
         ids, waiting = shop.replayed_ids(), shop.waiting_ids()
         assert len(ids) == len({*ids}) and len(waiting) == len({*waiting}), point
         assert sorted({*ids, *dropped, *waiting}) == list(range(count)) and not {*ids} & {*waiting}, point
@@ -257,6 +257,9 @@ def test_before_anything_is_sent(shop: Shop) -> None:
     assert done.out.endswith(f"dry run, nothing was sent: 4 to replay (4 to {shop.topic})\n")
     done = shop.run("replay", "--fix", "valeu", "--yes")
     assert "the fix fails for all of the first 4 letters, so nothing was sent: NameError" in done.err
+    (shop.directory / "client.properties").write_text("bootstrap.servers=localhost:1\ndefault.api.timeout.ms=1000\n")
+    done = shop.run("list", "--command-config", str(shop.directory / "client.properties"))
+    assert done.status == 1 and "localhost:1" in done.err
     done = shop.run("replay")
     assert f"4 letters of {shop.topic}.dead will be sent to {shop.topic}. Standard input is not" in done.err
     assert shop.replayed_ids() == [] and shop.waiting_ids() == [0, 1, 2, 3]

@@ -15,6 +15,8 @@ def dead_letters() -> None:
 
     A dead-letter topic is a log: nothing is removed from it. The consumer group NAME-dead-letters, where NAME is the
     name of the pipeline, says how far its letters have been handled; letters after its offsets are waiting.
+
+    The brokers are those that the project's definitions name; -b and --command-config take precedence over them.
     """
 
 

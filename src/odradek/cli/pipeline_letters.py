@@ -9,6 +9,8 @@ import click
 from odradek.cli.errors import wrong_usage
 from odradek.cli.options import Settings, network_options
 from odradek.cli.pairs import parse_pairs
+from odradek.common.files import OsFileSystem
+from odradek.common.properties import read_properties
 from odradek.spark.pipeline.dead_letters.replay import Selection
 from odradek.spark.pipeline.dead_letters.topics import LetterTopics, find_letter_topics, group_of
 from odradek.spark.pipeline.project import Project, read_project
@@ -51,8 +53,15 @@ def selection_options(command: _Command) -> _Command:
 def find_letters(settings: Settings, project: str | None, topics: Sequence[str], conf: Sequence[str]) -> Place:
     with wrong_usage():
         given = parse_pairs(conf, "--conf", "spark.shop.bootstrap=localhost:9092")
+    if settings.bootstrap_controller is not None:
+        raise click.UsageError("Controllers have no records: --bootstrap names a broker.")
+    overrides: dict[str, str] = {}
+    if settings.command_config is not None:
+        overrides |= read_properties(OsFileSystem(), settings.command_config).values
+    if settings.bootstrap is not None:
+        overrides["bootstrap.servers"] = settings.bootstrap
     found = read_project(project).with_settings(given)
-    return Place(found, find_letter_topics(found, topics, settings.bootstrap))
+    return Place(found, find_letter_topics(found, topics, overrides))
 
 
 def parse_selection(reasons: tuple[str, ...], sources: tuple[str, ...]) -> Selection:

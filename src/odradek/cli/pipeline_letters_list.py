@@ -37,7 +37,7 @@ class Group:
 @letter_options
 @click.pass_obj
 def list_command(settings: Settings, project: str | None, topics: tuple[str, ...], conf: tuple[str, ...]) -> None:
-    """Count the letters that are waiting in the dead-letter topics of a project.
+    """Count the letters that are waiting, by source and reason.
 
     Letters that were replayed or dropped are not counted: "show --from earliest" shows them.
     """

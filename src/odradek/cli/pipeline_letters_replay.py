@@ -61,7 +61,9 @@ def replay_command(
     full: bool,
     yes: bool,
 ) -> int:
-    """Send letters that are waiting back to the topics they came from, exactly once.
+    """Send letters back to their topics, exactly once.
+
+    Letters that are waiting are sent to the topics they came from, or --to another one, after a fix.
 
     \b
     odradek pipeline dead-letters replay shop                       as they are

@@ -54,7 +54,9 @@ def show_command(
     count: int,
     full: bool,
 ) -> None:
-    """Show letters that are waiting, or with --from also those that were replayed.
+    """Show letters: their source, the error, the value.
+
+    Those that are waiting, or with --from also those that were replayed or dropped.
 
     \b
     odradek pipeline dead-letters show shop -n 5

@@ -42,8 +42,11 @@ def group_of(project: Project) -> str:
     return f"{project.name}-dead-letters"
 
 
-def find_letter_topics(project: Project, selected: Sequence[str], bootstrap: str | None) -> list[LetterTopics]:
-    """The dead-letter topics of the project by cluster, or the `selected` topics. `bootstrap` overrides where they are.
+def find_letter_topics(
+    project: Project, selected: Sequence[str], overrides: Mapping[str, str] | None = None
+) -> list[LetterTopics]:
+    """The dead-letter topics of the project by cluster, or the `selected` topics. `overrides` are settings of clients
+    that take precedence over those of the project, such as bootstrap.servers.
 
     Raises InputError where there are none."""
     definitions_of_project = read_definitions(project)
@@ -59,8 +62,7 @@ def find_letter_topics(project: Project, selected: Sequence[str], bootstrap: str
         )
     clusters: dict[str, tuple[list[str], dict[str, str]]] = {}
     for topic, settings in wanted.items():
-        if bootstrap is not None:
-            settings = {**settings, _BOOTSTRAP: bootstrap}
+        settings = {**settings, **(overrides or {})}
         if _BOOTSTRAP not in settings:
             raise InputError(f"the brokers of topic {topic} cannot be seen in the definitions; name them with -b")
         clusters.setdefault(settings[_BOOTSTRAP], ([], settings))[0].append(topic)
