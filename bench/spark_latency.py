@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from beside import Effort, running, servers_of
 from flows import new_topic_name
@@ -147,7 +147,7 @@ def started(bench: Bench, stream: Stream, source: str, target: str) -> Iterator[
     writer = rows.writeStream.format(stream.form).options(**bench.options(), **stream.sink_options)
     writer = writer.option("topic", target).option("checkpointLocation", str(bench.directory / target))
     if stream.is_real_time:
-        writer = writer.outputMode("update").trigger(realTime=_REAL_TIME)
+        writer = writer.outputMode("update").trigger(realTime=_REAL_TIME)  # type: ignore[call-overload]
     query = writer.start()
     try:
         yield query
