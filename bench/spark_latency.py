@@ -4,7 +4,8 @@ own connector, and with the connector in real-time mode.
 The streams are long-running, with the default trigger (a micro-batch after the other) or `trigger(realTime=…)`, in one
 session with two task slots; topics have as many partitions. A load of a steady rate goes through each of them, and
 its records are timed from the producer's call to the consumer's (`spark_load`). The streams of a line take turns, with
-each its own topics; a line is the median of the rounds.
+each its own topics; a line is the median of the rounds. Before the first line each stream has run for a while, and its
+load has a warm-up of its own: a JVM that has just started takes several times as long.
 
 Spark's connector has no delivery of exactly once. Beside ours stands its at-least-once delivery.
 """
@@ -13,12 +14,12 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from beside import Effort, running, servers_of
 from flows import new_topic_name
@@ -53,12 +54,22 @@ OURS_ONCE = Stream("odradek", {"delivery": "exactly-once"}, isolation_level="rea
 CONNECTOR = Stream("kafka", {})
 CONNECTOR_REAL_TIME = Stream("kafka", {}, is_real_time=True)
 
-#: What a line compares: its name, ours, and the stream beside it with the heading of its column.
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is compared: a stream of ours, and the one beside it with the heading of its column."""
+
+    delivery: str
+    ours: Stream
+    peer: Stream
+    beside: str
+
+
 LINES = (
-    ("at least once", OURS, CONNECTOR, "Spark's own connector"),
-    ("exactly once", OURS_ONCE, CONNECTOR, "Spark's own connector"),
+    Line("at least once", OURS, CONNECTOR, "Spark's own connector"),
+    Line("exactly once", OURS_ONCE, CONNECTOR, "Spark's own connector"),
 )
-REAL_TIME_LINES = (("at least once", OURS, CONNECTOR_REAL_TIME, "the connector in real-time mode"),)
+REAL_TIME_LINES = (Line("at least once", OURS, CONNECTOR_REAL_TIME, "the connector in real-time mode"),)
 
 
 def run(effort: Effort) -> Iterator[Row]:
@@ -69,35 +80,43 @@ def real_time(effort: Effort) -> Iterator[Row]:
     yield from _lines(effort, REAL_TIME_LINES)
 
 
-def _lines(effort: Effort, lines: tuple[tuple[str, Stream, Stream, str], ...]) -> Iterator[Row]:
+def _lines(effort: Effort, lines: Sequence[Line]) -> Iterator[Row]:
     with bytecode(), spark_session() as (spark, directory):
         for kind, where in ((Kind.ODRADEK, ""), (Kind.KAFKA, ", on Apache Kafka's broker")):
             with running(kind) as cluster:
                 bench = Bench(spark, servers_of(cluster), directory, effort.rounds, where)
+                for stream in _streams(lines):
+                    measure(bench, stream, RATES[0], effort)
                 for rate in RATES:
                     yield from _at_rate(bench, rate, effort, lines)
 
 
-def _at_rate(
-    bench: Bench, rate: int, effort: Effort, lines: tuple[tuple[str, Stream, Stream, str], ...]
-) -> Iterator[Row]:
-    streams = list(dict.fromkeys(stream for line in lines for stream in line[1:3]))
+def _at_rate(bench: Bench, rate: int, effort: Effort, lines: Sequence[Line]) -> Iterator[Row]:
+    streams = _streams(lines)
     rounds = [[measure(bench, stream, rate, effort) for stream in streams] for _ in range(bench.rounds)]
-    for name, ours, peer, beside in lines:
+    for line in lines:
         for percentile in ("p50", "p99"):
             values = [
                 statistics.median(found[streams.index(stream)][percentile] for found in rounds)
-                for stream in (ours, peer)
+                for stream in (line.ours, line.peer)
             ]
             yield Row(
-                operation=f"topic to topic at {rate:,} records/s, {name}, {percentile}{bench.where}",
+                operation=f"topic to topic at {rate:,} records/s, {line.delivery}, {percentile}{bench.where}",
                 ours=values[0],
                 peer=values[1],
                 unit="ms",
                 is_rate=False,
                 note="",
-                beside=beside,
+                beside=line.beside,
             )
+
+
+def _streams(lines: Sequence[Line]) -> list[Stream]:
+    """Return the streams of the lines, each once."""
+    found: list[Stream] = []
+    for line in lines:
+        found += [stream for stream in (line.ours, line.peer) if stream not in found]
+    return found
 
 
 def measure(bench: Bench, stream: Stream, rate: int, effort: Effort) -> dict[str, float]:
@@ -128,7 +147,7 @@ def started(bench: Bench, stream: Stream, source: str, target: str) -> Iterator[
     writer = rows.writeStream.format(stream.form).options(**bench.options(), **stream.sink_options)
     writer = writer.option("topic", target).option("checkpointLocation", str(bench.directory / target))
     if stream.is_real_time:
-        writer = writer.outputMode("update").trigger(realTime=_REAL_TIME)
+        writer = writer.outputMode("update").trigger(realTime=_REAL_TIME)  # type: ignore[call-overload]
     query = writer.start()
     try:
         yield query

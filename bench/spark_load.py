@@ -11,6 +11,7 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 from confluent_kafka import OFFSET_END, Consumer, Producer, TopicPartition
 
@@ -83,11 +84,11 @@ def main(arguments: list[str]) -> None:
     print(json.dumps({**found, "records": len(waits_ms), "duplicates": taker.duplicates}))
 
 
-def _until_warm(taker: Taker, producer: Producer, send: object) -> None:
+def _until_warm(taker: Taker, producer: Producer, send: Callable[[int], None]) -> None:
     """Until a record has gone through the stream."""
     deadline_s = time.monotonic() + _TIMEOUT_S
     while not taker.is_warm.wait(0.1):
-        send(-1)  # type: ignore[operator]
+        send(-1)
         producer.poll(0)
         assert time.monotonic() < deadline_s, f"nothing came through the stream in {_TIMEOUT_S} s"
 

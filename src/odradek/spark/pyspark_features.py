@@ -9,9 +9,12 @@ stand-ins, so that the rest of the package can use them, and `HAS_READ_LIMITS` i
 """
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 import pyspark
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType
 
 from odradek.common.failures import InputError
 from odradek.spark.installed_spark import OLDEST_SPARK
@@ -66,6 +69,14 @@ else:
         """Stand-in for Spark's class."""
 
 
+def utc_arrow_type(data_type: DataType) -> Any:
+    """Return the Arrow type of a type of Spark, with timestamps in UTC: Spark 4.2 has to be told so, 4.1 knows no other
+    time zone."""
+    if "timezone" in signature(to_arrow_type).parameters:
+        return to_arrow_type(data_type, timezone="UTC")
+    return to_arrow_type(data_type)
+
+
 __all__ = [
     "HAS_READ_LIMITS",
     "DataSourceStreamArrowWriter",
@@ -75,4 +86,5 @@ __all__ = [
     "ReadMinRows",
     "SupportsTriggerAvailableNow",
     "UnsupportedSpark",
+    "utc_arrow_type",
 ]

@@ -83,11 +83,16 @@ class _Sink:
     def __getstate__(self) -> tuple[SinkOptions, int | None]:
         """Spark sends a writer to the tasks of a batch before they begin, by pickling it: so a run begins."""
         if self._options.sink_id is not None and self._run is None:
-            committed_run = None if self._begun_runs is None else self._begun_runs.last_committed()
-            self._run = self._exactly_once(self._options.sink_id).begin_run(committed_run)
-            if self._begun_runs is not None:
-                self._begun_runs.remember(self._run)
+            self._run = self._begin_run(self._options.sink_id)
         return self._options, self._run
+
+    def _begin_run(self, sink_id: str) -> int:
+        run = None if self._begun_runs is None else self._begun_runs.take_next()
+        if run is None:
+            run = self._exactly_once(sink_id).begin_run()
+        if self._begun_runs is not None:
+            self._begun_runs.remember(run)
+        return run
 
     def __setstate__(self, state: tuple[SinkOptions, int | None]) -> None:
         self._options, self._run = state
@@ -122,9 +127,9 @@ class _Sink:
         prepared = [each.prepared for each in written if each.prepared is not None]
         record_count = sum(each.record_count for each in written)
         number = run if batch_id is None else batch_id
-        self._exactly_once(self._options.sink_id).commit(run, query_id, number, prepared, record_count)
-        if self._begun_runs is not None:
-            self._begun_runs.remember_committed(run)
+        next_run = self._exactly_once(self._options.sink_id).commit(run, query_id, number, prepared, record_count)
+        if self._begun_runs is not None and next_run is not None:
+            self._begun_runs.remember_next(next_run)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Tasks that failed have aborted their own; those that Spark killed have not."""

@@ -15,6 +15,9 @@ SPARK_4_0 = {
     "version.py": '__version__: str = "4.0.5"',
     "sql/__init__.py": "",
     "sql/datasource.py": "class DataSource: ...",
+    "sql/types.py": "class DataType: ...",
+    "sql/pandas/__init__.py": "",
+    "sql/pandas/types.py": "def to_arrow_type(dt): ...",
 }
 
 

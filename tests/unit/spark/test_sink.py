@@ -27,18 +27,19 @@ class FakeProtocol:
 
     def __init__(self) -> None:
         self.run = 0
+        #: The run that a commit begins.
+        self.next_run: int | None = None
         self.told: list[tuple[object, ...]] = []
 
-    def begin_run(self, committed_run: int | None = None) -> int:
+    def begin_run(self) -> int:
         self.run += 1
-        if committed_run is not None:
-            self.told.append(("begin", self.run, committed_run))
         return self.run
 
     def commit(
         self, run: int, query_id: str, batch_id: int, prepared: Sequence[PreparedTransaction], record_count: int
-    ) -> None:
+    ) -> int | None:
         self.told.append(("commit", run, query_id, batch_id, [each.transactional_id for each in prepared]))
+        return self.next_run
 
     def abort(self, run: int, prepared: Sequence[PreparedTransaction]) -> None:
         self.told.append(("abort", run, [each.transactional_id for each in prepared]))
@@ -78,18 +79,23 @@ def test_batches_of_a_stream_are_told_by_its_tasks(protocol: FakeProtocol) -> No
     assert protocol.told == [("commit", 7, "q", 3, ["a"]), ("abort", 8, ["a"])]
 
 
-def test_a_run_is_told_which_run_the_driver_has_committed(
+def test_a_run_that_a_commit_has_begun_is_used_once(
     protocol: FakeProtocol, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """By another process than that which commits."""
+
+    def sent_run() -> int | None:
+        run: int | None = stream_writer(_OPTIONS, _SCHEMA, overwrite=False)._sink.__getstate__()[1]
+        return run
+
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
-    pickle.dumps(stream_writer(_OPTIONS, _SCHEMA, overwrite=False))
+    assert sent_run() == 1
+    protocol.next_run = 7
     stream_writer(_OPTIONS, _SCHEMA, overwrite=False).commit([_written(1, "q")], 0)
-    pickle.dumps(stream_writer(_OPTIONS, _SCHEMA, overwrite=False))
-    stream_writer(_OPTIONS, _SCHEMA, overwrite=False).abort([_written(2, "q")], 1)
-    pickle.dumps(stream_writer(_OPTIONS, _SCHEMA, overwrite=False))
-    begins = [told for told in protocol.told if told[0] == "begin"]
-    assert begins == [("begin", 2, 1), ("begin", 3, 1)], "run 2 was not committed, so that run 3 looks again"
+    assert sent_run() == 7
+    stream_writer(_OPTIONS, _SCHEMA, overwrite=False).abort([None], 1)
+    assert sent_run() == 2, "begun anew"
+    assert protocol.told[-1] == ("abort", 7, [])
 
 
 def test_a_stream_of_which_no_task_ended_is_aborted_in_another_process(
