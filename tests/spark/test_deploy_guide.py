@@ -101,7 +101,6 @@ class Guide:
             "port=15002": f"port={self.connect_port}",
             "broker-1:9092": self.bootstrap,
             "/shared": str(self.shared),
-            "/opt/odradek": str(self.directory / "opt" / "odradek"),
         }
         return re.sub("|".join(map(re.escape, replacements)), lambda match: replacements[match[0]], text)
 
@@ -125,9 +124,9 @@ class Guide:
         (self.directory / "copy_orders.py").write_text(job)
 
 
-@pytest.fixture(scope="module")
-def guide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guide]:
-    directory = tmp_path_factory.mktemp("deploy")
+@pytest.fixture
+def guide(tmp_path: Path) -> Iterator[Guide]:
+    directory = tmp_path / "deploy"
     with Cluster() as brokers, standalone_cluster(directory / "cluster") as cluster:
         for topic in ("by-master", "by-connect"):
             brokers.create_topic(topic)
@@ -139,7 +138,7 @@ def server(guide: Guide, step: Step) -> Iterator[None]:
     """The step that starts the Spark Connect server, in another terminal of a machine that has Spark and no Odradek."""
     log = guide.directory / "server.log"
     more = {
-        "PYSPARK_PYTHON": guide.command("/opt/odradek/environment/bin/python"),
+        "PYSPARK_PYTHON": guide.command("/shared/odradek/environment/bin/python"),
         "SPARK_CONF_DIR": str(guide.directory / "conf"),
     }
     environment = machine_environment(guide.cluster.python, more)
@@ -165,6 +164,7 @@ def server(guide: Guide, step: Step) -> Iterator[None]:
 
 
 def test_every_command(guide: Guide) -> None:
+    """And, on the same cluster, packages that are registered, and a server that does not find the source."""
     began_s = time.monotonic()
     start = next(step for step in STEPS if "SparkConnectServer" in step.command)
     shell = Shell(guide.directory, guide.environment())
@@ -181,6 +181,7 @@ def test_every_command(guide: Guide) -> None:
         _check_pipeline(guide, guide.shared / "warehouse", "by-connect")
     finally:
         shell.close()
+    _check_registered_packages(guide)
     figures.report("deploy guide", commands=len(STEPS), seconds=round(time.monotonic() - began_s, 1))
 
 
@@ -199,8 +200,9 @@ def _check_pipeline(guide: Guide, warehouse: Path, topic: str) -> None:
     assert sorted(str(value, "utf-8") for value in values if value) == ORDERS
 
 
-def test_a_package_that_is_registered_reaches_executors_and_servers_without_odradek(guide: Guide) -> None:
-    """The driver is started by the path of its interpreter, which the machines do not have."""
+def _check_registered_packages(guide: Guide) -> None:
+    """They reach executors, and a server, without Odradek. The driver is started by the path of its interpreter, which
+    the machines do not have."""
     job = guide.directory / "count.py"
     job.write_text(COUNT_WITH_A_PACKAGE)
     package = str(guide.directory / "dist" / "odradek-spark.zip")

@@ -18,7 +18,7 @@ from odradek.spark.deploy.diagnosis import PROBLEM, Examination, Finding, Proces
 from odradek.spark.deploy.doctor import run_doctor
 from odradek.spark.deploy.doctor_job import DoctorJob
 
-_TIMEOUT_S = 180
+_TIMEOUT_S = 300
 
 #: Of a Spark Connect server.
 _CONNECT_PORT = 15002

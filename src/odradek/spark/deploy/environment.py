@@ -68,7 +68,10 @@ _LINKED = re.compile(r"^\s*(\S+) => (/\S+)", re.MULTILINE)
 
 
 def write_environment(path: Path, files: Sequence[PackagedFile], *, interpreter: bool) -> None:
-    """Pack the files, with this process's interpreter or without one. Only compiled modules of this Python are kept."""
+    """Pack the files, with this process's interpreter or without one.
+
+    Compiled modules of this Python are kept, here and in its standard library: every executor would compile them anew,
+    for seconds."""
     tag = f".{sys.implementation.cache_tag}."
     kept = [file for file in files if "__pycache__" not in file.name or tag in file.name]
     with (
@@ -119,7 +122,8 @@ def _interpreter_files() -> Iterator[tuple[str, Path]]:
 def _standard_library(library: Path) -> Iterator[Path]:
     for path in sorted(library.rglob("*")):
         parts = path.relative_to(library).parts
-        is_left_out = parts[0] in _LEFT_OUT or parts[0].startswith("config-") or "__pycache__" in parts
+        is_left_out = parts[0] in _LEFT_OUT or parts[0].startswith("config-")
+        is_left_out |= "__pycache__" in parts and not path.name.endswith(f".{sys.implementation.cache_tag}.pyc")
         is_left_out |= path.name.startswith("_tkinter.")  # would bring a window system with it
         if path.is_file() and not is_left_out and not ({"test", "tests"} & set(parts[:-1])):
             yield path
