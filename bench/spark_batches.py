@@ -80,4 +80,4 @@ def _batch_ms(bench: Bench, writer: DataStreamWriter, checkpoint: str) -> float:
     query.awaitTermination()
     progress: list[Any] = [each for each in query.recentProgress if each["numInputRows"]]
     assert sum(each["numInputRows"] for each in progress) == _BATCHES * PER_TRIGGER
-    return statistics.median(each["durationMs"]["triggerExecution"] for each in progress[_WARM_UP:])
+    return float(statistics.median(each["durationMs"]["triggerExecution"] for each in progress[_WARM_UP:]))
