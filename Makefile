@@ -15,10 +15,10 @@ CODE := src tests tools bench demo examples setup.py
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test lint types format bench demo tour soak clean
+.PHONY: help setup check test lint types format spark-versions bench demo tour soak clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
 setup: ## Make everything ready: system packages, .venv, the odradek command
 	@PYTHON="$(PYTHON)" tools/setup.sh
@@ -61,6 +61,10 @@ soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million f
 	tests/system/test_controllers_kill.py tests/system/test_data_kill.py tests/system/test_steady_load.py tests/system/test_service.py; \
 	status=$$?; $(PYTEST_SPARK) $(UNLIMITED) tests/soak tests/spark/test_spark_exactly_once.py || status=$$?; \
 	$(BIN)/python tools/report.py $(FIGURES); exit $$status
+
+VERSIONS ?=
+spark-versions: setup ## A part of tests/spark with each supported version of Spark; VERSIONS="4.1.4 4.3.0" takes some
+	@$(BIN)/python tools/spark_versions.py $(VERSIONS)
 
 BENCH ?=
 bench: setup ## Operations beside their floor, nodes beside Apache Kafka's; BENCH="brokers --quick" runs some

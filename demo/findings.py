@@ -8,7 +8,6 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from demo import measures
 from demo.accounting import Check, Found, Paid, account, balances
-from demo.charts import Line, Picture, Plot, Point
 from demo.events import Kind
 from demo.expected import Expected, Interest, expect
 from demo.ledger import Entry, read_ledger
@@ -18,6 +17,7 @@ from demo.plan import Plan, Story
 from demo.report import Report
 from demo.tables import Batch, read_stream_table, read_view
 from demo.topics import count_records, read_dead_letters, read_sales
+from odradek.spark.pipeline.report.charts import Line, Picture, Plot, Point
 
 _TITLE = "Odradek: a shop's events through three brokers and Spark, with two kills"
 
@@ -27,7 +27,7 @@ def make_report(plan: Plan, story: Story, bootstrap: str, tables: Path) -> Repor
     batches = {kind: read_stream_table(tables / kind.value, ["id", "timestamp"]) for kind in Kind}
     expected, found = expect(book), _found(bootstrap, tables, batches)
     arrivals = [_arrivals(batch) for each in batches.values() for batch in each]
-    checks = [*account(expected, found), *_faults_happened(story)]
+    checks = [*account(expected, found), *_faults_happened(plan, story)]
     return Report(
         title=_TITLE,
         summary=_summary(story, expected),
@@ -54,11 +54,12 @@ def _found(bootstrap: str, tables: Path, batches: Mapping[Kind, list[Batch]]) ->
     )
 
 
-def _faults_happened(story: Story) -> list[Check]:
+def _faults_happened(plan: Plan, story: Story) -> list[Check]:
+    kills, sessions = (2, 2) if plan.kills else (0, 1)
     return [
         Check("events that were sent and not acknowledged", 0, story.failed_sends),
-        Check("kills during the run", 2, len(story.faults)),
-        Check("sessions of Spark, at least: one before the kill and one after it", 2, min(story.sessions, 2)),
+        Check("kills during the run", kills, len(story.faults)),
+        Check("sessions of Spark, at least: one before the kill and one after it", sessions, min(story.sessions, 2)),
         Check("records that the pipeline has not read", 0, story.samples[-1].lag),
     ]
 
@@ -94,6 +95,19 @@ def _picture(story: Story, book: list[Entry], arrivals: list[Arrivals]) -> Pictu
     )
 
 
+def _lag(story: Story) -> str:
+    """Outside the kills is what the pipeline does by itself."""
+    largest = max(sample.lag for sample in story.samples)
+    outside = [sample.lag for sample in story.samples if not _is_in_fault(story, sample.time_ms)]
+    return f"{largest:,} records, {max(outside, default=0):,} outside the kills"
+
+
+def _is_in_fault(story: Story, time_ms: int) -> bool:
+    """A fault ends with the first batch after it; what has come meanwhile takes as long again."""
+    second = (time_ms - story.opened_ms) / 1_000
+    return any(fault.start_seconds <= second <= 2 * fault.end_seconds - fault.start_seconds for fault in story.faults)
+
+
 def _figures(story: Story, book: list[Entry], arrivals: list[Arrivals], found: Found) -> dict[str, str]:
     overall = measures.overall(arrivals)
     seconds = (story.closed_ms - story.opened_ms) / 1_000
@@ -102,9 +116,9 @@ def _figures(story: Story, book: list[Entry], arrivals: list[Arrivals], found: F
         "produced": f"{len(book):,} events in {seconds:.0f} s, {len(book) / seconds:,.0f} a second, acks=all",
         "from sent to visible": f"p50 {overall.p50_s:.1f} s, p95 {overall.p95_s:.1f} s, p99 {overall.p99_s:.1f} s",
         "longest wait for an acknowledgement": f"{max(each.acked_ms - each.sent_ms for each in book) / 1_000:.2f} s",
-        "largest lag": f"{max(each.lag for each in story.samples):,} records",
+        "largest lag": _lag(story),
         "read to the end": f"{(story.drained_ms - story.closed_ms) / 1_000:.1f} s after the last event",
         "until it went on": ", ".join(f"{name}: {each:.1f} s" for name, each in down.items()),
         "paid orders": f"{len(found.paid):,} in their table, {len(found.sales):,} windows of sales in their topic",
-        "pipeline": f"{story.updates} updates, {story.batches} micro-batches, {story.sessions} sessions of Spark",
+        "pipeline": f"live mode, {story.batches} micro-batches, {story.sessions} sessions of Spark",
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from demo.charts import Line, Point
+from odradek.spark.pipeline.report.charts import Line, Point
 
 _BUCKET_S = 2
 _PERCENTILES = (50, 95, 99)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from demo.charts import Fault
 from demo.watch import Sample
+from odradek.spark.pipeline.report.charts import Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,8 @@ class Plan:
     #: Everything of the run but the report is in here, and gone at the end.
     work: Path
     report: Path
+    #: Of a broker and of Spark's driver.
+    kills: bool = True
 
     @property
     def broker_kill_s(self) -> float:
@@ -38,7 +40,6 @@ class Story:
     closed_ms: int = 0
     drained_ms: int = 0
     failed_sends: int = 0
-    updates: int = 0
     batches: int = 0
     sessions: int = 0
     faults: list[Fault] = field(default_factory=list)

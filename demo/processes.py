@@ -75,8 +75,9 @@ class TalkingProcess(ABC):
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        with self._process.stdout as lines:
+        with self._process.stdout as lines, self._log.with_suffix(".jsonl").open("w") as kept:
             for line in lines:
+                kept.write(line)
                 self.hear(json.loads(line))
         self.hear({"event": "silence"})
 
@@ -103,11 +104,11 @@ class PipelineProcess(TalkingProcess):
         self._changed = threading.Condition()
         self._pids: list[int] = []
         self.state = "starting"
-        self.sessions = self.updates = self.batches = 0
-        #: When the updates that completed had begun, and when the last batch was done; since 1970.
-        self.begun_ms: list[int] = []
-        self.last_batch_ms = 0
-        self._began_ms = 0
+        self.sessions = self.batches = 0
+        #: When the last batch was done, and the last one that had rows; milliseconds since 1970.
+        self.last_batch_ms = self.last_rows_ms = 0
+        #: When each flow last reported that it had processed all that there was.
+        self._idle_ms: dict[str, int] = {}
         command = [sys.executable, "-m", "odradek.cli.main", "pipeline", "run", str(project), "--format", "json"]
         super().__init__("pipeline", [*command, *arguments], log)
 
@@ -117,8 +118,8 @@ class PipelineProcess(TalkingProcess):
             self._changed.notify_all()
 
     def wait_until_running(self, timeout_s: float) -> None:
-        """Spark is up, and an update goes on."""
-        self._wait(lambda: self.state == "running", timeout_s, "runs an update")
+        """Spark is up, and all flows run."""
+        self._wait(lambda: self.state == "running", timeout_s, "runs")
 
     def kill_driver(self) -> None:
         """The Python process and its JVM, with -9."""
@@ -128,14 +129,17 @@ class PipelineProcess(TalkingProcess):
             os.kill(pid, signal.SIGKILL)
 
     def wait_for_batch(self, since_ms: int, timeout_s: float) -> int:
-        """A micro-batch that was done after that, by a driver that runs; when it was."""
-        is_up = ("running", "waiting")
-        self._wait(lambda: self.state in is_up and self.last_batch_ms > since_ms, timeout_s, "goes on")
-        return self.last_batch_ms
+        """A micro-batch with rows that was done after that, by a driver that runs; when it was."""
+        self._wait(lambda: self.state == "running" and self.last_rows_ms > since_ms, timeout_s, "goes on")
+        return self.last_rows_ms
 
-    def wait_for_updates(self, since_ms: int, count: int, timeout_s: float) -> None:
-        """So many that began after that, and completed."""
-        self._wait(lambda: sum(each >= since_ms for each in self.begun_ms) >= count, timeout_s, "has read everything")
+    def wait_until_drained(self, since_ms: int, timeout_s: float) -> int:
+        """Wait until every flow was idle after the last batch that had rows; return when that batch was done."""
+        self._wait(lambda: self._is_drained(since_ms), timeout_s, "has read everything")
+        return max(self.last_rows_ms, since_ms)
+
+    def _is_drained(self, since_ms: int) -> bool:
+        return bool(self._idle_ms) and min(self._idle_ms.values()) > max(self.last_rows_ms, since_ms)
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)
@@ -146,17 +150,20 @@ class PipelineProcess(TalkingProcess):
             case "session":
                 self._pids = [pid for pid in (said["driver_pid"], said["jvm_pid"]) if pid is not None]
                 self.sessions += 1
-                self.state = "waiting"
-            case "update" if said["state"] == "running":
-                self.state, self._began_ms = "running", said["time_ms"]
-            case "update":
-                self.state = "waiting" if said["state"] == "completed" else said["state"]
-                if said["state"] == "completed":
-                    self.updates += 1
-                    self.begun_ms.append(self._began_ms)
+            case "live":
+                self.state = said["state"]
+            case "flow" if said["state"] == "running":
+                self._idle_ms.setdefault(said["flow"], 0)
             case "progress":
                 self.batches += 1
                 self.last_batch_ms = said["time_ms"]
+                if said["rows_in"]:
+                    self.last_rows_ms = said["time_ms"]
+            case "refresh":
+                self._idle_ms.setdefault(said["flow"], 0)
+                self.last_rows_ms = said["time_ms"]
+            case "idle":
+                self._idle_ms[said["flow"]] = said["time_ms"]
             case "retry":
                 self.state = "restarting"
             case "silence":

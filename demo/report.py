@@ -5,24 +5,8 @@ from dataclasses import dataclass
 from html import escape
 
 from demo.accounting import Balance, Check
-from demo.charts import Picture, draw
-
-_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 960px; margin: 2rem auto; padding: 0 1rem;
-  color: #222222; background: #ffffff; }
-h1 { margin-bottom: 0; } h2 { margin-top: 2.2rem; } p.verdict { font-size: 1.15rem; font-weight: 600; }
-.met { color: #2a7f62; } .unmet { color: #b3391a; }
-table { border-collapse: collapse; width: 100%; } td, th { padding: 0.3rem 0.6rem; border-bottom: 1px solid #dddddd; }
-th { text-align: right; } th:first-child, td:first-child { text-align: left; }
-td { text-align: right; font-variant-numeric: tabular-nums; }
-tr.total td { font-weight: 600; } svg { width: 100%; height: auto; } .soft { color: #666666; }
-dl { display: grid; grid-template-columns: max-content auto; gap: 0.2rem 1.5rem; } dd { margin: 0; }
-@media (prefers-color-scheme: dark) {
-  body { color: #e4e6e8; background: #14171a; } td, th { border-color: #33393f; } .soft { color: #9aa1a8; }
-  .met { color: #58c09a; } .unmet { color: #f09a83; }
-}
-"""
+from odradek.spark.pipeline.report.charts import Picture, draw
+from odradek.spark.pipeline.report.page import definition_list, page
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +35,13 @@ def render(report: Report) -> str:
         _balances(report.balances),
         "<h2>The run</h2>",
         draw(report.picture),
-        _list(report.figures),
+        definition_list(report.figures),
         "<h2>Everything that was checked</h2>",
         _checks(report.checks),
         "<h2>Where it ran</h2>",
-        _list(report.machine),
+        definition_list(report.machine),
     )
-    head = f'<meta charset="utf-8"><title>{escape(report.title)}</title><style>{_STYLE}</style>'
-    body = "\n".join(parts)
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+    return page(report.title, parts)
 
 
 def _verdict(report: Report) -> str:
@@ -94,8 +76,3 @@ def _checks(checks: Sequence[Check]) -> str:
         for each in checks
     )
     return f"<table><tr><th></th><th>expected</th><th>found</th><th></th></tr>{rows}</table>"
-
-
-def _list(pairs: Mapping[str, str]) -> str:
-    lines = "".join(f'<dt class="soft">{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in pairs.items())
-    return f"<dl>{lines}</dl>"

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
-from demo import charts, report
+from demo import report
 from demo.findings import make_report
 from demo.plan import Plan
 from demo.publish import published
@@ -18,6 +18,7 @@ from demo.shop import open_shop, tables_of
 from demo.show import Show
 from odradek.client import KafkaError
 from odradek.common.failures import Fault, InputError
+from odradek.spark.pipeline.report import charts
 
 _ROOT = Path(__file__).parents[1]
 _REPORT = _ROOT / "build" / "demo" / "report.html"
@@ -30,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
     signal.signal(signal.SIGTERM, _stop)
     work = Path(tempfile.mkdtemp(prefix="odradek-demo-"))
-    plan = Plan(options.seconds, options.rate, options.seed, work, options.report)
+    plan = Plan(options.seconds, options.rate, options.seed, work, options.report, kills=not options.no_kills)
     try:
         status = _run(plan, options)
     except KeyboardInterrupt:
@@ -87,6 +88,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=_RATE, help="events a second (%(default)s)")
     parser.add_argument("--seed", type=int, default=_SEED, help="of the events (%(default)s)")
     parser.add_argument("--report", type=Path, default=_REPORT, help="where it is written (%(default)s)")
+    parser.add_argument("--no-kills", action="store_true", help="kill neither a broker nor Spark's driver")
     parser.add_argument("--publish", action="store_true", help="put picture and figures into the README")
     return parser.parse_args(arguments)
 

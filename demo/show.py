@@ -7,7 +7,7 @@ import sys
 import time
 
 _BOLD, _RED, _GREEN, _DIM = "1", "31", "32", "2"
-_HEADS = f"{'time':>6}  {'produced':>9}  {'in/s':>6}  {'read/s':>6}  {'lag':>7}  pipeline, updates"
+_HEADS = f"{'time':>6}  {'produced':>9}  {'in/s':>6}  {'read/s':>6}  {'lag':>7}  pipeline"
 
 
 class Show:

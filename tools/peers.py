@@ -74,19 +74,26 @@ SPARK_KAFKA = Peer(
     is_transitive=False,
 )
 
-#: The rest of what it depends on is for catalogs that tables on a disk do not need.
-DELTA = Peer(
-    title=f"Delta {DELTA_VERSION} for Spark {SPARK_VERSION}",
-    directory=f"delta-{DELTA_VERSION}",
-    lock_file=Path(__file__).with_name("peers-delta.lock"),
-    artifacts=(
-        Artifact("io.delta", "delta-spark_4.2_2.13", DELTA_VERSION),
-        Artifact("io.delta", "delta-storage", DELTA_VERSION),
-    ),
-    is_transitive=False,
-)
+#: Minor versions of Spark for which there is a Delta; its artifact names the one that it is built for.
+DELTA_RELEASES = ("4.1", "4.2")
 
-PEERS = {"kafka": KAFKA, "spark-kafka": SPARK_KAFKA, "delta": DELTA}
+
+def _delta(release: str) -> Peer:
+    """The rest of what it depends on is for catalogs that tables on a disk do not need."""
+    suffix = "" if SPARK_VERSION.startswith(f"{release}.") else f"-{release}"
+    return Peer(
+        title=f"Delta {DELTA_VERSION} for Spark {release}",
+        directory=f"delta-{DELTA_VERSION}{suffix}",
+        lock_file=Path(__file__).with_name(f"peers-delta{suffix}.lock"),
+        artifacts=(
+            Artifact("io.delta", f"delta-spark_{release}_2.13", DELTA_VERSION),
+            Artifact("io.delta", "delta-storage", DELTA_VERSION),
+        ),
+        is_transitive=False,
+    )
+
+
+PEERS = {"kafka": KAFKA, "spark-kafka": SPARK_KAFKA, "delta": _delta(".".join(SPARK_VERSION.split(".")[:2]))}
 
 #: 94 jars took 25 s from an empty repository here; a slow line gets fifty times that before we give up.
 _FETCH_TIMEOUT_S = 1200
@@ -112,8 +119,9 @@ def spark_kafka_jars() -> list[Path]:
     return _jars_of(SPARK_KAFKA)
 
 
-def delta_jars() -> list[Path]:
-    return _jars_of(DELTA)
+def delta_jars(release: str = "4.2") -> list[Path]:
+    """Jars of the Delta that is built for a minor version of Spark, one of `DELTA_RELEASES`."""
+    return _jars_of(_delta(release))
 
 
 def _jars_of(peer: Peer) -> list[Path]:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ def quick_settings() -> dict[str, str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         FLAGS: spark.settings_of(Path())[FLAGS],
+        # Flows of live mode report soon that they are idle.
+        "spark.sql.streaming.noDataProgressEventInterval": "1s",
     }
 
 
@@ -109,6 +111,17 @@ def running(project: Path, *options: str, settings: Mapping[str, str] | None = N
         kill_tree(process.pid)
         made.end()
         process.communicate()
+
+
+def is_drained(events: Sequence[Event]) -> bool:
+    """Of live mode: whether every flow was idle after the last batch of any flow that had rows."""
+    started = [index for index, event in enumerate(events) if event["event"] == "live" and event["state"] == "running"]
+    if not started:
+        return False
+    has_rows = [index for index, event in enumerate(events) if event["event"] == "refresh" or event.get("rows_in")]
+    since = max([started[-1], *has_rows])
+    flows = {event["flow"] for event in events if event["event"] in ("flow", "refresh")}
+    return flows <= {event["flow"] for event in events[since:] if event["event"] == "idle"}
 
 
 def make_project(directory: Path, definitions: Mapping[str, str], spec: str = "") -> Path:

@@ -159,13 +159,14 @@ class Job:
     def run(self) -> None:
         """From where the checkpoint is to the end, as one driver."""
         protocol = driver(self.world)
+        next_run = None
         for batch_id in range(self.world.logged + 1, self.batches):
-            run = protocol.begin_run()
+            run = protocol.begin_run() if next_run is None else next_run
             prepared = [self.write(run, batch_id, partition) for partition in range(2)]
             if batch_id == 1:
                 self.write(run, batch_id, 0)
             try:
-                protocol.commit(run, self.query_id, batch_id, prepared, 4)
+                next_run = protocol.commit(run, self.query_id, batch_id, prepared, 4)
             except ApiError:
                 protocol.abort(run, prepared)  # as Spark does
                 raise

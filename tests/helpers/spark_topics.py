@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from helpers.waiting import wait_until
@@ -93,6 +93,11 @@ class Topics:
         for _ in range(records):
             producer.produce(topic, value=b"record", partition=0)
         assert producer.flush(TIMEOUT_S) == 0
+
+    def topic_id(self, topic: str) -> str:
+        """As Kafka prints it; librdkafka uses the other alphabet of base64."""
+        described = self._admin.describe_topics(TopicCollection([topic]))[topic].result(TIMEOUT_S)
+        return str(described.topic_id).replace("+", "-").replace("/", "_")
 
     def commit(self, group_id: str, topic: str) -> None:
         """An offset of a group."""

@@ -81,7 +81,7 @@ def test_kill_and_start_again(tmp_path: Path) -> None:
         shop = Shop(tmp_path / "shop", cluster.bootstrap)
         assert check_project(str(shop.project)).problems == ()
         shop.send(100)
-        with running(shop.project, "--continuous", "--trigger", "1s", "--master", "local[2]") as run:
+        with running(shop.project, "--continuous", "--updates", "--trigger", "1s", "--master", "local[2]") as run:
             _kill_the_jvm(run, shop)
             assert run.stop() == 0
         shop.send(50)

@@ -122,7 +122,7 @@ def test_kills(tmp_path: Path) -> None:
         orders = Orders(cluster.bootstrap)
         orders.send(100)
         try:
-            with running(project, "--continuous", "--trigger", "1s", "--master", "local[2]") as run:
+            with running(project, "--continuous", "--updates", "--trigger", "1s", "--master", "local[2]") as run:
                 _kill_the_jvm(run, orders, project)
                 left = [run.process.pid, *descendants(run.process.pid)]
                 kill(run.process.pid)

@@ -1,10 +1,11 @@
 """docs/pipeline.md works as it is written: from nothing to a running pipeline, command by command, and what they show.
 
-Only the port is another one, so that nothing on the machine is in the way; and what pip would download is there
+Only the ports are others, so that nothing on the machine is in the way; and what pip would download is there
 already: the new environment sees what the tests' own has, and gets the package itself by pip.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -28,6 +29,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
 ROOT = Path(__file__).parents[2]
 STEPS = list(console_steps((ROOT / "docs" / "pipeline.md").read_text()))
+
+#: In the guide.
+METRICS_PORT = "9646"
 
 WAIT_S = 300
 
@@ -64,12 +68,17 @@ def see_what_the_tests_have(virtual_environment: Path) -> None:
     (packages / "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
 
+def output_of(step: Step, directory: Path) -> Path:
+    """A file with what a command says in a terminal of its own."""
+    return directory / f"{'-'.join(word for word in step.command.split()[1:3])}.txt"
+
+
 @contextmanager
 def in_another_terminal(
     step: Step, directory: Path, given: Mapping[str, str], until: str, *more: str
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Once it has said so; at the end Ctrl-C is pressed there, and it must end well."""
-    said = directory / f"{step.command.split()[1]}.txt"
+    said = output_of(step, directory)
     with said.open("wb") as stream:
         process = subprocess.Popen(
             [str(directory / "env" / "bin" / "odradek"), *step.command.split()[1:], *more],
@@ -90,34 +99,46 @@ def in_another_terminal(
         process.wait(WAIT_S)
 
 
+def rows_of(flow: str, output: str) -> int:
+    """Rows that a flow has read: the event that was replayed and the one that was produced, in one batch or in two."""
+    batches = re.findall(rf"flow {flow} batch (\d+): (\d+) rows? in", output)
+    return sum(int(rows) for rows in dict(batches).values())
+
+
 def test_every_command(tmp_path: Path) -> None:
     began_s = time.monotonic()
-    port = free_port(2)
+    port = free_port(3)
+    metrics_port = str(int(port) + 2)
+    steps = [step._replace(command=step.command.replace(METRICS_PORT, metrics_port)) for step in STEPS]
     project, given = checkout(tmp_path), environment(port)
-    up = next(step for step in STEPS if step.command == "odradek up")
-    continuous = next(step for step in STEPS if "--continuous" in step.command)
-    first, last = STEPS.index(up), STEPS.index(continuous)
+    up = next(step for step in steps if step.command == "odradek up")
+    continuous = next(step for step in steps if "--continuous" in step.command)
+    first, last = steps.index(up), steps.index(continuous)
     shell = Shell(project, given)
 
     def do(step: Step) -> None:
+        if "--watch" in step.command:
+            with in_another_terminal(step, project, given, "dead_letters"):
+                return
         said = shell.run(step.command).replace(port, "9092")
         assert is_as_shown(said, step.shown), f"{step.command} said\n{said}"
         if " -m venv " in step.command:
             see_what_the_tests_have(project / step.command.split()[-1])
 
     try:
-        for step in STEPS[:first]:
+        for step in steps[:first]:
             do(step)
         with in_another_terminal(up, project, given, "Ctrl-C stops it", "--port", port):
-            said = (project / "up.txt").read_text().replace(port, "9092")
+            said = output_of(up, project).read_text().replace(port, "9092")
             assert is_as_shown(said, up.shown), said
-            for step in STEPS[first + 1 : last]:
+            for step in steps[first + 1 : last]:
                 do(step)
-            with in_another_terminal(continuous, project, given, " completed in "):
-                for step in STEPS[last + 1 :]:
+            with in_another_terminal(continuous, project, given, "all flows run"):
+                told = output_of(continuous, project)
+                for step in steps[last + 1 :]:
                     do(step)
-                told = project / "pipeline.txt"
-                wait_until(lambda: "flow events batch 1: 1 row in" in told.read_text(), "it is taken", WAIT_S)
+                    if "odradek produce" in step.command:
+                        wait_until(lambda: rows_of("events", told.read_text()) >= 2, "both events are taken", WAIT_S)
     finally:
         shell.close()
-    figures.report("pipeline guide", commands=len(STEPS), seconds=round(time.monotonic() - began_s, 1))
+    figures.report("pipeline guide", commands=len(steps), seconds=round(time.monotonic() - began_s, 1))

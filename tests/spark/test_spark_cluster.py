@@ -1,24 +1,19 @@
-"""A pipeline that reads and writes topics, on a Spark cluster: a standalone one with two workers, and Spark Connect.
+"""A pipeline that reads and writes topics, behind a Spark Connect server that has Odradek installed.
 
-Master, workers and the Connect server are processes of the installed PySpark. Its executors are other processes than
-the driver; that both workers had one is seen from the directories that they leave.
-"""
+`test_deploy_guide` runs pipelines on a standalone cluster, and on a server in front of it, whose machines do not."""
 
-import os
 import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from helpers import spark
-from helpers.pipelines import FLAGS, ODRADEK, WAIT_S, make_project, quick_settings, running
-from helpers.ports import free_rows
-from helpers.processes import kill_tree
+from helpers.pipelines import ODRADEK, WAIT_S, make_project, running
 from helpers.reading import read_by_librdkafka
-from helpers.waiting import wait_until
+from helpers.spark_cluster import connect_server
 from odradek.client.blocking.producer import Producer
 from odradek.testing import Cluster
 
@@ -56,8 +51,7 @@ def cluster() -> Iterator[str]:
     """Where it is; with records in topic orders."""
     with Cluster() as made:
         made.create_topic("orders", partitions=PARTITIONS)
-        for topic in ("by-master", "by-connect"):
-            made.create_topic(topic)
+        made.create_topic("by-connect")
         with Producer({"bootstrap.servers": made.bootstrap}) as producer:
             for number in range(RECORDS):
                 producer.send("orders", str(number).encode(), partition=number % PARTITIONS)
@@ -76,80 +70,14 @@ def check_done(project: Path, bootstrap: str, topic: str) -> None:
     assert sorted(int(value or b"") for value in values) == list(range(RECORDS))
 
 
-@contextmanager
-def spark_process(directory: Path, *words: str) -> Iterator[None]:
-    """One that PySpark's own scripts start."""
-    environment = {**os.environ, **spark.quick_environment()}
-    environment |= {"SPARK_DAEMON_JAVA_OPTS": quick_settings()[FLAGS], "SPARK_DAEMON_MEMORY": "512m"}
-    script = str(Path(environment["SPARK_HOME"]) / "bin" / words[0])
-    with (directory / f"{words[0]}-{words[1].rpartition('.')[2]}.log").open("ab") as log:
-        process = subprocess.Popen([script, *words[1:]], env=environment, stdout=log, stderr=log)
-    try:
-        yield
-    finally:
-        kill_tree(process.pid)
-        process.wait(WAIT_S)
-
-
-@contextmanager
-def standalone_cluster(directory: Path) -> Iterator[str]:
-    """Its URL, once both workers are there."""
-    (port,) = free_rows(1, 1)
-    url = f"spark://127.0.0.1:{port}"
-    master = ("org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
-    worker = ("org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "1g")
-    log = directory / "spark-class-Master.log"
-    with spark_process(directory, "spark-class", *master):
-        places = [("--work-dir", str(directory / name), "--webui-port", "0", url) for name in ("work-1", "work-2")]
-        with (
-            spark_process(directory, "spark-class", *worker, *places[0]),
-            spark_process(directory, "spark-class", *worker, *places[1]),
-        ):
-            wait_until(lambda: log.read_text().count("Registering worker") == 2, "two workers", WAIT_S, log.read_text)
-            yield url
-
-
-def test_a_standalone_cluster(cluster: str, tmp_path: Path) -> None:
-    project = project_for(tmp_path / "standalone", cluster, "by-master")
-    settings = {
-        "spark.executor.memory": "512m",
-        "spark.executor.cores": "1",
-        "spark.cores.max": "2",
-        "spark.driver.host": "127.0.0.1",
-        "spark.executor.extraJavaOptions": quick_settings()[FLAGS],
-        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
-    }
-    with standalone_cluster(tmp_path) as url, running(project, "--master", url, settings=settings) as run:
-        assert run.end() == 0, run.events
-    check_done(project, cluster, "by-master")
-    assert all(list((tmp_path / name).glob("app-*/*/stderr")) for name in ("work-1", "work-2")), "both had an executor"
-
-
-@contextmanager
-def connect_server(directory: Path, project: Path) -> Iterator[str]:
-    """Its URL, once it listens. Where tables are is the server's own affair."""
-    (port,) = free_rows(1, 1)
-    settings = {
-        **quick_settings(),
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": str(port),
-        "spark.sql.warehouse.dir": str(project / "storage" / "warehouse"),
-        "spark.ui.enabled": "false",
-    }
-    conf = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
-    log = directory / "spark-submit---class.log"
-    with spark_process(directory, "spark-submit", "--class", server, "--master", "local[2]", *conf, "spark-internal"):
-        wait_until(lambda: "started at" in log.read_text(), "the server listens", WAIT_S, log.read_text)
-        yield f"sc://127.0.0.1:{port}"
-
-
 def test_spark_connect(cluster: str, tmp_path: Path) -> None:
     project = project_for(tmp_path / "connect", cluster, "by-connect")
-    with connect_server(tmp_path, project) as url:
-        _check_dry_runs(tmp_path, project, url)
-        with running(project, "--remote", url) as run:
+    settings = {"spark.sql.warehouse.dir": str(project / "storage" / "warehouse")}
+    environment = spark.quick_environment()
+    python = Path(sys.executable)
+    with connect_server(tmp_path / "server", python, settings=settings, environment=environment) as server:
+        _check_dry_runs(tmp_path, project, server.url)
+        with running(project, "--remote", server.url) as run:
             assert run.end() == 0, run.events
     check_done(project, cluster, "by-connect")
     assert run.of("session")[0]["jvm_pid"] is None

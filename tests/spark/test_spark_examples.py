@@ -23,7 +23,7 @@ import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from helpers.nodes import ODRADEK
-from helpers.pipelines import quick_settings
+from helpers.pipelines import is_drained, quick_settings
 from helpers.schema_registry import RegistryStub, registry_stub
 from helpers.spark import environment
 from helpers.waiting import Hopeless, wait_until
@@ -86,7 +86,7 @@ class Example:
             f"spark.{self.name}.bootstrap": self._bootstrap,
             **({f"spark.{self.name}.registry": self._registry} if self._registry else {}),
         }
-        command = [*ODRADEK, "pipeline", "run", str(self.directory), "--continuous", "--trigger", "1s"]
+        command = [*ODRADEK, "pipeline", "run", str(self.directory), "--continuous"]
         command += ["--master", "local[2]", "--retries", "100", "--format", "json"]
         command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
         with (self.directory / "events.jsonl").open("w") as output, (self.directory / "errors").open("w") as errors:
@@ -108,21 +108,16 @@ class Example:
 
         wait_until(is_so, what, timeout_s=_TIMEOUT_S)
 
-    def updates_completed(self) -> int:
+    def events(self) -> list[dict[str, Any]]:
         lines = (self.directory / "events.jsonl").read_text().splitlines(keepends=True)
-        events = [json.loads(line) for line in lines if line.endswith("\n")]
-        return sum(each["event"] == "update" and each["state"] == "completed" for each in events)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def wait_for(self, topic: str, count: int) -> None:
-        """Until an update is completed after which the topic has so many records, or more."""
-        seen = self.updates_completed()
-
-        def is_written() -> bool:
-            nonlocal seen
-            before, seen = seen, self.updates_completed()
-            return seen > before and len(committed(self._bootstrap, topic)) >= count
-
-        self.wait(is_written, f"{count} records in {topic}")
+        """Until the topic has so many records, or more, and all flows have processed what there is."""
+        self.wait(
+            lambda: is_drained(self.events()) and len(committed(self._bootstrap, topic)) >= count,
+            f"{count} records in {topic}",
+        )
 
     def table(self, name: str) -> list[dict[str, Any]]:
         """Spark's files do not say that their timestamps are in UTC."""

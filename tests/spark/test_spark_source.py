@@ -2,6 +2,7 @@
 rows, offsets, columns, tasks, micro-batches and checkpoints. Spark's connector on Apache Kafka says what is right."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -14,7 +15,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from helpers.data_load import bootstrap_of
@@ -22,9 +23,11 @@ from helpers.nodes import Cluster, Kind, one_of_each_kind
 from helpers.spark import connector_jars, session
 from helpers.spark_reads import READS, REFUSED, WRONG, Read, frame, outcome
 from helpers.spark_streams import Stream, StreamOutcome, run_available_now, start
-from helpers.spark_topics import TIMEOUT_S, Topics
+from helpers.spark_topics import PLAIN_RECORDS, TIMEOUT_S, Topics
 from helpers.waiting import Hopeless, wait_until
+from odradek.spark import register, start_stream
 from odradek.spark.decisions import TOPIC as DECISIONS
+from odradek.spark.limits import offsets_from_json
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
@@ -194,7 +197,8 @@ def test_running_streams_wait_for_enough_records(world: World) -> None:
         wait_until(lambda query=query: rows_in(query) == 12, f"{way} has read all")
         (batch,) = [progress for progress in query.recentProgress if progress.numInputRows]
         (source,) = batch.sources
-        assert json.loads(source.endOffset) == json.loads(source.latestOffset) == {"late": {"0": 12}}, way
+        ends = [offsets_from_json(json.loads(text)) for text in (source.endOffset, source.latestOffset)]
+        assert ends == [{("late", 0): 12}] * 2, way
         query.stop()
 
 
@@ -213,6 +217,69 @@ def test_a_stream_from_the_latest_fails_if_the_log_is_gone_before_it_has_read_an
     for way, query in queries.items():
         wait_until(lambda query=query: query.exception() is not None, f"{way} has failed")
         assert "failOnDataLoss" in str(query.exception()), way
+
+
+def test_a_topic_that_is_created_again_is_not_taken_for_the_one_before(world: World) -> None:
+    """While the stream runs, and while it is stopped; the new topic is longer, so that its offsets would fit."""
+    ways = [way for way in OTHERS if way.form == "odradek"]
+    options = {"subscribe": "reborn", "startingOffsets": "earliest"}
+    old, new = {}, {}
+    for way in ways:
+        world.topics[way.kind].make("reborn", records=30)
+        old[way] = world.topics[way.kind].topic_id("reborn")
+    running = {
+        way: start(world.spark, way.form, world.bootstrap(way), Stream(f"reborn_{way.kind.value}", options))
+        for way in ways
+    }
+
+    def stopped(way: Way, **more: object) -> StreamOutcome:
+        stream = Stream("reborn", options | more)
+        return run_available_now(
+            world.spark, way.form, world.bootstrap(way), stream, world.directory / str(way) / "reborn"
+        )
+
+    for way in ways:
+        wait_until(lambda way=way: rows_in(running[way]) == 30, f"{way} has read all")
+        assert len(stopped(way).rows) == 30
+    for way in ways:
+        world.topics[way.kind].delete("reborn")
+        world.topics[way.kind].make("reborn", records=40)
+        new[way] = world.topics[way.kind].topic_id("reborn")
+    for way in ways:
+        wait_until(lambda way=way: running[way].exception() is not None, f"{way} has failed")
+        with pytest.raises(PySparkException) as failed:
+            stopped(way)
+        for message in (str(running[way].exception()), str(failed.value)):
+            assert "topic reborn was deleted and created again" in message
+            assert f"of topic id {old[way]}, and it has topic id {new[way]} now" in message
+            assert "set failOnDataLoss=false, or start with a new checkpoint" in message
+        assert len(stopped(way, failOnDataLoss=False).rows) == 30 + 40
+        assert len(stopped(way).rows) == 30 + 40
+
+
+def test_a_stream_whose_python_process_is_slow_to_start_is_started_again(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark waits 10 seconds for it, and no setting changes that."""
+    slow_once = tmp_path / "python"
+    slow_once.write_text(
+        "#!/bin/sh\n"
+        f'case "$*" in *python_streaming_source_runner*) mkdir "{tmp_path}/late" 2>&- && sleep 15;; esac\n'
+        f'exec "{sys.executable}" "$@"\n'
+    )
+    slow_once.chmod(0o755)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(slow_once))
+    register(world.spark)
+    rows = frame_of_stream(world, OTHERS[0], subscribe="plain", startingOffsets="earliest")
+    query = start_stream(rows.writeStream.format("memory").queryName("slow_start"))
+    assert (tmp_path / "late").exists()
+    wait_until(lambda: rows_in(query) == PLAIN_RECORDS, "all is read")
+    query.stop()
+
+
+def frame_of_stream(world: World, way: Way, **options: str) -> DataFrame:
+    reader = world.spark.readStream.format(way.form).option("kafka.bootstrap.servers", world.bootstrap(way))
+    return reader.options(**options).load()
 
 
 def rows_in(query: StreamingQuery) -> int:

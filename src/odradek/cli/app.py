@@ -37,6 +37,7 @@ SUBCOMMANDS = (
     Subcommand("reassign", "odradek.cli.reassign", "Move partitions to other brokers."),
     Subcommand("server", "odradek.cli.server", "Run a node."),
     Subcommand("service", "odradek.cli.service", "Run a consumer service: handlers, retries, dead letters."),
+    Subcommand("spark", "odradek.cli.spark", "Bring Odradek to the executors of Spark, and examine a cluster."),
     Subcommand("storage", "odradek.cli.storage", "Format the directories of a node, and look at them."),
     Subcommand("topics", "odradek.cli.topics", "List, create, describe, alter and delete topics; their offsets."),
     Subcommand("transactions", "odradek.cli.transactions", "List, describe and abort transactions."),

@@ -60,14 +60,23 @@ async def seek_start(consumer: Consumer, partitions: Sequence[TopicPartition], s
     if start.kind is Kind.EARLIEST:
         consumer.seek_to_beginning(*partitions)
         return
+    for partition, offset in (await start_offsets(consumer, partitions, start)).items():
+        consumer.seek(partition, offset)
+
+
+async def start_offsets(
+    consumer: Consumer, partitions: Sequence[TopicPartition], start: Start
+) -> dict[TopicPartition, int]:
+    """The offset of each partition at which to begin."""
+    if start.kind is Kind.EARLIEST:
+        return await consumer.beginning_offsets(partitions)
+    if start.kind is Kind.OFFSET:
+        return dict.fromkeys(partitions, start.number)
     ends = await consumer.end_offsets(partitions)
     if start.kind is Kind.BEFORE_END:
         begins = await consumer.beginning_offsets(partitions)
-        wanted = {each: max(begins[each], ends[each] - start.number) for each in partitions}
-    elif start.kind is Kind.TIME:
-        found = await consumer.offsets_for_times(dict.fromkeys(partitions, start.number))
-        wanted = {each: ends[each] if at is None else at.offset for each, at in found.items()}
-    else:
-        wanted = {each: start.number if start.kind is Kind.OFFSET else ends[each] for each in partitions}
-    for place, offset in wanted.items():
-        consumer.seek(place, offset)
+        return {partition: max(begins[partition], ends[partition] - start.number) for partition in partitions}
+    if start.kind is Kind.TIME:
+        listed = await consumer.offsets_for_times(dict.fromkeys(partitions, start.number))
+        return {partition: ends[partition] if at is None else at.offset for partition, at in listed.items()}
+    return ends

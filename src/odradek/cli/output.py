@@ -35,7 +35,7 @@ _LEAST_COLUMN = 8
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Numbers to the right, everything else to the left; on a terminal, so that it fits."""
-    for line in table_lines(headers, [list(row) for row in rows], _terminal_columns()):
+    for line in table_lines(headers, [list(row) for row in rows], terminal_columns()):
         sys.stdout.write(line + "\n")
 
 
@@ -113,7 +113,7 @@ class Progress:
 
     def _show(self, text: str) -> None:
         if self._terminal:
-            width = (_terminal_columns(sys.stderr.fileno()) or 80) - 1
+            width = (terminal_columns(sys.stderr.fileno()) or 80) - 1
             sys.stderr.write("\r\x1b[K" + printable(text)[:width])
             self._shown = True
         else:
@@ -127,7 +127,7 @@ class Progress:
             self._shown = False
 
 
-def _terminal_columns(fileno: int | None = None) -> int | None:
+def terminal_columns(fileno: int | None = None) -> int | None:
     """Width of the terminal that reads us; None when it is none, and nothing is cut."""
     if fileno is None and not sys.stdout.isatty():
         return None

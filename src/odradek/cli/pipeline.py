@@ -1,4 +1,4 @@
-"""`odradek pipeline init|check|run|status`: the pipeline on Spark. PySpark is imported by the processes it starts."""
+"""`odradek pipeline`: its subcommands. PySpark is imported by the processes that they start."""
 
 import click
 
@@ -9,7 +9,11 @@ _VERBS = (
     Subcommand("init", "odradek.cli.pipeline_init", "Make a project that runs as it stands.", "spark"),
     Subcommand("check", "odradek.cli.pipeline_check", "Look for mistakes before Spark starts.", "spark"),
     Subcommand("run", "odradek.cli.pipeline_run", "Run a project, once or until stopped.", "spark"),
+    Subcommand(
+        "dead-letters", "odradek.cli.pipeline_dead_letters", "List, show and replay what was rejected.", "spark"
+    ),
     Subcommand("status", "odradek.cli.pipeline_status", "Show flows, lag, dead letters and the last error.", "spark"),
+    Subcommand("report", "odradek.cli.pipeline_report", "Write an HTML report about a run.", "spark"),
 )
 
 

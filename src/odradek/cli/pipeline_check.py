@@ -29,7 +29,7 @@ def check(
     """
     if (master or remote) and not dry_run:
         raise click.UsageError("--master and --remote go with --dry-run")
-    checked = check_project(project, asks_cluster=not offline, needs_java=remote is None)
+    checked = check_project(project, asks_cluster=not offline, is_remote=remote is not None)
     if dry_run and checked.is_good and checked.project is not None:
         checked = _dry_run(checked, checked.project, settings, master, remote)
     _show(checked, settings)
@@ -50,14 +50,21 @@ def _dry_run(checked: Checked, project: Project, settings: Settings, master: str
 def _show(checked: Checked, settings: Settings) -> None:
     if settings.as_json:
         name = None if checked.project is None else checked.project.name
-        problems = [asdict(each) for each in checked.problems]
-        print_json({"pipeline": name, "good": checked.is_good, "problems": problems})
+        print_json({"pipeline": name, "good": checked.is_good, "problems": problem_documents(checked)})
         return
-    for each in checked.problems:
-        echo(f"{each.severity}: {each}")
-    errors = sum(each.severity == ERROR for each in checked.problems)
-    if errors:
-        echo(plural(errors, "error"))
-    elif checked.project is not None:
+    for line in problem_lines(checked):
+        echo(line)
+    if checked.is_good and checked.project is not None:
         echo(f"{checked.project.name} is good: {plural(len(checked.project.files()), 'file')}")
     sys.stdout.flush()
+
+
+def problem_lines(checked: Checked) -> list[str]:
+    """One line for each problem, and how many errors there are."""
+    errors = sum(problem.severity == ERROR for problem in checked.problems)
+    lines = [f"{problem.severity}: {problem}" for problem in checked.problems]
+    return [*lines, plural(errors, "error")] if errors else lines
+
+
+def problem_documents(checked: Checked) -> list[dict[str, object]]:
+    return [asdict(problem) for problem in checked.problems]

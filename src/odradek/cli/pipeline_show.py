@@ -2,31 +2,35 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from odradek.cli.errors import echo
 from odradek.cli.options import Settings
 from odradek.cli.output import format_timestamp, plural, print_json, print_table
+from odradek.cli.pipeline_columns import NOTHING, columns_for, flow_lines, total_row
 from odradek.common.printable import printable
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.events import Event
-from odradek.spark.pipeline.state import FlowState, RunState
+from odradek.spark.pipeline.state import RunState
+from odradek.spark.pipeline.status import FlowStatus, flow_status
 
 if TYPE_CHECKING:
     from rich.console import Group
+    from rich.table import Table
 
 Show = Callable[[RunState, Event], None]
 
-COLUMNS = ("flow", "state", "batch", "rows in", "rows out", "rows/s", "lag")
-_NOTHING = "-"
+#: Of what stays when a run is over.
+SUMMARY = ("flow", "state", "batches", "rows in", "rows out", "lag", "restarts")
 
 _REFRESHES_PER_S = 4
 
 _COLOURS = {
     events.RUNNING: "green",
     events.STARTING: "green",
+    events.IDLE: "green",
     events.COMPLETED: "cyan",
     events.FAILED: "red",
     events.SKIPPED: "yellow",
@@ -76,6 +80,16 @@ def line_of(event: Event) -> str | None:
         return f"Spark {event.spark} is up, process {event.jvm_pid or event.driver_pid}"
     if isinstance(event, events.Update):
         return _update_line(event)
+    if isinstance(event, events.Live):
+        return _live_line(event)
+    if isinstance(event, events.Restart):
+        again = f"restarts in {event.wait_s:g} s ({event.attempt} of {event.retries} retries)"
+        return f"flow {event.flow} failed and {again}: {event.cause}"
+    if isinstance(event, events.Refresh):
+        return f"materialized view {event.flow} refreshed in {event.duration_ms / 1000:.1f} s"
+    if isinstance(event, events.LateTrigger):
+        interval, duration = f"{event.interval_ms / 1000:g} s", f"{event.duration_ms / 1000:.1f} s"
+        return f"flow {event.flow} cannot keep its trigger interval of {interval}: its batches take {duration}"
     if isinstance(event, events.Flow):
         return f"flow {event.flow} failed: {event.error}" if event.state == events.FAILED else None
     if isinstance(event, events.Progress):
@@ -88,6 +102,16 @@ def line_of(event: Event) -> str | None:
         rows = f"{_rows(event.rows_in)} in, {_rows(event.rows_out)} out"
         return f"{event.state}: {plural(event.updates, 'update')}, {rows}, {event.seconds:.1f} s"
     return None
+
+
+def _live_line(event: events.Live) -> str | None:
+    if event.state == events.STARTING:
+        return "live mode: each flow runs as a long-running query"
+    if event.state == events.RUNNING:
+        return "all flows run"
+    if event.state == events.UNSUPPORTED:
+        return f"live mode cannot run this pipeline, it runs as updates: {event.error}"
+    return f"live mode failed: {event.error}" if event.error else None
 
 
 def _update_line(event: events.Update) -> str | None:
@@ -112,21 +136,38 @@ def _rows(count: int) -> str:
 # The table
 
 
-def flow_cells(name: str, flow: FlowState) -> tuple[str, ...]:
+def summary_cells(flow: FlowStatus, batches: int) -> tuple[str, ...]:
     return (
-        name,
+        flow.flow,
         flow.state,
-        _NOTHING if flow.batch_id is None else str(flow.batch_id),
+        f"{batches:,}",
         f"{flow.rows_in:,}",
-        f"{flow.rows_out:,}" if flow.counts_out else _NOTHING,
-        _NOTHING if flow.batch_id is None else f"{flow.rows_per_s:,.0f}",
-        _NOTHING if flow.lag is None else f"{flow.lag:,}",
+        NOTHING if flow.rows_out is None else f"{flow.rows_out:,}",
+        NOTHING if flow.lag is None else f"{flow.lag:,}",
+        str(flow.restarts),
     )
 
 
-def _by_name(state: RunState) -> list[tuple[str, FlowState]]:
-    """Spark tells of them in any order. A copy: the other thread may add some."""
-    return sorted(state.flows.copy().items(), key=lambda each: each[0])
+def flows_of(state: RunState) -> list[FlowStatus]:
+    """Spark reports them in any order. A copy: another thread may add some."""
+    return [flow_status(name, flow) for name, flow in sorted(state.flows.copy().items(), key=lambda entry: entry[0])]
+
+
+def flow_table(flows: Sequence[FlowStatus], width: int) -> "Table":
+    """Fits a terminal that is so wide, 80 columns at least."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
+    for column in columns_for(width):
+        table.add_column(column.header, justify="left" if column.is_left else "right", no_wrap=True)
+    for flow, row in zip(flows, flow_lines(flows, width)[1:], strict=True):
+        # As `Text`: a name in square brackets is not markup.
+        cells = [Text(printable(cell)) for cell in row]
+        cells[1].stylize(_COLOURS.get(flow.state, ""))
+        table.add_row(*cells)
+    table.add_row(*total_row(flows, width), style="bold")
+    return table
 
 
 class _Table:
@@ -153,9 +194,9 @@ class _Table:
 
     def show(self, state: RunState, event: Event) -> None:
         self._state = state
-        is_worth_keeping = isinstance(event, events.Retry | events.Session | events.Stopping) or (
-            isinstance(event, events.Flow | events.Update) and event.error is not None
-        )
+        is_worth_keeping = isinstance(
+            event, events.Retry | events.Restart | events.LateTrigger | events.Live | events.Session | events.Stopping
+        ) or (isinstance(event, events.Flow | events.Update) and event.error is not None)
         said = line_of(event) if is_worth_keeping else None
         if said is not None:
             moment = _moment(event.time_ms, utc=self._settings.utc)
@@ -165,31 +206,33 @@ class _Table:
         """What stays when it is over."""
         state = self._state
         if state.flows:
-            print_table(COLUMNS, [flow_cells(name, flow) for name, flow in _by_name(state)])
-        rows = f"{_rows(state.rows_in)} in, {_rows(state.rows_out)} out"
-        echo(f"{state.pipeline} {state.state}: {plural(state.updates_completed, 'update')}, {rows}")
+            rows = [summary_cells(flow, state.flows[flow.flow].batches) for flow in flows_of(state)]
+            print_table(SUMMARY, rows)
+        totals = f"{_rows(state.rows_in)} in, {_rows(state.rows_out)} out"
+        echo(f"{state.pipeline} {state.state}: {plural(state.updates_completed, 'update')}, {totals}")
         sys.stdout.flush()
 
     def _render(self) -> "Group":
         from rich.console import Group
-        from rich.table import Table
         from rich.text import Text
 
         state, seconds = self._state, int(time.monotonic() - self._began_s)
         what = "starting Spark" if state.attempt == 0 else state.state
         clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-        details = f"  {what}  update {state.update}  {clock}  log {state.log}"
-        head = Text.assemble((printable(state.pipeline), "bold"), printable(details))
-        table = Table(box=None, pad_edge=False)
-        for index, column in enumerate(COLUMNS):
-            table.add_column(column, justify="left" if index < 2 else "right")
-        flows = dict(_by_name(state))
-        for name, flow in flows.items():
-            # As `Text`: a name in square brackets is no markup.
-            first, state_text, *others = (Text(printable(cell)) for cell in flow_cells(name, flow))
-            state_text.stylize(_COLOURS.get(flow.state, ""))
-            table.add_row(first, state_text, *others)
-        lags = [flow.lag for flow in flows.values() if flow.lag is not None]
-        totals = ("total", "", "", f"{state.rows_in:,}", f"{state.rows_out:,}", "", f"{sum(lags):,}" if lags else "")
-        table.add_row(*totals, style="bold")
-        return Group(head, table) if flows else Group(head)
+        mode = "live" if state.is_live else f"update {state.update}"
+        head = Text.assemble(
+            (printable(state.pipeline), "bold"),
+            printable(f"  {what}  {mode}  {clock}{dead_letters_text(state.dead_letters)}"),
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+        log = Text(printable(f"log {state.log}"), style="dim", no_wrap=True, overflow="ellipsis")
+        flows = flows_of(state)
+        if not flows:
+            return Group(head, log)
+        return Group(head, log, flow_table(flows, self._live.console.width))
+
+
+def dead_letters_text(records: Mapping[str, int | None]) -> str:
+    counted = [count for count in records.values() if count is not None]
+    return f"  {plural(sum(counted), 'dead letter')}" if counted else ""

@@ -28,9 +28,9 @@ def record_line(record: ConsumerRecord) -> str:
             "offset": record.offset,
             "timestamp": record.timestamp_ms,
             "timestamp_type": CLIENT_TIMESTAMP_TYPE[record.timestamp_type],
-            "key": _shown(record.key),
-            "value": _shown(record.value),
-            "headers": [[name, _shown(data)] for name, data in record.headers],
+            "key": shown_bytes(record.key),
+            "value": shown_bytes(record.value),
+            "headers": [[name, shown_bytes(data)] for name, data in record.headers],
             "leader_epoch": record.leader_epoch,
         }
     )
@@ -56,7 +56,7 @@ def parse_record(line: bytes) -> Outgoing:
     )
 
 
-def _shown(data: bytes | None) -> object:
+def shown_bytes(data: bytes | None) -> object:
     if data is None:
         return None
     try:

@@ -13,6 +13,7 @@ Services and pipelines write them, so that one reader understands the dead lette
 | odradek-exception | the class of the last exception, with its module |
 | odradek-message | what it said |
 | odradek-trace | the end of its traceback |
+| odradek-replay-error | among the dead letters: why the last replay did not send it |
 """
 
 from enum import Enum
@@ -25,6 +26,7 @@ ATTEMPTS = f"{PREFIX}attempts"
 DUE_MS = f"{PREFIX}due-ms"
 REASON, EXCEPTION = f"{PREFIX}reason", f"{PREFIX}exception"
 MESSAGE, TRACE = f"{PREFIX}message", f"{PREFIX}trace"
+REPLAY_ERROR = f"{PREFIX}replay-error"
 
 #: Of message and trace each. A record with its headers must stay far below max.message.bytes.
 TEXT_BYTES_MAX = 4_096

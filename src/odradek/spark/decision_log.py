@@ -145,6 +145,8 @@ class DecisionLog:
     def _read(self, partition: TopicPartition, end: int) -> None:
         """What is not committed yet before the end is waited for."""
         memory, key = self._memory, self._sink_id.encode()
+        if memory.offset == end:
+            return  # nothing was written since
         start = list_offsets(self._leaders, {partition: special_timestamps.EARLIEST})[partition]
         if not start <= memory.offset <= end:
             memory.offset, memory.state = start, SinkState()

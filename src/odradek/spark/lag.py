@@ -25,7 +25,8 @@ from odradek.spark.places import leaders_for
 #: The last version of FindCoordinator in which a request is about one key.
 _ONE_KEY_LAST = 3
 
-#: A stream is held up for so long at most: time for a coordinator that is being elected, or makes its topic.
+#: The first time, a stream waits this long at most for a coordinator that is being elected, or creates its topic. Later
+#: it does not wait: the next batch tries again, and the stream is worth more than a lag that is up to date.
 _PATIENCE_S = 5.0
 _RETRY_S = 0.1
 
@@ -44,7 +45,8 @@ class LagGroup:
         """Everything before these is done. Raises nothing that the cluster could cause."""
         if offsets == self._told or not offsets:
             return
-        deadline_s = time.monotonic() + (0.0 if self._has_warned else _PATIENCE_S)
+        is_first = self._told is None and not self._has_warned
+        deadline_s = time.monotonic() + (_PATIENCE_S if is_first else 0.0)
         while True:
             try:
                 self._commit(offsets)

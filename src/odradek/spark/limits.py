@@ -3,17 +3,25 @@
 A limit is one of four: `earliest` or `latest` everywhere, an offset for each partition (where -2 stands for the
 earliest and -1 for the latest), a timestamp for each partition, or one timestamp for all of them. Offsets travel as
 JSON, `{"topic": {"0": 5}}`: in options, in Spark's checkpoints and in its progress reports.
+
+The offsets of a stream also have the ids of their topics, so that a topic that was deleted and created again is not
+taken for the one before: `{"topic": {"0": 5}, "topic#<id>": {}}`. No topic has such a name, and since it has no
+partitions, whoever does not know of ids finds the same offsets as without them: Spark's own connector, and versions of
+ours that had none. Offsets without ids, such as theirs, are read as well.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from odradek.common.failures import InputError
-from odradek.common.ids import TopicPartition
+from odradek.common.ids import TopicPartition, uuid_from_text, uuid_to_text
 
 Offsets = Mapping[TopicPartition, int]
+
+#: Between a topic and its id in JSON: no character of topic names.
+_ID_MARK = "#"
 
 #: Of offsets and of timestamps.
 LARGEST = 2**63 - 1
@@ -93,11 +101,49 @@ def offsets_to_json(offsets: Offsets) -> dict[str, dict[str, int]]:
 
 
 def offsets_from_json(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
+    """Read offsets with or without topic ids."""
     return {
         TopicPartition(topic, int(partition)): offset
         for topic, partitions in offsets.items()
         for partition, offset in partitions.items()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOffset:
+    """The position of a stream. `topic_ids` has the topics whose id is known."""
+
+    offsets: Offsets
+    topic_ids: Mapping[str, bytes] = field(default_factory=dict)
+
+    def at(self, offsets: Offsets) -> "StreamOffset":
+        """Return other offsets of the same topics, or of some of them."""
+        topics = {partition.topic for partition in offsets}
+        return StreamOffset(offsets, {topic: self.topic_ids[topic] for topic in self.topic_ids if topic in topics})
+
+    def to_json(self) -> dict[str, dict[str, int]]:
+        found = offsets_to_json(self.offsets)
+        found.update(
+            {f"{topic}{_ID_MARK}{uuid_to_text(self.topic_ids[topic])}": {} for topic in sorted(self.topic_ids)}
+        )
+        return found
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Mapping[str, int]]) -> "StreamOffset":
+        """Raises ValueError for an id that is none."""
+        marks = (name.partition(_ID_MARK) for name in document if _ID_MARK in name)
+        return cls(offsets_from_json(document), {topic: uuid_from_text(text) for topic, _, text in marks})
+
+    def replaced_topics(self, current: Mapping[str, bytes]) -> tuple[str, ...]:
+        """Return the topics that have another id now. Topics without a known id are not among them."""
+        both = sorted(topic for topic in self.topic_ids if topic in current)
+        return tuple(topic for topic in both if self.topic_ids[topic] != current[topic])
+
+    def without(self, topics: Collection[str]) -> "StreamOffset":
+        return StreamOffset(
+            {partition: offset for partition, offset in self.offsets.items() if partition.topic not in topics},
+            {topic: topic_id for topic, topic_id in self.topic_ids.items() if topic not in topics},
+        )
 
 
 def check_order(starting: Limit, ending: Limit) -> None:

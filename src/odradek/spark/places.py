@@ -8,8 +8,9 @@ is waited for as long as Kafka's clients do (`default.api.timeout.ms`), since it
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from typing import TypeVar
@@ -21,15 +22,18 @@ from odradek.client.settings import ConsumerSettings, IsolationLevel, consumer_s
 from odradek.common import special_timestamps
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
-from odradek.common.ids import TopicPartition
+from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.spark.decisions import TOPIC as DECISIONS
-from odradek.spark.limits import AllSince, At, Everywhere, Limit, Offsets, Since, Special
+from odradek.spark.limits import AllSince, At, Everywhere, Limit, Offsets, Since, Special, StreamOffset
 from odradek.spark.options import Assign, SourceOptions, SubscribePattern
 
 Found = TypeVar("Found")
 
 #: Ends of the log as they stand among offsets, and as they are asked for.
 _END_TIMESTAMPS = {Special.EARLIEST: special_timestamps.EARLIEST, Special.LATEST: special_timestamps.LATEST}
+
+#: Pause before the second attempt (retry.backoff.ms).
+_FIRST_PAUSE_S = 0.1
 
 #: What may be otherwise a moment later.
 _PASSING = (Unreachable, NoLeader, Disconnected, RequestTimedOut, UnknownTopic)
@@ -57,6 +61,11 @@ class StartingOffsets:
     offsets: Offsets
     at_latest: frozenset[TopicPartition] = frozenset()
     problem: str | None = None
+    topic_ids: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def stream_offset(self) -> StreamOffset:
+        return StreamOffset(self.offsets, self.topic_ids)
 
 
 class Places:
@@ -78,18 +87,52 @@ class Places:
             lambda: self._ends([each for each in self._partitions() if each in wanted], Special.EARLIEST)
         )
 
-    def latest(self, known: Offsets) -> dict[TopicPartition, int]:
-        """Of all partitions that are there now. A leader that was just elected may not know yet how far the log is
-        committed, and a broker that was just started of which partitions there are: what lies before an offset that is
-        `known`, or is missing, is asked for again."""
-        found: dict[TopicPartition, int] = {}
-        for attempt in range(max(self._options.retries, 1)):
-            if attempt:
-                time.sleep(self._options.retry_interval_ms / 1000)
-            found = self._patiently(lambda: self._ends(self._partitions(), Special.LATEST))
-            if all(found.get(partition, -1) >= offset for partition, offset in known.items()):
+    def latest(self, known: StreamOffset) -> StreamOffset:
+        """Return the ends of all partitions that exist now, with the ids of their topics.
+
+        A leader that was just elected may not know yet how far the log is committed, and a broker that was just started
+        which partitions there are: if an end lies before a `known` offset, or is missing, it is looked up again. The
+        logs of a topic that was created again are shorter for good."""
+        pauses_s = self._pauses_s()
+        while True:
+            latest = self._latest()
+            replaced = known.replaced_topics(latest.topic_ids)
+            is_agreed = self._is_agreed({topic: latest.topic_ids[topic] for topic in replaced})
+            expected = known.without(replaced).offsets
+            if is_agreed and all(latest.offsets.get(partition, -1) >= at for partition, at in expected.items()):
+                return latest
+            pause_s = next(pauses_s, None)
+            if pause_s is None:
                 break
-        return found
+            time.sleep(pause_s)
+        if not is_agreed:
+            raise Unreachable(f"brokers do not agree yet whether {', '.join(replaced)} was created again")
+        return latest
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, bytes]:
+        """Return the ids of topics by the last metadata response. Brokers below Kafka 2.8 have none."""
+        leaders = leaders_for(self._settings)
+        ids = {topic: leaders.topic_id(topic) for topic in topics}
+        return {topic: topic_id for topic, topic_id in ids.items() if topic_id != ZERO_UUID}
+
+    def _latest(self) -> StreamOffset:
+        return self._patiently(lambda: self._with_ids(self._ends(self._partitions(), Special.LATEST)))
+
+    def _with_ids(self, offsets: Offsets) -> StreamOffset:
+        return StreamOffset(offsets, self.topic_ids(dict.fromkeys(partition.topic for partition in offsets)))
+
+    def _is_agreed(self, topic_ids: Mapping[str, bytes]) -> bool:
+        """Return whether all brokers that respond have these ids.
+
+        The metadata of a broker may be some moments old, and so show a topic that was deleted since."""
+        if not topic_ids:
+            return True
+        leaders = leaders_for(self._settings)
+        for address in self._patiently(leaders.brokers):
+            with suppress(Disconnected, RequestTimedOut):
+                if leaders.topic_ids_at(address, list(topic_ids)) != topic_ids:
+                    return False
+        return True
 
     def resolve(self, limit: Limit, option: str) -> Offsets:
         """Return an offset for each partition of a batch read. `option` is the one that sets the limit."""
@@ -145,7 +188,8 @@ class Places:
         """Replace what stands for an end of the log by its offset."""
         ends = {part: _END_TIMESTAMPS[Special(offset)] for part, offset in offsets.items() if offset < 0}
         at_latest = frozenset(part for part, offset in offsets.items() if offset == Special.LATEST)
-        return StartingOffsets({**offsets, **self._list_offsets(ends)}, at_latest, problem)
+        ids = self.topic_ids(dict.fromkeys(partition.topic for partition in offsets))
+        return StartingOffsets({**offsets, **self._list_offsets(ends)}, at_latest, problem, ids)
 
     def _ends(self, partitions: Iterable[TopicPartition], which: Special) -> dict[TopicPartition, int]:
         return self._list_offsets(dict.fromkeys(partitions, _END_TIMESTAMPS[which]))
@@ -160,19 +204,31 @@ class Places:
 
     def _patiently(self, ask: Callable[[], Found]) -> Found:
         deadline_s = time.monotonic() + self._settings.default_api_timeout_ms / 1000
-        attempts = 1
+        pauses_s = self._pauses_s()
         while True:
             try:
                 found = ask()
             except _PASSING as error:
+                pause_s = next(pauses_s, None)
                 waits = self._has_answered and isinstance(error, Unreachable) and time.monotonic() < deadline_s
-                if attempts >= self._options.retries and not waits:
+                if pause_s is None and not waits:
                     raise
             else:
                 self._has_answered = True
                 return found
-            attempts += 1
-            time.sleep(self._options.retry_interval_ms / 1000)
+            time.sleep(self._options.retry_interval_ms / 1000 if pause_s is None else pause_s)
+
+    def _pauses_s(self) -> Iterator[float]:
+        """Yield the pauses before further attempts: as long in all as `fetchOffset.numRetries` attempts that are
+        `fetchOffset.retryIntervalMs` apart, but the first ones short. A new leader is there within a few hundred
+        milliseconds, and a stream need not wait longer than a producer does."""
+        interval_s = self._options.retry_interval_ms / 1000
+        if not interval_s:
+            yield from [0.0] * (self._options.retries - 1)
+        left_s, pause_s = interval_s * (self._options.retries - 1), _FIRST_PAUSE_S
+        while left_s > 0:
+            yield min(pause_s, interval_s, left_s)
+            left_s, pause_s = left_s - min(pause_s, interval_s), pause_s * 2
 
 
 def _all_there(leaders: Leaders, names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:

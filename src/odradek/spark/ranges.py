@@ -1,14 +1,16 @@
 """How a batch is cut into tasks: ranges of offsets, split and limited as Spark's Kafka connector does it. Pure."""
 
+import heapq
 import math
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from odradek.common.ids import TopicPartition
+from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.spark.limits import Offsets
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class OffsetRange:
     """From `start` up to, and without, `end`. Compaction and transactions leave holes: a range has at most as many
     records as its size."""
@@ -16,6 +18,8 @@ class OffsetRange:
     partition: TopicPartition
     start: int
     end: int
+    #: ZERO_UUID if it is not known.
+    topic_id: bytes = ZERO_UUID
 
     @property
     def size(self) -> int:
@@ -47,6 +51,42 @@ def split_ranges(
     ]
 
 
+def group_ranges(
+    ranges: Sequence[OffsetRange],
+    *,
+    records_wanted: int,
+    partitions_min: int | None = None,
+    records_max: int | None = None,
+) -> list[tuple[OffsetRange, ...]]:
+    """Share the result of `split_ranges` among tasks, so that their number follows the number of records.
+
+    Small ranges are put together until a task has about `records_wanted` records. That leaves at least `partitions_min`
+    tasks, if there were as many ranges, and tasks of at most `records_max` records. Large ranges, and the parts of a
+    partition that was split, have a task each.
+    """
+    parts = Counter(each.partition for each in ranges)
+    small = [each for each in ranges if parts[each.partition] == 1 and each.size < records_wanted]
+    tasks = [[each] for each in ranges if parts[each.partition] > 1 or each.size >= records_wanted]
+    count = max(-(-sum(each.size for each in small) // records_wanted), (partitions_min or 1) - len(tasks), 1)
+    tasks += _share(small, min(count, len(small)), records_max)
+    return sorted(tuple(sorted(task)) for task in tasks)
+
+
+def _share(ranges: Iterable[OffsetRange], count: int, records_max: int | None) -> list[list[OffsetRange]]:
+    """Largest first, each range goes to the task that has the fewest records so far; to a new one if that is full."""
+    tasks: list[list[OffsetRange]] = [[] for _ in range(count)]
+    by_size = [(0, number) for number in range(count)]
+    for each in sorted(ranges, key=lambda each: each.size, reverse=True):
+        size, number = by_size[0]
+        if records_max is not None and size and size + each.size > records_max:
+            heapq.heappush(by_size, (each.size, len(tasks)))
+            tasks.append([each])
+        else:
+            heapq.heapreplace(by_size, (size + each.size, number))
+            tasks[number].append(each)
+    return tasks
+
+
 def limit_rate(limit: int, start: Offsets, latest: Offsets) -> dict[TopicPartition, int]:
     """How far a micro-batch goes that may take `limit` records: each partition its share, in proportion to what waits
     there, and the small ones at least one. `start` has every partition of `latest`."""
@@ -76,5 +116,5 @@ def _cut(whole: OffsetRange, parts: int) -> Iterator[OffsetRange]:
     start, parts = whole.start, min(parts, whole.size)
     for part in range(parts):
         end = start + (whole.end - start) // (parts - part)
-        yield OffsetRange(whole.partition, start, end)
+        yield OffsetRange(whole.partition, start, end, whole.topic_id)
         start = end

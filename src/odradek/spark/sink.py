@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from odradek.common.failures import Fault, InputError, check
@@ -21,6 +21,8 @@ from odradek.spark.begun_runs import BegunRuns
 from odradek.spark.decision_log import DecisionLog
 from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.plain_errors import plain_errors
+from odradek.spark.portable import Portable
+from odradek.spark.pyspark_features import DataSourceStreamArrowWriter
 from odradek.spark.sink_columns import check_schema
 from odradek.spark.sink_coordinator import SinkCoordinator
 from odradek.spark.sink_options import SinkOptions, sink_options
@@ -81,10 +83,16 @@ class _Sink:
     def __getstate__(self) -> tuple[SinkOptions, int | None]:
         """Spark sends a writer to the tasks of a batch before they begin, by pickling it: so a run begins."""
         if self._options.sink_id is not None and self._run is None:
-            self._run = self._exactly_once(self._options.sink_id).begin_run()
-            if self._begun_runs is not None:
-                self._begun_runs.remember(self._run)
+            self._run = self._begin_run(self._options.sink_id)
         return self._options, self._run
+
+    def _begin_run(self, sink_id: str) -> int:
+        run = None if self._begun_runs is None else self._begun_runs.take_next()
+        if run is None:
+            run = self._exactly_once(sink_id).begin_run()
+        if self._begun_runs is not None:
+            self._begun_runs.remember(run)
+        return run
 
     def __setstate__(self, state: tuple[SinkOptions, int | None]) -> None:
         self._options, self._run = state
@@ -119,7 +127,9 @@ class _Sink:
         prepared = [each.prepared for each in written if each.prepared is not None]
         record_count = sum(each.record_count for each in written)
         number = run if batch_id is None else batch_id
-        self._exactly_once(self._options.sink_id).commit(run, query_id, number, prepared, record_count)
+        next_run = self._exactly_once(self._options.sink_id).commit(run, query_id, number, prepared, record_count)
+        if self._begun_runs is not None and next_run is not None:
+            self._begun_runs.remember_next(next_run)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Tasks that failed have aborted their own; those that Spark killed have not."""
@@ -149,7 +159,7 @@ class _Writer:
         return self._sink.write(iterator)
 
 
-class BatchWriter(_Writer, DataSourceArrowWriter):
+class BatchWriter(_Writer, DataSourceArrowWriter, metaclass=Portable):
     """One for each job; what it writes is a batch by itself, and none is ever taken for another."""
 
     @plain_errors()
@@ -161,7 +171,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         self._sink.abort(messages)
 
 
-class StreamWriter(_Writer, DataSourceStreamArrowWriter):
+class StreamWriter(_Writer, DataSourceStreamArrowWriter, metaclass=Portable):
     @plain_errors()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         self._sink.commit(messages, batchId)

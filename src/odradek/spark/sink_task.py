@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -42,7 +43,13 @@ def leaders_for(options: SinkOptions, lane: int = 0) -> Leaders:
 
 
 def transactions_for(options: SinkOptions, lane: int = 0) -> Transactions:
-    return Transactions(leaders_for(options, lane), options.producer.delivery_timeout_ms)
+    return _transactions_of(leaders_for(options, lane), options.producer.delivery_timeout_ms)
+
+
+@cache
+def _transactions_of(leaders: Leaders, timeout_ms: int) -> Transactions:
+    """Kept with its connections: it remembers coordinators, which every batch asks for again."""
+    return Transactions(leaders, timeout_ms)
 
 
 class TaskWriter:

@@ -12,23 +12,25 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
-    DataSourceStreamArrowWriter,
     DataSourceStreamReader,
     InputPartition,
 )
 from pyspark.sql.types import StructType
 
 from odradek.common.failures import InputError
+from odradek.common.ids import ZERO_UUID
 from odradek.spark.options import SourceOptions, batch_options, include_headers, stream_options
 from odradek.spark.places import Places
 from odradek.spark.plain_errors import plain_errors
+from odradek.spark.portable import Portable
+from odradek.spark.pyspark_features import HAS_READ_LIMITS, DataSourceStreamArrowWriter
 from odradek.spark.range_reader import plan, read
 from odradek.spark.ranges import OffsetRange
 from odradek.spark.schema import check_schema, spark_schema
 from odradek.spark.worker_process import spare_modules
 
 
-class OdradekDataSource(DataSource):
+class OdradekDataSource(DataSource, metaclass=Portable):
     @classmethod
     def name(cls) -> str:
         return "odradek"
@@ -49,7 +51,11 @@ class OdradekDataSource(DataSource):
         try:
             options = stream_options(self.options)
             check_schema(schema, with_headers=options.include_headers)
-            return StreamReader(options)
+            if HAS_READ_LIMITS:
+                return StreamReader(options)
+            from odradek.spark.unlimited_reader import UnlimitedStreamReader
+
+            return UnlimitedStreamReader(options)
         except InputError as error:
             return RefusingReader(str(error))
 
@@ -69,7 +75,7 @@ class OdradekDataSource(DataSource):
         return stream_writer(self.options, schema, overwrite)
 
 
-class BatchReader(DataSourceReader):
+class BatchReader(DataSourceReader, metaclass=Portable):
     """Limits are resolved once, when Spark plans the read."""
 
     def __init__(self, options: SourceOptions) -> None:
@@ -80,7 +86,12 @@ class BatchReader(DataSourceReader):
         places = Places(self._options)
         starts = places.resolve(self._options.starting, "startingOffsets")
         ends = places.resolve(self._options.ending, "endingOffsets")
-        ranges = [OffsetRange(each, start, ends[each]) for each, start in sorted(starts.items()) if each in ends]
+        ids = places.topic_ids(dict.fromkeys(partition.topic for partition in ends))
+        ranges = [
+            OffsetRange(partition, start, ends[partition], ids.get(partition.topic, ZERO_UUID))
+            for partition, start in sorted(starts.items())
+            if partition in ends
+        ]
         return plan(self._options, ranges)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:

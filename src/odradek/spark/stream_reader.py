@@ -13,6 +13,10 @@ initial offset nevertheless:
   the checkpoint. The other kinds of beginnings are found again after a restart.
 - The first batch has only partitions of the initial offset. Those that appear later are new to the second batch, which
   reads them from their beginning, however often the first one was repeated.
+
+Offsets have the ids of their topics (`StreamOffset`). A topic with another id than at the end of the last batch was
+deleted and created again: that is data loss, and with `failOnDataLoss=false` the next batch reads the new topic from
+its beginning. Tasks read a range only from the topic with the id that it was planned for.
 """
 
 import time
@@ -20,35 +24,34 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
+
+from odradek.client.direct.ranges import replaced_text
+from odradek.client.settings import consumer_settings
+from odradek.common.failures import InputError
+from odradek.common.ids import ZERO_UUID, TopicPartition
+from odradek.spark.lag import LagGroup
+from odradek.spark.limits import Offsets, StreamOffset, offsets_from_json
+from odradek.spark.options import SourceOptions
+from odradek.spark.places import Places, StartingOffsets
+from odradek.spark.plain_errors import plain_errors
+from odradek.spark.portable import Portable
+from odradek.spark.pyspark_features import (
     ReadAllAvailable,
     ReadLimit,
     ReadMaxRows,
     ReadMinRows,
     SupportsTriggerAvailableNow,
 )
-
-from odradek.client.settings import consumer_settings
-from odradek.common.failures import InputError
-from odradek.common.ids import TopicPartition
-from odradek.spark.lag import LagGroup
-from odradek.spark.limits import (
-    Offsets,
-    offsets_from_json,
-    offsets_to_json,
-)
-from odradek.spark.options import SourceOptions
-from odradek.spark.places import Places, StartingOffsets
-from odradek.spark.plain_errors import plain_errors
-from odradek.spark.range_reader import plan, read, report_data_loss
+from odradek.spark.range_reader import plan_grouped, read, report_data_loss, report_replaced_topic
 from odradek.spark.ranges import OffsetRange, limit_rate, records_waiting
 
 Json = Mapping[str, Mapping[str, int]]
 
 
-class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow, metaclass=Portable):
     """Says what is wrong with the options as soon as Spark asks where the stream begins or goes on. If there were
-    no reader at all, Spark 4.2 would not say why, but fail at stopping it."""
+    no reader at all, Spark would not say why, but fail at stopping it. Spark 4.1 calls `latestOffset` without
+    arguments."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -58,7 +61,7 @@ class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         raise InputError(self._what)
 
     @plain_errors()
-    def latestOffset(self, start: Json, limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+    def latestOffset(self, start: Json | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:  # noqa: N802
         raise InputError(self._what)
 
     @plain_errors()
@@ -72,7 +75,7 @@ class RefusingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         pass
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow, metaclass=Portable):
     """Names and arguments are Spark's."""
 
     def __init__(
@@ -83,12 +86,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._places = places or Places(options)
         settings = consumer_settings(options.settings)
         self._lag_group = None if options.lag_group is None else LagGroup(options.lag_group, settings)
-        #: The initial offset, and the end of the first batch; None for a stream that goes on from its checkpoint.
+        #: The initial offset, and the end of the first batch; None for a stream that continues from its checkpoint.
         self._start: StartingOffsets | None = None
-        self._first_end: Offsets | None = None
-        self._latest: Offsets = {}
-        #: Up to where trigger availableNow goes; None before it has been looked up.
-        self._target: Offsets | None = None
+        self._first_end: StreamOffset | None = None
+        self._latest = StreamOffset({})
+        #: The end of a stream with trigger availableNow; None before it has been looked up.
+        self._target: StreamOffset | None = None
         self._is_available_now = False
         #: When the last batch went that minOffsetsPerTrigger could have held back.
         self._triggered_s: float | None = None
@@ -97,7 +100,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         if self._start is None:
             self._start = self._places.starting_offsets()
-        return offsets_to_json(self._start.offsets)
+        return self._start.stream_offset.to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Spark has none that is both: what is said of the least is looked up in the options."""
@@ -112,26 +115,28 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @plain_errors()
     def latestOffset(self, start: Json, limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        started = offsets_from_json(start)
-        self._tell(started)
+        started = StreamOffset.from_json(start)
         self._latest = self._look_up(started)
-        if self._start is None or self._first_end is not None or started != self._start.offsets:
-            return offsets_to_json(self._end(started, self._latest, limit))
-        self._first_end = self._end(started, self._latest_of_first_batch(self._start), limit)
-        return offsets_to_json(self._first_end)
+        kept = self._without_replaced(started, self._latest.topic_ids)
+        self._tell(kept.offsets)
+        if self._start is None or self._first_end is not None or started != self._start.stream_offset:
+            return self._end(started, kept.offsets, self._latest.offsets, limit).to_json()
+        latest = self._latest_of_first_batch(self._start, kept.offsets)
+        self._first_end = self._end(started, kept.offsets, latest, limit)
+        return self._first_end.to_json()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
-        return offsets_to_json(self._latest) if self._latest else None
+        return self._latest.to_json() if self._latest.offsets else None
 
     @plain_errors()
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
-        started, ends = offsets_from_json(start), offsets_from_json(end)
-        if self._start is not None and started == self._start.offsets:
+        started, ends = StreamOffset.from_json(start), StreamOffset.from_json(end)
+        if self._start is not None and started == self._start.stream_offset:
             # After a restart Spark has the end of the first batch from the checkpoint, and has not called latestOffset.
             self._first_end = ends if self._first_end is None else self._first_end
             if ends == self._first_end:
-                return plan(self._options, self._ranges_of_first_batch(self._start, ends))
-        return plan(self._options, self._ranges(started, ends))
+                return plan_grouped(self._options, self._ranges_of_first_batch(self._start, ends))
+        return plan_grouped(self._options, self._ranges(started, ends))
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return read(self._options, partition)
@@ -139,52 +144,63 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def commit(self, end: Json) -> None:
         self._tell(offsets_from_json(end))
 
-    def _end(self, started: Offsets, latest: Offsets, limit: ReadLimit) -> Offsets:
-        if isinstance(limit, ReadAllAvailable):
-            return latest
-        if self._is_held_back(started):
-            return started
-        if isinstance(limit, ReadMaxRows):
-            begins = self._with_new(started, latest)
-            ends = {partition: end for partition, end in latest.items() if partition in begins}
-            return limit_rate(limit.max_rows, begins, ends)
-        return latest
+    def _end(self, started: StreamOffset, kept: Offsets, latest: Offsets, limit: ReadLimit) -> StreamOffset:
+        """Return the end of a batch that begins at `kept`: at `started`, without topics that were replaced."""
+        if not isinstance(limit, ReadAllAvailable):
+            if self._is_held_back(kept):
+                return started
+            if isinstance(limit, ReadMaxRows):
+                begins = self._with_new(kept, latest)
+                ends = {partition: end for partition, end in latest.items() if partition in begins}
+                return self._latest.at(limit_rate(limit.max_rows, begins, ends))
+        return self._latest.at(latest)
 
-    def _latest_of_first_batch(self, start: StartingOffsets) -> Offsets:
-        """Raise what is wrong with the beginning of a new stream before it is in the checkpoint."""
+    def _latest_of_first_batch(self, start: StartingOffsets, kept: Offsets) -> Offsets:
+        """Raise what is wrong with the beginning of a new stream before it is in the checkpoint. Topics that were
+        replaced since the initial offset was resolved are left out, and so are new to the second batch."""
         if start.problem is not None:
             raise InputError(start.problem)
         latest = {
             partition: start.offsets[partition] if partition in start.at_latest else end
-            for partition, end in self._latest.items()
-            if partition in start.offsets
+            for partition, end in self._latest.offsets.items()
+            if partition in kept
         }
-        for loss in losses(start.offsets, start.offsets, latest):
+        for loss in losses(kept, kept, latest):
             report_data_loss(self._options, loss)
         return latest
 
-    def _ranges_of_first_batch(self, start: StartingOffsets, ends: Offsets) -> list[OffsetRange]:
+    def _ranges_of_first_batch(self, start: StartingOffsets, ends: StreamOffset) -> list[OffsetRange]:
         """When the batch is repeated after a restart, the initial offset was resolved again. A partition that begins
         beyond the end in the checkpoint was at its end, and empty, or all of it was deleted, which the next batch
-        reports, since it begins at that end. Partitions without an end are new, and left to the next batch."""
-        gone = [str(partition) for partition in sorted(ends) if partition not in start.offsets]
+        reports, since it begins at that end. Partitions without an end are new, and left to the next batch. So are
+        topics that were created again since, if data loss does not fail the stream."""
+        kept = self._without_replaced(ends, start.topic_ids)
+        gone = [str(partition) for partition in sorted(kept.offsets) if partition not in start.offsets]
         if gone:
             report_data_loss(self._options, f"{', '.join(gone)}: not there any more")
         for partition in sorted(start.at_latest):
-            if ends.get(partition, 0) > start.offsets[partition]:
-                loss = f"{partition} went back from offset {ends[partition]} to {start.offsets[partition]}"
+            if kept.offsets.get(partition, 0) > start.offsets[partition]:
+                loss = f"{partition} went back from offset {kept.offsets[partition]} to {start.offsets[partition]}"
                 report_data_loss(self._options, loss)
-        return [
-            OffsetRange(partition, start.offsets[partition], end)
-            for partition, end in sorted(ends.items())
-            if partition in start.offsets and partition not in start.at_latest
-        ]
+        begins = {
+            partition: offset
+            for partition, offset in start.offsets.items()
+            if partition in kept.offsets and partition not in start.at_latest
+        }
+        return _offset_ranges(begins, ends)
+
+    def _without_replaced(self, known: StreamOffset, current: Mapping[str, bytes]) -> StreamOffset:
+        """Leave out topics that were deleted and created again. Raises DataLost unless the stream is to continue."""
+        replaced = known.replaced_topics(current)
+        for topic in replaced:
+            report_replaced_topic(self._options, replaced_text(topic, known.topic_ids[topic], current[topic]))
+        return known.without(replaced)
 
     def _tell(self, done: Offsets) -> None:
         if self._lag_group is not None:
             self._lag_group.tell(done)
 
-    def _look_up(self, started: Offsets) -> Offsets:
+    def _look_up(self, started: StreamOffset) -> StreamOffset:
         if not self._is_available_now:
             return self._places.latest(started)
         if self._target is None:
@@ -199,21 +215,30 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return False
         now_s = self._clock_s()
         has_waited = self._triggered_s is None or now_s - self._triggered_s >= self._options.trigger_delay_max_ms / 1000
-        if not has_waited and records_waiting(started, self._latest) < at_least:
+        if not has_waited and records_waiting(started, self._latest.offsets) < at_least:
             return True
         self._triggered_s = now_s
         return False
 
-    def _ranges(self, started: Offsets, ends: Offsets) -> list[OffsetRange]:
-        begins = self._with_new(started, ends)
-        for loss in losses(started, begins, ends):
+    def _ranges(self, started: StreamOffset, ends: StreamOffset) -> list[OffsetRange]:
+        kept = self._without_replaced(started, ends.topic_ids).offsets
+        begins = self._with_new(kept, ends.offsets)
+        for loss in losses(kept, begins, ends.offsets):
             report_data_loss(self._options, loss)
-        return [OffsetRange(each, begins[each], end) for each, end in sorted(ends.items()) if each in begins]
+        return _offset_ranges(begins, ends)
 
     def _with_new(self, started: Offsets, ends: Offsets) -> dict[TopicPartition, int]:
         """Partitions that are new begin at their earliest offsets."""
         new = [each for each in ends if each not in started]
         return {**started, **(self._places.earliest(new) if new else {})}
+
+
+def _offset_ranges(begins: Offsets, ends: StreamOffset) -> list[OffsetRange]:
+    return [
+        OffsetRange(partition, begins[partition], end, ends.topic_ids.get(partition.topic, ZERO_UUID))
+        for partition, end in sorted(ends.offsets.items())
+        if partition in begins
+    ]
 
 
 def losses(started: Offsets, begins: Offsets, ends: Offsets) -> Iterator[str]:

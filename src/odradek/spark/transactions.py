@@ -11,6 +11,10 @@ it open. When all tasks have succeeded the driver decides (`commit`):
 4. each of them is committed;
 5. the decision is made durable as done; transactions of attempts that were not chosen are aborted.
 
+The write of step 5 also begins the next run, for the same driver: if nothing goes wrong in between, its next batch has
+nothing to finish, to abort or to write before its tasks begin. If another driver has begun a run since, that batch
+fails at its commit.
+
 Until 3 nothing of the batch is visible and all of it can be aborted. From 3 on all of it will be committed, by this
 driver or by the next: committing what is committed already does nothing. The store keeps drivers apart: who opens it
 fences whoever had it, so that a decision is made on the newest state or not at all.
@@ -98,7 +102,7 @@ class ExactlyOnce:
         self._coordinator = coordinator
 
     def begin_run(self) -> int:
-        """The number of the run: goes to the tasks. Raises Superseded, BatchTorn."""
+        """Return the number of the run, which goes to the tasks. Raises Superseded, BatchTorn."""
         return self._with_store(self._begin_run)
 
     def _begin_run(self, state: SinkState) -> int:
@@ -109,12 +113,14 @@ class ExactlyOnce:
 
     def commit(
         self, run: int, query_id: str, batch_id: int, prepared: Sequence[PreparedTransaction], record_count: int
-    ) -> None:
-        """Raises Superseded, BatchLost, BatchTorn."""
+    ) -> int | None:
+        """Return the number of the next run, which has begun for this driver, or None if the driver has to begin it.
+        Raises Superseded, BatchLost, BatchTorn."""
         decision = Decision(query_id, batch_id, record_count, tuple(prepared))
-        self._with_store(lambda state: self._commit(state, run, decision))
+        return self._with_store(lambda state: self._commit(state, run, decision))
 
-    def _commit(self, state: SinkState, run: int, decision: Decision) -> None:
+    def _commit(self, state: SinkState, run: int, decision: Decision) -> int | None:
+        next_run = None
         state = self._finish_all(state)
         last = state.of_query(decision.query_id)
         if last is not None and decision.batch_id == last.batch_id:
@@ -123,8 +129,10 @@ class ExactlyOnce:
             self._check(state, run, decision)
             state = state.decided(decision)
             self._store.write(state)
-            state = self._commit_all(state, decision)
+            state = self._commit_all(state, decision, begins_next=True)
+            next_run = state.run
         self._abort_left_over(state, run)
+        return next_run
 
     def abort(self, run: int, prepared: Sequence[PreparedTransaction]) -> None:
         """Tasks have failed, or the commit has: then it may be decided all the same."""
@@ -171,11 +179,13 @@ class ExactlyOnce:
                 f"it is committed. Lost: {', '.join(lost)}. A longer kafka.transaction.timeout.ms may help"
             )
 
-    def _commit_all(self, state: SinkState, decision: Decision) -> SinkState:
+    def _commit_all(self, state: SinkState, decision: Decision, *, begins_next: bool = False) -> SinkState:
         # The first one by itself: if its time was up, nothing is committed yet, and the decision can be revoked.
         for some in (decision.transactions[:1], decision.transactions[1:]):
             self._coordinator.commit(some)
         state = state.done(decision)
+        if begins_next:
+            state = state.next_run()
         self._store.write(state)
         return state
 

@@ -10,9 +10,10 @@ import pytest
 
 from odradek.cli.app import run
 from odradek.cli.options import Settings
-from odradek.cli.pipeline_show import COLUMNS, display, flow_cells, line_of
+from odradek.cli.pipeline_show import display, line_of
 from odradek.spark.pipeline import events
-from odradek.spark.pipeline.state import FlowState, RunState
+from odradek.spark.pipeline.state import RunState
+from odradek.spark.pipeline.templates.registry import TEMPLATES
 
 
 @pytest.fixture
@@ -34,10 +35,10 @@ def test_init_overwrites_nothing(directory: Path, capsys: pytest.CaptureFixture[
     (directory / "shop").mkdir()
     (directory / "shop" / "mine.txt").write_text("mine")
     assert run(["pipeline", "init", "shop"]) == 1
-    assert "shop is there already, and not empty" in capsys.readouterr().err
+    assert "shop exists and is not empty" in capsys.readouterr().err
     assert [path.name for path in (directory / "shop").iterdir()] == ["mine.txt"]
     assert run(["pipeline", "init", "a b"]) == 1
-    assert "is no name of a pipeline" in capsys.readouterr().err
+    assert "'a b' cannot be the name of a pipeline" in capsys.readouterr().err
 
 
 def test_init_in_directories_with_strange_names(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,7 +47,7 @@ def test_init_in_directories_with_strange_names(directory: Path, capsys: pytest.
     assert run(["pipeline", "init", "it's/tea"]) == 0
     assert """odradek pipeline run 'it'"'"'s/tea'\n""" in capsys.readouterr().out
     assert run(["pipeline", "init", "."]) == 1
-    assert ". is there already, and not empty" in capsys.readouterr().err
+    assert ". exists and is not empty" in capsys.readouterr().err
 
 
 def test_init_here(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,14 +55,39 @@ def test_init_here(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.chdir(directory / "shop")
     assert run(["pipeline", "init", "."]) == 0
     assert "name: shop\n" in (directory / "shop" / "spark-pipeline.yml").read_text()
-    assert "odradek pipeline run .\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "odradek pipeline run .\n" in said and "odradek produce events events.jsonl\n" in said
+
+
+def test_init_with_templates(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pipeline", "init", "--template", "list"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in said] == ["template", *TEMPLATES]
+    for name in TEMPLATES:
+        assert run(["pipeline", "init", name, "--template", name, "-b", "kafka:9092"]) == 0
+        said = capsys.readouterr().out.splitlines()
+        template = TEMPLATES[name]
+        for file, topic in template.project(name, template.default_topic, "").samples.items():
+            assert f"  odradek produce {topic} {name}/{file} -b kafka:9092" in said
+            for line in (directory / name / file).read_text().splitlines():
+                json.loads(line)
+        assert run(["pipeline", "check", name, "--offline"]) == 0
+        capsys.readouterr()
+
+
+def test_init_with_a_template_that_does_not_exist(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pipeline", "init", "shop", "--template", "joins"]) == 2
+    assert "unknown template 'joins'; did you mean join?" in capsys.readouterr().err
+    assert run(["pipeline", "init"]) == 2
+    assert "Missing argument 'NAME'" in capsys.readouterr().err
+    assert list(directory.iterdir()) == []
 
 
 @pytest.mark.parametrize("topic", ["a b", "", "x" * 245])
 def test_init_with_a_topic_that_cannot_be(directory: Path, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Those of counts and dead letters have longer names than it."""
     assert run(["pipeline", "init", "shop", "--topic", topic]) == 1
-    assert "no topic can be called so: " in capsys.readouterr().err
+    assert "invalid topic name: " in capsys.readouterr().err
     assert not (directory / "shop").exists()
 
 
@@ -94,15 +120,59 @@ def test_a_project_from_inside(directory: Path, capsys: pytest.CaptureFixture[st
     assert run(["pipeline", "check", "--offline"]) == 0
 
 
+def test_run_checks_first(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All that is wrong is reported at once, as `check` does, and Spark is not started."""
+    run(["pipeline", "init", "shop", "-b", "localhost:1"])
+    path = directory / "shop" / "transformations" / "events.py"
+    text = path.read_text().replace("startingOffsets", "startOffsets").replace("sinkId", "sinkIdentity")
+    path.write_text(text)
+    capsys.readouterr()
+    assert run(["pipeline", "check", "shop"]) == 1
+    checked = capsys.readouterr().out
+    assert checked.endswith("3 errors\n")
+    assert run(["pipeline", "run", "shop"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", checked)
+    assert run(["pipeline", "run", "shop", "--format", "json"]) == 1
+    (document,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (document["event"], document["good"], len(document["problems"])) == ("check", False, 3)
+    assert not (directory / "shop" / "storage").exists()
+
+
+class _Stop(Exception):
+    pass
+
+
+def test_brokers_that_are_away_when_run_starts(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are tried again with --continuous; a single update would be in vain."""
+
+    def started(*_: object) -> None:
+        raise _Stop
+
+    monkeypatch.setattr("odradek.cli.pipeline_run.Runner", started)
+    run(["pipeline", "init", "shop", "-b", "localhost:1"])
+    capsys.readouterr()
+    assert run(["pipeline", "run", "shop"]) == 1
+    assert "error: transformations/events.py:" in capsys.readouterr().err
+    for words in (["--continuous"], ["--no-check"]):
+        with pytest.raises(_Stop):
+            run(["pipeline", "run", "shop", *words])
+        err = capsys.readouterr().err
+        assert ("warning: transformations/events.py:" in err) is (words == ["--continuous"])
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--trigger", "5s"], "--trigger goes with --continuous"),
+        (["--trigger", "5s"], "--trigger and --updates go with --continuous"),
         (["--continuous", "--trigger", "soon"], "'soon' is no time"),
         (["--master", "local", "--remote", "sc://a"], "contradict each other"),
         (["--full-refresh-all", "--refresh", "a"], "takes no other choice of tables"),
         (["--conf", "novalue"], "is no setting"),
         (["--retries", "-1"], "--retries"),
+        (["--metrics", "here"], "--metrics: 'here' is not an address"),
     ],
 )
 def test_wrong_usage(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +181,7 @@ def test_wrong_usage(words: list[str], said: str, capsys: pytest.CaptureFixture[
 
 
 def test_no_project(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ("run", "check", "status"):
+    for verb in ("run", "check", "status", "report"):
         assert run(["pipeline", verb, "shop"]) == 1
         assert "odradek: shop: there is no such directory" in capsys.readouterr().err
 
@@ -124,7 +194,7 @@ def test_status(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", "status", "shop", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["state"] == "never ran"
-    assert document["dead_letters"] == [{"topic": "events.dead", "records": None}]
+    assert document["dead_letters"] == [{"topic": "events.dead", "records": None, "waiting": None}]
 
 
 # The display
@@ -158,19 +228,6 @@ def test_lines() -> None:
     assert line_of(retry) == "again in 2 s (2 of 5 retries): busy"
 
 
-def test_cells() -> None:
-    flow = FlowState(state="running", batch_id=1, rows_in=1_000, rows_per_s=5.4, lag=2)
-    assert dict(zip(COLUMNS, flow_cells("a", flow), strict=True)) == {
-        "flow": "a",
-        "state": "running",
-        "batch": "1",
-        "rows in": "1,000",
-        "rows out": "-",
-        "rows/s": "5",
-        "lag": "2",
-    }
-
-
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -186,8 +243,8 @@ def test_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
             show(state, state.apply(event))
     assert "flow orders failed: bad" in screen.getvalue()
     out = capsys.readouterr().out.splitlines()
-    assert out[0].split() == ["flow", "state", "batch", "rows", "in", "rows", "out", "rows/s", "lag"]
-    assert out[1].split() == ["orders", "failed", "7", "1,200", "-", "100", "3"]
+    assert out[0].split() == ["flow", "state", "batches", "rows", "in", "rows", "out", "lag", "restarts"]
+    assert out[1].split() == ["orders", "failed", "1", "1,200", "-", "3", "0"]
     assert out[2] == "shop running: 0 updates, 1,200 rows in, 0 rows out"
 
 

@@ -98,3 +98,14 @@ def test_what_cannot_be_told_is_said_once_and_the_stream_goes_on(
     assert leaders.committed == [("t", 2, 7)]
     (warning,) = caplog.messages
     assert warning.startswith("the lag of group g is not up to date: ")
+
+
+def test_a_coordinator_that_was_killed_does_not_hold_up_a_stream(leaders: FakeLeaders, group: LagGroup) -> None:
+    """The next batch tries again."""
+    group.tell({PART: 5})
+    leaders.outcomes = [Disconnected("gone"), ErrorCode.NOT_COORDINATOR]
+    group.tell({PART: 6})
+    assert leaders.outcomes == [ErrorCode.NOT_COORDINATOR], "one attempt"
+    leaders.outcomes = []
+    group.tell({PART: 7})
+    assert leaders.committed == [("t", 2, 5), ("t", 2, 7)]

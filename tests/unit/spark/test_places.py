@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from odradek.client.errors import UnknownTopic, Unreachable
+from odradek.client.errors import Disconnected, UnknownTopic, Unreachable
 from odradek.common import special_timestamps
+from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
-from odradek.common.ids import TopicPartition
+from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.spark import places
+from odradek.spark.limits import StreamOffset
 from odradek.spark.options import batch_options, stream_options
 from odradek.spark.places import Places, StartingOffsets
 
@@ -23,6 +25,21 @@ class FakeLeaders:
         self.known: dict[str, tuple[int, ...]] = {"a": (0, 1), "ab": (0,), "b": (0,), "__odradek_spark_decisions": (0,)}
         self.failures: list[Exception] = []
         self.latest: list[int] = []
+        #: Of every topic, at each broker; the first one is that of the look-ups. Empty as with old brokers.
+        self.ids: dict[HostPort, list[bytes]] = {}
+
+    def topic_id(self, topic: str) -> bytes:
+        return next(iter(self.ids.values()))[0] if self.ids else ZERO_UUID
+
+    def brokers(self) -> tuple[HostPort, ...]:
+        return tuple(self.ids)
+
+    def topic_ids_at(self, address: HostPort, topics: list[str]) -> dict[str, bytes]:
+        """The next time another id, if there is one."""
+        ids = self.ids[address]
+        if not ids:
+            raise Disconnected("connection refused")
+        return dict.fromkeys(topics, ids.pop(0) if len(ids) > 1 else ids[0])
 
     def topics(self, names: tuple[str, ...] | None = None) -> dict[str, tuple[int, ...]]:
         if self.failures:
@@ -138,16 +155,16 @@ def test_a_cluster_that_has_answered_is_waited_for(leaders: FakeLeaders) -> None
     found = Places(batch_options(OPTIONS | {"subscribe": "b"}))
     found.partitions()
     leaders.failures = [Unreachable("nobody")] * 50
-    assert found.latest({}) == {TopicPartition("b", 0): LATEST}
+    assert found.latest(StreamOffset({})).offsets == {TopicPartition("b", 0): LATEST}
 
 
 def test_a_leader_that_is_behind_is_asked_again(leaders: FakeLeaders) -> None:
     found = Places(batch_options(OPTIONS | {"subscribe": "b"}))
     part = TopicPartition("b", 0)
     leaders.latest = [40, 60]
-    assert found.latest({part: 50}) == {part: 60}
+    assert found.latest(StreamOffset({part: 50})).offsets == {part: 60}
     leaders.latest = [40, 41, 42, 43]
-    assert found.latest({part: 50}) == {part: 42}, "it was cut off"
+    assert found.latest(StreamOffset({part: 50})).offsets == {part: 42}, "it was cut off"
 
 
 def test_a_broker_that_does_not_know_of_a_partition_yet_is_asked_again(
@@ -158,7 +175,53 @@ def test_a_broker_that_does_not_know_of_a_partition_yet_is_asked_again(
     views: list[dict[str, tuple[int, ...]]] = [{"ab": (0,)}, {"ab": (0,), "b": (0,)}]
     monkeypatch.setattr(leaders, "topics", lambda: views.pop(0))
     known = {TopicPartition("ab", 0): 50, TopicPartition("b", 0): 50}
-    assert found.latest(known) == dict.fromkeys(known, LATEST)
+    assert found.latest(StreamOffset(known)).offsets == dict.fromkeys(known, LATEST)
+
+
+A, B, C = (HostPort(name, 1) for name in "abc")
+OLD, NEW = b"o" * 16, b"n" * 16
+
+
+@pytest.mark.parametrize(
+    ("ids", "asked"),
+    [
+        ({A: [NEW], B: [NEW]}, 1),
+        ({A: [NEW], B: [OLD, NEW]}, 2),
+        ({A: [NEW], B: [], C: [NEW]}, 1),
+        ({A: [OLD], B: [NEW]}, 1),
+    ],
+)
+def test_a_topic_was_created_again_if_all_brokers_say_so(
+    leaders: FakeLeaders, ids: dict[HostPort, list[bytes]], asked: int
+) -> None:
+    """A broker that has just not heard of it is asked again, and one that is dead is left out."""
+    found, part = Places(stream_options(OPTIONS | {"subscribe": "b"})), TopicPartition("b", 0)
+    leaders.ids, leaders.latest = ids, [40, 41, 42]
+    known = StreamOffset({part: 30 if ids[A] == [OLD] else 99}, {"b": OLD})
+    assert found.latest(known) == StreamOffset({part: 39 + asked}, {"b": ids[A][0]})
+
+
+def test_while_brokers_disagree_nothing_is_taken_for_certain(leaders: FakeLeaders) -> None:
+    found = Places(stream_options(OPTIONS | {"subscribe": "b"}))
+    leaders.ids = {A: [NEW], B: [OLD]}
+    with pytest.raises(Unreachable, match="brokers do not agree yet whether b was created again"):
+        found.latest(StreamOffset({TopicPartition("b", 0): 99}, {"b": OLD}))
+
+
+def test_the_first_attempts_follow_each_other_quickly(leaders: FakeLeaders, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader that was killed is replaced in less than a second, and a stream need not wait longer than that; in all
+    it waits for as long as the options say."""
+    pauses: list[float] = []
+    monkeypatch.setattr(places.time, "sleep", pauses.append)
+    given = {"kafka.bootstrap.servers": "localhost:9", "subscribe": "b"}
+    leaders.failures = [Unreachable("nobody")]
+    Places(stream_options(given)).partitions()
+    assert pauses == [0.1]
+    pauses.clear()
+    leaders.failures = [Unreachable("nobody")] * 50
+    with pytest.raises(Unreachable):
+        Places(stream_options(given)).partitions()
+    assert pauses == pytest.approx([0.1, 0.2, 0.4, 0.8, 0.5])
 
 
 def test_beginnings_of_what_is_still_there(leaders: FakeLeaders) -> None:

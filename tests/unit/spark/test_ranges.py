@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.common.ids import TopicPartition
-from odradek.spark.ranges import OffsetRange, limit_rate, records_waiting, split_ranges
+from odradek.spark.ranges import OffsetRange, group_ranges, limit_rate, records_waiting, split_ranges
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
@@ -54,3 +54,49 @@ def test_a_limit_is_shared_in_proportion_to_what_waits_and_starves_nobody() -> N
 
 def test_what_waits_is_counted_from_where_the_batch_begins() -> None:
     assert records_waiting({T0: 5, T1: 9}, {T0: 10, T1: 9}) == 5
+
+
+def sizes(tasks: list[tuple[OffsetRange, ...]]) -> list[list[int]]:
+    return [[each.size for each in task] for task in tasks]
+
+
+def ranges_of(*sizes: int) -> list[OffsetRange]:
+    return [OffsetRange(TopicPartition("t", number), 0, size) for number, size in enumerate(sizes)]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "limits", "expected"),
+    [
+        ([], {}, []),
+        ([10, 20, 30], {}, [[10, 20, 30]]),
+        ([60, 50, 40, 30], {}, [[60, 30], [50, 40]]),
+        ([1_000, 1, 1], {}, [[1_000], [1, 1]]),
+        ([10, 20, 30], {"partitions_min": 2}, [[10, 20], [30]]),
+        ([10, 20, 30], {"partitions_min": 9}, [[10], [20], [30]]),
+        ([10, 20, 30], {"records_max": 40}, [[10, 20], [30]]),
+        ([30, 30, 30], {"records_max": 30}, [[30], [30], [30]]),
+    ],
+)
+def test_tasks_follow_the_number_of_records(
+    ranges: list[int], limits: dict[str, int], expected: list[list[int]]
+) -> None:
+    assert sizes(group_ranges(ranges_of(*ranges), records_wanted=100, **limits)) == expected
+
+
+def test_the_parts_of_a_partition_that_was_split_keep_a_task_each() -> None:
+    split = split_ranges(ranges_of(90, 5, 5), records_max=30)
+    assert sizes(group_ranges(split, records_wanted=100, records_max=30)) == [[30], [30], [30], [5, 5]]
+    assert sizes(group_ranges(split, records_wanted=100, partitions_min=5)) == [[30], [30], [30], [5], [5]]
+
+
+def test_no_partition_is_twice_in_a_task_and_nothing_is_left_out() -> None:
+    ranges = ranges_of(*range(1, 60, 7))
+    for partitions_min in (None, 3, 30):
+        for records_max in (None, 10, 31):
+            limits = {"partitions_min": partitions_min, "records_max": records_max}
+            split = split_ranges(ranges, **limits)
+            tasks = group_ranges(split, records_wanted=50, **limits)
+            assert sorted(each for task in tasks for each in task) == sorted(split)
+            assert all(len({each.partition for each in task}) == len(task) for task in tasks)
+            assert records_max is None or all(sum(each.size for each in task) <= records_max for task in tasks)
+            assert len(tasks) >= min(partitions_min or 1, len(split))

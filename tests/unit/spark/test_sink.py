@@ -27,6 +27,8 @@ class FakeProtocol:
 
     def __init__(self) -> None:
         self.run = 0
+        #: The run that a commit begins.
+        self.next_run: int | None = None
         self.told: list[tuple[object, ...]] = []
 
     def begin_run(self) -> int:
@@ -35,8 +37,9 @@ class FakeProtocol:
 
     def commit(
         self, run: int, query_id: str, batch_id: int, prepared: Sequence[PreparedTransaction], record_count: int
-    ) -> None:
+    ) -> int | None:
         self.told.append(("commit", run, query_id, batch_id, [each.transactional_id for each in prepared]))
+        return self.next_run
 
     def abort(self, run: int, prepared: Sequence[PreparedTransaction]) -> None:
         self.told.append(("abort", run, [each.transactional_id for each in prepared]))
@@ -74,6 +77,25 @@ def test_batches_of_a_stream_are_told_by_its_tasks(protocol: FakeProtocol) -> No
     writer.abort([_written(8, "q"), None], 4)
     writer.abort([None], 5)
     assert protocol.told == [("commit", 7, "q", 3, ["a"]), ("abort", 8, ["a"])]
+
+
+def test_a_run_that_a_commit_has_begun_is_used_once(
+    protocol: FakeProtocol, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By another process than that which commits."""
+
+    def sent_run() -> int | None:
+        run: int | None = stream_writer(_OPTIONS, _SCHEMA, overwrite=False)._sink.__getstate__()[1]
+        return run
+
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    assert sent_run() == 1
+    protocol.next_run = 7
+    stream_writer(_OPTIONS, _SCHEMA, overwrite=False).commit([_written(1, "q")], 0)
+    assert sent_run() == 7
+    stream_writer(_OPTIONS, _SCHEMA, overwrite=False).abort([None], 1)
+    assert sent_run() == 2, "begun anew"
+    assert protocol.told[-1] == ("abort", 7, [])
 
 
 def test_a_stream_of_which_no_task_ended_is_aborted_in_another_process(

@@ -1,6 +1,7 @@
 """How far micro-batches go, and what their ranges are, whatever happens to partitions meanwhile."""
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +9,11 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, Read
 
 from odradek.client.direct.ranges import DataLost
 from odradek.common.failures import InputError
-from odradek.common.ids import TopicPartition
+from odradek.common.ids import TopicPartition, uuid_to_text
+from odradek.spark.limits import StreamOffset
 from odradek.spark.options import stream_options
 from odradek.spark.places import StartingOffsets
-from odradek.spark.range_reader import RangePartition
+from odradek.spark.range_reader import RangesPartition
 from odradek.spark.ranges import OffsetRange
 from odradek.spark.schema import spark_schema
 from odradek.spark.source import OdradekDataSource
@@ -29,12 +31,16 @@ class FakePlaces:
         self.ends = {TopicPartition(topic, each): end for topic, found in ends.items() for each, end in found.items()}
         self.starts: dict[TopicPartition, int] = {}
         self.begin: StartingOffsets | None = None
+        #: Of topics; brokers without topic ids unless a test sets them.
+        self.ids: dict[str, bytes] = {}
 
     def starting_offsets(self) -> StartingOffsets:
-        return self.begin or StartingOffsets(dict(self.ends), frozenset(self.ends))
+        if self.begin is not None:
+            return replace(self.begin, topic_ids=dict(self.ids))
+        return StartingOffsets(dict(self.ends), frozenset(self.ends), topic_ids=dict(self.ids))
 
-    def latest(self, known: object) -> dict[TopicPartition, int]:
-        return dict(self.ends)
+    def latest(self, known: object) -> StreamOffset:
+        return StreamOffset(dict(self.ends), dict(self.ids))
 
     def earliest(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
         return {each: self.starts.get(each, 0) for each in partitions if each in self.ends}
@@ -54,8 +60,8 @@ def reader(places: FakePlaces, clock: Clock | None = None, **options: Any) -> St
 
 
 def ranges(found: list[Any]) -> list[OffsetRange]:
-    assert all(isinstance(each, RangePartition) for each in found)
-    return [each.range for each in found]
+    assert all(isinstance(each, RangesPartition) for each in found)
+    return sorted(each for task in found for each in task.ranges)
 
 
 def test_a_stream_from_the_latest_begins_with_an_empty_batch_and_goes_on_there() -> None:
@@ -218,3 +224,145 @@ def test_a_stream_with_wrong_options_says_so_when_it_is_asked_for_anything() -> 
         with pytest.raises(InputError, match="endingOffsets is for batch reads"):
             ask()
     refusing.stop()
+
+
+# Topics that are deleted and created again
+
+OLD, NEW = b"o" * 16, b"n" * 16
+OLD_MARK, NEW_MARK = (f"t#{uuid_to_text(topic_id)}" for topic_id in (OLD, NEW))
+
+
+def recreated(places: FakePlaces, **ends: dict[int, int]) -> None:
+    places.ends, places.ids = FakePlaces(**ends).ends, {"t": NEW}
+
+
+def begun(places: FakePlaces, **options: Any) -> tuple[StreamReader, Any]:
+    """A stream after its first batch, and where that ended."""
+    places.ids = {"t": OLD}
+    stream = reader(places, startingOffsets="earliest", **options)
+    places.begin = StartingOffsets(dict.fromkeys(places.ends, 0))
+    start = stream.initialOffset()
+    end = stream.latestOffset(start, ALL)
+    stream.partitions(start, end)
+    return stream, end
+
+
+def test_offsets_have_the_ids_of_topics() -> None:
+    stream, end = begun(FakePlaces(t={0: 300}))
+    assert end == {"t": {"0": 300}, OLD_MARK: {}} == stream.reportLatestOffset()
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+@pytest.mark.parametrize("is_available_now", [False, True])
+def test_a_topic_that_was_created_again_fails_the_stream(is_restarted: bool, is_available_now: bool) -> None:
+    places = FakePlaces(t={0: 300})
+    stream, end = begun(places)
+    recreated(places, t={0: 400})
+    if is_restarted:
+        stream = reader(places)
+    if is_available_now:
+        stream.prepareForTriggerAvailableNow()
+    with pytest.raises(DataLost) as lost:
+        stream.latestOffset(end, ALL)
+    assert str(lost.value) == (
+        f"topic t was deleted and created again: the offsets are of topic id {uuid_to_text(OLD)}, and it has topic id "
+        f"{uuid_to_text(NEW)} now. Records of the previous topic that were not read are lost. To read the new topic "
+        "from its beginning set failOnDataLoss=false, or start with a new checkpoint"
+    )
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+@pytest.mark.parametrize("is_available_now", [False, True])
+@pytest.mark.parametrize("size", [100, 400])
+def test_without_failing_the_new_topic_is_read_from_its_beginning(
+    is_restarted: bool, is_available_now: bool, size: int
+) -> None:
+    """Also its partitions that the previous topic did not have; that there are fewer is nothing more."""
+    places = FakePlaces(t={0: 300, 2: 50}, u={0: 7})
+    stream, end = begun(places, failOnDataLoss=False)
+    recreated(places, t={0: size, 1: 10}, u={0: 9})
+    if is_restarted:
+        stream = reader(places, failOnDataLoss=False)
+    if is_available_now:
+        stream.prepareForTriggerAvailableNow()
+    following = stream.latestOffset(end, ReadMaxRows(10_000))
+    assert following == {"t": {"0": size, "1": 10}, "u": {"0": 9}, NEW_MARK: {}}
+    assert ranges(stream.partitions(end, following)) == [
+        OffsetRange(T0, 0, size, NEW),
+        OffsetRange(T1, 0, 10, NEW),
+        OffsetRange(TopicPartition("u", 0), 7, 9),
+    ]
+    again = stream.latestOffset(following, ALL)
+    assert again == following
+    assert stream.partitions(following, again) == []
+
+
+def test_a_batch_is_repeated_for_the_topic_that_it_was_planned_for() -> None:
+    """Its tasks find out that the topic is another one."""
+    places = FakePlaces(t={0: 300})
+    _, end = begun(places)
+    recreated(places, t={0: 400})
+    start = {"t": {"0": 200}, OLD_MARK: {}}
+    assert ranges(reader(places).partitions(start, end)) == [OffsetRange(T0, 200, 300, OLD)]
+
+
+def test_a_topic_that_is_created_again_before_the_first_batch() -> None:
+    for fails in (True, False):
+        places = FakePlaces(t={0: 300}, u={0: 7})
+        places.ids = {"t": OLD}
+        stream = reader(places, failOnDataLoss=fails)
+        start = stream.initialOffset()
+        recreated(places, t={0: 400}, u={0: 7})
+        if fails:
+            with pytest.raises(DataLost, match="topic t was deleted and created again"):
+                stream.latestOffset(start, ALL)
+            continue
+        first = stream.latestOffset(start, ALL)
+        assert first == {"u": {"0": 7}}, "the new topic is new to the second batch"
+        assert stream.partitions(start, first) == []
+        second = stream.latestOffset(first, ALL)
+        assert ranges(stream.partitions(first, second)) == [OffsetRange(T0, 0, 400, NEW)]
+
+
+def test_a_topic_that_is_created_again_before_the_first_batch_is_repeated() -> None:
+    places = FakePlaces(t={0: 300})
+    _, first = begun(places)
+    recreated(places, t={0: 400})
+    stream = reader(places)
+    with pytest.raises(DataLost, match="topic t was deleted and created again"):
+        stream.partitions(stream.initialOffset(), first)
+    stream = reader(places, failOnDataLoss=False)
+    assert stream.partitions(stream.initialOffset(), first) == []
+    second = stream.latestOffset(first, ALL)
+    assert ranges(stream.partitions(first, second)) == [OffsetRange(T0, 0, 400, NEW)]
+
+
+def test_a_checkpoint_without_topic_ids_gets_them_with_the_next_batch() -> None:
+    """As older versions and Spark's own connector write them."""
+    places = FakePlaces(t={0: 300})
+    places.ids = {"t": NEW}
+    stream = reader(places)
+    end = stream.latestOffset({"t": {"0": 300}}, ALL)
+    assert end == {"t": {"0": 300}, NEW_MARK: {}}
+    assert stream.partitions({"t": {"0": 300}}, end) == []
+
+
+def test_brokers_that_have_lost_their_topic_ids_are_read_without() -> None:
+    places = FakePlaces(t={0: 310})
+    end = reader(places).latestOffset({"t": {"0": 300}, OLD_MARK: {}}, ALL)
+    assert end == {"t": {"0": 310}}
+
+
+def test_the_lag_of_a_topic_that_was_created_again_is_not_that_of_the_previous_one() -> None:
+    places = FakePlaces(t={0: 300}, u={0: 7})
+    stream, end = begun(places, failOnDataLoss=False)
+    told: list[dict[str, int]] = []
+
+    class Group:
+        def tell(self, offsets: dict[TopicPartition, int]) -> None:
+            told.append({str(partition): offset for partition, offset in offsets.items()})
+
+    stream._lag_group = Group()  # type: ignore[assignment]
+    recreated(places, t={0: 100}, u={0: 7})
+    stream.latestOffset(end, ALL)
+    assert told == [{"u-0": 7}]

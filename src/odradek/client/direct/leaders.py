@@ -4,14 +4,14 @@ A process has one `Leaders` for a cluster: the next task that reads from the sam
 known is asked for again when a leader refuses or does not answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from odradek.client.direct.connection import Connection
 from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
 from odradek.common.addresses import HostPort
-from odradek.common.ids import TopicPartition
+from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message
@@ -35,19 +35,43 @@ class Leaders:
         self._client_id = client_id
         self._timeout_ms = timeout_ms
         self._known: dict[TopicPartition, Leadership] = {}
+        self._topic_ids: dict[str, bytes] = {}
         self._connections: dict[HostPort, Connection] = {}
 
     def of(self, partition: TopicPartition) -> Leadership:
         """Raises NoLeader while there is none, Unreachable, or what the cluster says of the topic."""
         if partition not in self._known:
-            self.topics([partition.topic])
+            self.look_up([partition])
         if partition not in self._known:
             raise NoLeader(f"{partition} has no leader now")
         return self._known[partition]
 
     def knows(self, partition: TopicPartition) -> bool:
-        """Whether its leader is known, so that nobody has to be asked."""
+        """Return whether the leader is known without a request."""
         return partition in self._known
+
+    def look_up(self, partitions: Iterable[TopicPartition]) -> None:
+        """Find the leaders of those partitions whose leader is not known, in one request. Raises as `topics` does."""
+        topics = dict.fromkeys(partition.topic for partition in partitions if partition not in self._known)
+        if topics:
+            self.topics(list(topics))
+
+    def topic_id(self, topic: str) -> bytes:
+        """Return the id of the topic in the last metadata response; ZERO_UUID if it had none, as from old brokers."""
+        return self._topic_ids.get(topic, ZERO_UUID)
+
+    def topic_ids_at(self, address: HostPort, topics: Sequence[str]) -> dict[str, bytes]:
+        """Return the ids of those of the topics that exist according to one broker. Raises Disconnected,
+        RequestTimedOut."""
+        wanted = [MetadataRequestTopic(name=name) for name in topics]
+        try:
+            response: MetadataResponse = self.connection(address).ask(
+                MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+            )
+        except (Disconnected, RequestTimedOut):
+            self.drop(address)
+            raise
+        return {topic.name or "": topic.topic_id for topic in response.topics if topic.partitions}
 
     def connection(self, address: HostPort) -> Connection:
         """Raises Disconnected or RequestTimedOut."""
@@ -88,6 +112,7 @@ class Leaders:
         return found
 
     def _learn(self, name: str, topic: MetadataResponseTopic, brokers: Mapping[int, HostPort]) -> None:
+        self._topic_ids[name] = topic.topic_id
         for each in topic.partitions:
             leader = brokers.get(each.leader_id)
             if leader is not None:

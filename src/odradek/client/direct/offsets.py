@@ -1,15 +1,19 @@
 """Offsets by time, or of the ends of the log, asked of the leaders of many partitions."""
 
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from odradek.client.consumer.offset_requests import list_offsets_request
 from odradek.client.direct.leaders import Leaders
 from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
 from odradek.common.addresses import HostPort
+from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
+from odradek.protocol.message import Message
 from odradek.protocol.messages.list_offsets_response import ListOffsetsResponse
 
 #: Said by one that does not lead the partition, or not yet, or does not know of it yet.
@@ -35,19 +39,21 @@ def list_offsets(
     *,
     is_read_committed: bool = False,
     timeout_ms: int = 60_000,
+    clock_s: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> dict[TopicPartition, int]:
     """For each partition the offset of the first record that is not older, -1 if there is none; `special_timestamps`
     ask for the ends. Raises RequestTimedOut with the last reason, or what the cluster says."""
-    deadline_s = time.monotonic() + timeout_ms / 1000
+    deadline_s = clock_s() + timeout_ms / 1000
     found: dict[TopicPartition, int] = {}
     while True:
         left = {partition: ms for partition, ms in timestamps_ms.items() if partition not in found}
         reason = _ask(leaders, left, is_read_committed, found) if left else ""
         if len(found) == len(timestamps_ms):
             return found
-        if time.monotonic() > deadline_s:
+        if clock_s() > deadline_s:
             raise RequestTimedOut(f"no offsets of {', '.join(map(str, left))} in {timeout_ms} ms: {reason}")
-        time.sleep(_RETRY_S)
+        sleep(_RETRY_S)
 
 
 def _ask(
@@ -61,17 +67,44 @@ def _ask(
             by_leader.setdefault(leaders.of(partition).leader, []).append(partition)
         except (NoLeader, Unreachable) as error:
             reason = error.message
-    for leader, partitions in by_leader.items():
-        try:
-            asked = {partition: wanted[partition] for partition in partitions}
-            response = leaders.connection(leader).ask(list_offsets_request(asked, {}, int(is_read_committed), 0))
-        except (Disconnected, RequestTimedOut) as error:
-            reason = error.message
-            for partition in partitions:
-                leaders.forget(partition)
-        else:
+    requests = {
+        leader: list_offsets_request({each: wanted[each] for each in partitions}, {}, int(is_read_committed), 0)
+        for leader, partitions in by_leader.items()
+    }
+    for leader, response in ask_each(leaders, requests).items():
+        if isinstance(response, ListOffsetsResponse):
             reason = _take(leaders, response, found) or reason
+        else:
+            reason = response.message
+            for partition in by_leader[leader]:
+                leaders.forget(partition)
     return reason
+
+
+def ask_each(leaders: Leaders, requests: Mapping[HostPort, Message]) -> dict[HostPort, Any]:
+    """Ask several brokers at the same time. Returns the response of each, or the error where there was none."""
+    results: dict[HostPort, Any] = {}
+    sent: deque[HostPort] = deque()
+    try:
+        for address, request in requests.items():
+            try:
+                leaders.connection(address).send(request)
+                sent.append(address)
+            except (Disconnected, RequestTimedOut) as error:
+                results[address] = error
+        while sent:
+            address = sent.popleft()
+            try:
+                results[address] = leaders.connection(address).receive()
+            except (Disconnected, RequestTimedOut) as error:
+                results[address] = error
+    finally:
+        for address in sent:  # nobody will receive these responses
+            leaders.drop(address)
+    for address, result in results.items():
+        if isinstance(result, ApiError):
+            leaders.drop(address)
+    return results
 
 
 def _take(leaders: Leaders, response: ListOffsetsResponse, found: dict[TopicPartition, int]) -> str:

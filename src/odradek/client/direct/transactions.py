@@ -37,8 +37,11 @@ _ADD_PARTITIONS_LAST, _END_TXN_LAST, _INIT_PRODUCER_ID_LAST, _FIND_COORDINATOR_L
 #: From this version on a pattern chooses the transactional ids; before, all are listed.
 _PATTERN_FROM = 2
 
-#: Before the same is asked again: a coordinator needs moments for what it has under way.
-_RETRY_S = 0.05
+#: Before the same is asked again: a coordinator needs moments for what it has under way. Each wait is twice the last.
+_RETRY_MIN_S, _RETRY_S = 0.005, 0.05
+
+#: Transactional ids whose coordinators are remembered: those of tasks are used once, those of sinks in every batch.
+_COORDINATORS_MAX = 1_000
 
 _ELSEWHERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 _LATER = (*_ELSEWHERE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -140,6 +143,7 @@ class Transactions:
 
     def _ask(self, key: str | None, request: Message, last: int, code_of: Callable[[Any], int]) -> Any:
         deadline_s = time.monotonic() + self._timeout_ms / 1000
+        wait_s = _RETRY_MIN_S
         while True:
             try:
                 response = self._ask_once(key, request, last)
@@ -157,12 +161,15 @@ class Transactions:
             if time.monotonic() > deadline_s:
                 name = type(request).__name__.removesuffix("Request")
                 raise RequestTimedOut(f"{name} for {key}: tried for {self._timeout_ms} ms: {reason}")
-            time.sleep(_RETRY_S)
+            time.sleep(wait_s)
+            wait_s = min(2 * wait_s, _RETRY_S)
 
     def _ask_once(self, key: str | None, request: Message, last: int) -> Any:
         if key is None:
             return self._leaders.ask_any(request, last)
         if key not in self._coordinators:
+            while len(self._coordinators) >= _COORDINATORS_MAX:
+                del self._coordinators[next(iter(self._coordinators))]
             self._coordinators[key] = self._find(key)
         connection = self._leaders.connection(self._coordinators[key])
         return connection.ask(request, connection.version(type(request), last))

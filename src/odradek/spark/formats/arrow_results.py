@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import Column
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from odradek.spark.formats.registry import RegistryUnreachable
+from odradek.spark.pyspark_features import utc_arrow_type
 
 #: Characters of a reason: some quote the value, which may be large.
 _REASON_MAX = 500
@@ -23,7 +23,7 @@ def decoding(make: Callable[[], Callable[[bytes], Any]], schema: StructType, col
     result = StructType([StructField("data", schema), StructField("error", StringType())])
 
     def decode(values: pa.Array) -> pa.Array:
-        return decoded_array(values, make(), to_arrow_type(schema, timezone="UTC"))
+        return decoded_array(values, make(), utc_arrow_type(schema))
 
     # Spark computes what is deterministic again for each filter over it that it moves.
     found: Column = arrow_udf(decode, result).asNondeterministic()(column)

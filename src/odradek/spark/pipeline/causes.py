@@ -5,6 +5,8 @@ What reaches us is text: an exception of the JVM with its causes, or in it the t
 
 import re
 
+from odradek.spark.deploy.remedies import remedy_for
+
 _TRACEBACK = "Traceback (most recent call last):"
 
 #: java.lang.SomeException or odradek.common.failures.InputError, with what follows.
@@ -39,22 +41,30 @@ _LASTING = (
     *("DeltaAnalysisException", "NoSuchMethodError", "IncompatibleClassChangeError"),
 )
 
+#: Error conditions of Spark that come without the name of an exception.
+_LASTING_CONDITIONS = ("[AUTOCDC_",)
+
 
 #: The catalog of tables is still held by a JVM that is about to end.
 _PASSING = ("SessionHiveMetaStoreClient",)
 
 
 def cause_of(text: str) -> str:
-    """What a person needs to see of it."""
-    found = _innermost(text)
-    found = _STATE.sub("", found).strip() or text.strip().splitlines()[0] if text.strip() else "no reason was given"
-    return found if len(found) <= _LENGTH_MAX else f"{found[: _LENGTH_MAX - 1]}…"
+    """Return what a person needs to see of it: what to do, where that is known, or else the innermost message."""
+    remedy = remedy_for(text)
+    if remedy is not None:
+        return remedy
+    cause = _innermost(text)
+    cause = _STATE.sub("", cause).strip() or text.strip().splitlines()[0] if text.strip() else "no reason was given"
+    return cause if len(cause) <= _LENGTH_MAX else f"{cause[: _LENGTH_MAX - 1]}…"
 
 
 def may_pass(text: str) -> bool:
     """Whether the same may work later: brokers come back, processes are started again; a wrong option stays wrong."""
     if any(mark in text for mark in _PASSING):
         return True
+    if any(condition in text for condition in _LASTING_CONDITIONS):
+        return False
     names = re.findall(rf"({_CLASS}|\b[A-Z]\w*(?:Error|Exception))\b", text)
     return not any(name.rpartition(".")[2] in _LASTING for name in names)
 

@@ -1,4 +1,4 @@
-"""What can be found wrong with a project before Spark starts.
+"""What can be found wrong with a project before Spark starts; `check` shows it, and `run` looks for it first.
 
 The spec and the syntax of the definitions; options of sources and sinks as far as they are seen in the text (`uses`);
 topics and brokers, by asking the cluster; files with schemas; Java; packages for formats of tables. What needs Spark,
@@ -15,17 +15,19 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from odradek.client.errors import Unreachable
 from odradek.client.settings import consumer_settings
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
+from odradek.spark.installed_spark import pipelines_problem
 from odradek.spark.limits import At, Since
 from odradek.spark.options import Assign, SourceOptions, Subscribe, SubscribePattern, batch_options, stream_options
 from odradek.spark.pipeline.definitions import Definitions, read_definitions
 from odradek.spark.pipeline.project import Project, read_project, unusable_files
 from odradek.spark.pipeline.schemas import schema_problem
 from odradek.spark.pipeline.state import move_problem
-from odradek.spark.pipeline.table_formats import default_format, format_problems, naming_problem
-from odradek.spark.pipeline.topics import Cluster, client_settings
+from odradek.spark.pipeline.table_formats import auto_cdc_problem, default_format, format_problems, naming_problem
+from odradek.spark.pipeline.topics import Cluster
 from odradek.spark.pipeline.uses import Kind, Use
 from odradek.spark.places import mismatch
 from odradek.spark.sink_options import sink_options
@@ -34,7 +36,7 @@ ERROR, WARNING = "error", "warning"
 
 _BOOTSTRAP = "kafka.bootstrap.servers"
 
-#: Of Spark 4.2.
+#: The oldest Java that Spark 4 runs with.
 _JAVA_MIN = 17
 _JAVA_TIMEOUT_S = 30
 
@@ -83,10 +85,21 @@ class Checked:
         return not any(each.severity == ERROR for each in self.problems)
 
 
-def check_project(place: str | None, *, asks_cluster: bool = True, needs_java: bool = True) -> Checked:
-    """Raises InputError where there is no project at all."""
+def check_project(
+    place: str | None,
+    *,
+    settings: Mapping[str, str] | None = None,
+    asks_cluster: bool = True,
+    needs_java: bool = True,
+    is_remote: bool = False,
+    unreachable: str = ERROR,
+) -> Checked:
+    """Raises InputError where there is no project at all.
+
+    `settings` of Spark take precedence over those of the spec. `is_remote`: a Spark Connect server runs the pipeline,
+    and has Java and the packages. `unreachable`: how severe it is that no broker answers."""
     try:
-        project = read_project(place)
+        project = read_project(place).with_settings(settings or {})
     except InputError as error:
         lines = str(error).splitlines()
         if not all(line.startswith("spark-pipeline.y") for line in lines):
@@ -94,12 +107,12 @@ def check_project(place: str | None, *, asks_cluster: bool = True, needs_java: b
         return Checked(None, tuple(_spec_problem(line) for line in lines))
     definitions = read_definitions(project)
     problems = [*_file_problems(project, definitions), *_use_problems(project, definitions)]
-    problems += table_problems(project, definitions)
-    if needs_java:  # where Spark runs on this machine, and with it the catalog of tables
+    problems += table_problems(project, definitions, has_packages=is_remote)
+    if needs_java and not is_remote:  # where Spark runs on this machine, and with it the catalog of tables
         problems += java_problems()
         problems += map(Problem, filter(None, [move_problem(project)]))
     if asks_cluster:
-        problems += _topic_problems(project, definitions)
+        problems += _topic_problems(project, definitions, unreachable)
     return Checked(project, tuple(problems))
 
 
@@ -197,21 +210,34 @@ def _uses(project: Project, definitions: list[Definitions]) -> Iterator[tuple[st
 # Formats of tables, Java
 
 
-def table_problems(project: Project, definitions: list[Definitions]) -> Iterator[Problem]:
-    """What a format needs is said where it is named first."""
+def table_problems(
+    project: Project, definitions: list[Definitions], *, has_packages: bool = False
+) -> Iterator[Problem]:
+    """Problems of a table format are reported where it is named first. `has_packages`: those of the formats need not be
+    looked for."""
     places: dict[str, tuple[str, int | None]] = {default_format(project): (project.spec_path.name, None)}
     for each in definitions:
+        file = _relative(project, each.path)
         for name, line in each.found.table_formats.items():
-            file = _relative(project, each.path)
             places.setdefault(name, (file, line))
             what = naming_problem(name)
             if what is not None:
                 yield Problem(what, file, line)
-    for name, place in places.items():
-        yield from (Problem(what, *place) for what in format_problems(name, project))
+    named = {name for each in definitions for name in each.found.table_formats}
+    auto_cdc = auto_cdc_problem(project, named)
+    if auto_cdc is not None:
+        lines = ((_relative(project, each.path), line) for each in definitions for line in each.found.auto_cdc)
+        yield from (Problem(auto_cdc, file, line) for file, line in lines)
+    if not has_packages:
+        for name, place in places.items():
+            yield from (Problem(what, *place) for what in format_problems(name, project))
 
 
 def java_problems() -> Iterator[Problem]:
+    """Yield what is wrong with the Spark and the Java of this machine."""
+    without_pipelines = pipelines_problem()
+    if without_pipelines is not None:
+        yield Problem(without_pipelines)
     java = _java()
     if java is None:
         yield Problem(f"there is no Java, neither in JAVA_HOME nor in PATH; Spark needs Java {_JAVA_MIN} or newer")
@@ -232,29 +258,31 @@ def _java() -> str | None:
 # Topics
 
 
-def _topic_problems(project: Project, definitions: list[Definitions]) -> Iterator[Problem]:
+def _topic_problems(project: Project, definitions: list[Definitions], unreachable: str) -> Iterator[Problem]:
     by_cluster: dict[str, list[tuple[str, Use]]] = {}
     for file, use in _uses(project, definitions):
-        if _option(use, _BOOTSTRAP) is not None:
-            settings = repr(sorted(client_settings(use.options).items()))
-            by_cluster.setdefault(settings, []).append((file, use))
-    for uses in by_cluster.values():
-        yield from _cluster_problems(uses)
+        bootstrap = _option(use, _BOOTSTRAP)
+        if bootstrap is not None:
+            by_cluster.setdefault(bootstrap, []).append((file, use))
+    for bootstrap, uses in by_cluster.items():
+        yield from _cluster_problems(bootstrap, uses, unreachable)
 
 
-def _cluster_problems(uses: list[tuple[str, Use]]) -> Iterator[Problem]:
+def _cluster_problems(bootstrap: str, uses: list[tuple[str, Use]], unreachable: str) -> Iterator[Problem]:
+    """One request tells of all topics of a cluster, whatever the other settings of its clients are."""
     file, first = uses[0]
     try:
-        cluster = Cluster(client_settings(first.options))
+        cluster = Cluster({"bootstrap.servers": bootstrap})
     except InputError:
-        return  # said of the options already
+        return  # a problem of the options, which was found already
     try:
-        there = cluster.topics()
+        topics = cluster.topics()
         for file, use in uses:
-            for severity, what in missing_topics(use, there):
+            for severity, what in missing_topics(use, topics):
                 yield Problem(what, file, use.line, severity)
     except ApiError as error:
-        yield Problem(f"{cluster.bootstrap}: {error.message}", file, first.line)
+        severity = unreachable if isinstance(error, Unreachable) else ERROR
+        yield Problem(f"{cluster.bootstrap}: {error.message}", file, first.line, severity)
     finally:
         cluster.close()
 

@@ -1,9 +1,9 @@
 """Spark's driver: a process that does what it is told on standard input, and tells what happens on standard output.
 
 The first line is the `Job`. Then a line `update N` asks for an update, `update N first` for one that begins anew what
-the job says, and `stop` for the end: the update that runs is given a moment to end by itself. When standard input ends,
-whoever started us is gone, and so are we, at once. Whatever else anybody prints here, Spark or a definition, goes to
-standard error, which is the log.
+the job says, `live` or `live first` for live mode, and `stop` for the end: an update that runs is given a moment to end
+by itself, queries of live mode are stopped. When standard input ends, the process that started the driver is gone, and
+the driver ends at once. Whatever else is printed here, by Spark or a definition, goes to standard error, the log.
 """
 
 import json
@@ -24,6 +24,10 @@ from odradek.spark.limits import Offsets
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
 from odradek.spark.pipeline.definitions import read_definitions, uses_of
+from odradek.spark.pipeline.live.engine import BatchDone, FlowFailed, Idle, Stop, Terminated
+from odradek.spark.pipeline.live.restarts import Restarts
+from odradek.spark.pipeline.live.run import LiveRun, Unsupported
+from odradek.spark.pipeline.live.triggers import Triggers
 from odradek.spark.pipeline.project import Project, read_project
 from odradek.spark.pipeline.session import Place, SparkPlace, open_session, runtime_settings
 from odradek.spark.pipeline.streams import listener
@@ -67,6 +71,9 @@ class Job:
     full_refresh_all: bool = False
     #: Let Spark analyse the graph, and run nothing.
     dry: bool = False
+    #: Of live mode: the trigger interval of flows that have none of their own, and failures of a flow in a row.
+    trigger_ms: int | None = None
+    retries: int = 0
     kept_fd: int | None = None
 
     @property
@@ -98,6 +105,7 @@ class Driver:
         self._failed: dict[str, str] = {}
         self.is_stopping = False
         self._is_released = False
+        self._live_run: LiveRun | None = None
         self._is_idle = threading.Event()
         self._is_idle.set()
         session = self._spark.session
@@ -140,6 +148,40 @@ class Driver:
         finally:
             self._is_idle.set()
 
+    def live(self, is_first: bool) -> None:
+        """Run live mode until it is stopped, or fails; what happens is told."""
+        self._update = 0
+        self._is_idle.clear()
+        self._live_run = LiveRun(
+            self._spark.session,
+            self._spark.java(),
+            self._project,
+            Triggers(self._job.trigger_ms, self._project.configuration),
+            Restarts(self._job.retries),
+        )
+        try:
+            if is_first and (self._job.refresh or self._job.full_refresh or self._job.full_refresh_all):
+                self._run(is_first)
+            self._tell_live(events.STARTING)
+            self._live_run.run(self._settings, self._tell_of_flow, lambda: self._run(is_first=False))
+        except Unsupported as reason:
+            self._tell_live(events.UNSUPPORTED, str(reason))
+        except FlowFailed as failed:
+            self._tell_live(events.FAILED, f"flow {self.short(failed.flow)}: {cause_of(failed.error)}")
+        except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
+            if self.is_stopping:
+                self._tell_live(events.STOPPED)
+                return
+            _log("\n".join(["live mode failed:", *traceback_lines(error)]))
+            text = f"{type(error).__module__}.{type(error).__name__}: {error}"
+            where = _where(error, self._project.directory)
+            self._tell_live(events.FAILED, f"{where}{cause_of(text)}", passes=may_pass(text))
+        else:
+            self._tell_live(events.STOPPED)
+        finally:
+            self._live_run = None
+            self._is_idle.set()
+
     # What the streams tell
 
     def short(self, flow: str) -> str:
@@ -150,14 +192,30 @@ class Driver:
     def lag_of(self, done: Offsets) -> int | None:
         return self._lags.of(done)
 
-    def batch_done(self, event: events.Progress) -> None:
+    def batch_done(self, event: events.Progress, query_name: str) -> None:
         self._told.tell(replace(event, update=self._update))
+        live_run = self._live_run
+        if live_run is not None:
+            live_run.notify(BatchDone(query_name, event.rows_in, event.duration_ms))
+
+    def query_idle(self, run_id: str) -> None:
+        live_run = self._live_run
+        if live_run is not None:
+            live_run.notify(Idle(run_id))
+
+    def query_ended(self, run_id: str, error: str | None) -> None:
+        live_run = self._live_run
+        if live_run is not None:
+            live_run.notify(Terminated(run_id, error))
 
     # The end
 
     def stop_within_grace(self) -> None:
         """Returns when nothing runs any more."""
         self.is_stopping = True
+        live_run = self._live_run
+        if live_run is not None:
+            live_run.notify(Stop())
         if not self._is_idle.wait(_GRACE_S):
             self._is_released = True
             self._spark.session.client.release_session()
@@ -190,6 +248,14 @@ class Driver:
         ):
             if "pipeline_event_result" in answer:
                 self._hear(answer["pipeline_event_result"].event.message)
+
+    def _tell_of_flow(self, event: events.Event) -> None:
+        """The flow by the name that people know."""
+        name: str = getattr(event, "flow", "")
+        self._told.tell(replace(event, flow=self.short(name)) if name else event)  # type: ignore[call-arg]
+
+    def _tell_live(self, state: str, error: str | None = None, *, passes: bool = False) -> None:
+        self._told.tell(events.Live(time_ms=_now_ms(), state=state, error=error, may_pass=passes))
 
     def _hear(self, message: str) -> None:
         _log(message)
@@ -257,8 +323,11 @@ def _serve(driver: Driver) -> None:
     commands: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(driver, commands), daemon=True).start()
     threading.Thread(target=driver.watch_jvm, daemon=True).start()
-    while (command := commands.get())[0] == "update":
-        driver.update(int(command[1]), "first" in command)
+    while (command := commands.get())[0] != "stop":
+        if command[0] == "live":
+            driver.live("first" in command)
+        else:
+            driver.update(int(command[1]), "first" in command)
 
 
 def _listen(driver: Driver, commands: "queue.SimpleQueue[list[str]]") -> None:

@@ -16,19 +16,23 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from types import FrameType
 from typing import IO
 
 from odradek.common.failures import InputError, check
+from odradek.spark.limits import offsets_from_json, offsets_to_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
 from odradek.spark.pipeline.driver import JVM_GONE, Job
 from odradek.spark.pipeline.events import Event
 from odradek.spark.pipeline.lock import alone
 from odradek.spark.pipeline.project import Project
-from odradek.spark.pipeline.state import RunState, move_problem, save
+from odradek.spark.pipeline.state import RunState, load, move_problem, save
+from odradek.spark.pipeline.watch.figures import Figures
+from odradek.spark.pipeline.watch.history import History
+from odradek.spark.pipeline.watch.sampler import DeadLetterSample, EndSample, Sampler
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -39,6 +43,9 @@ _DRIVER = (sys.executable, "-m", "odradek.spark.pipeline.driver")
 
 #: A driver that was told to stop ends an update, a session and a JVM; then it is killed.
 _STOP_TIMEOUT_S = 90.0
+
+#: Between two updates of a pipeline that live mode cannot run, unless the command says otherwise.
+_UPDATE_INTERVAL_MS = 5_000
 
 #: State is written at most so often, but at every end of an update.
 _SAVE_INTERVAL_S = 0.5
@@ -53,12 +60,14 @@ _LOG_TAIL_BYTES = 64 * 1024
 @dataclass(frozen=True, slots=True)
 class Plan:
     job: Job
-    #: None: one update.
+    #: From update to update; None: one update, or live mode.
     trigger_s: float | None
     retries: int
     #: Before the first retry; doubled for each that follows.
     back_off_s: float = 1.0
     driver: tuple[str, ...] = _DRIVER
+    #: Long-running queries in place of updates.
+    is_live: bool = False
 
 
 class _Signal:
@@ -81,13 +90,16 @@ class Runner:
         self._project = project
         self._plan = plan
         self._show = show
-        self._heard: queue.SimpleQueue[Event | _Signal | _Gone] = queue.SimpleQueue()
+        self._heard: queue.SimpleQueue[Event | _Signal | _Gone | EndSample | DeadLetterSample] = queue.SimpleQueue()
         self._driver: subprocess.Popen[str] | None = None
         self._log: IO[bytes] | None = None
         self._attempt = 0
         self._failures = 0
         self._saved_s = 0.0
         self._kept_fd = -1
+        self._figures = Figures()
+        self._history = History(project.ours)
+        self._sampler = Sampler(project.with_settings(plan.job.settings), self._heard.put)
         self.state = RunState()
 
     def run(self) -> str:
@@ -101,6 +113,7 @@ class Runner:
 
     def _run(self) -> str:
         began_s = time.monotonic()
+        self._resume_figures()
         self._tell(
             events.Started(
                 time_ms=_now_ms(),
@@ -109,19 +122,21 @@ class Runner:
                 storage=self._project.storage,
                 log=str(self._project.log),
                 pid=os.getpid(),
-                continuous=self._plan.trigger_s is not None,
+                continuous=self._is_continuous,
             )
         )
         error = None
-        with _opened_log(self._project) as self._log, self._signals():
+        sampling = nullcontext() if self._plan.job.dry else self._sampler
+        with _opened_log(self._project) as self._log, self._signals(), sampling:
             try:
-                error = self._updates()
+                error = self._live() if self._plan.is_live else self._updates(self._plan.trigger_s)
                 ending = events.COMPLETED if error is None else events.FAILED
             except _Stopped:
                 self._tell(events.Stopping(time_ms=_now_ms()))
                 ending = events.STOPPED
             finally:
                 self._stop_driver()
+        self._tell(self._figures.sample(self.state, _now_ms()))
         self._tell(
             events.Ended(
                 time_ms=_now_ms(),
@@ -135,9 +150,43 @@ class Runner:
         )
         return ending
 
+    @property
+    def _is_continuous(self) -> bool:
+        return self._plan.is_live or self._plan.trigger_s is not None
+
+    # Live mode
+
+    def _live(self) -> str | None:
+        """Return why it cannot go on. Raises _Stopped."""
+        while True:
+            failure = self._live_session()
+            if failure.state == events.UNSUPPORTED:
+                return self._updates((self._plan.job.trigger_ms or _UPDATE_INTERVAL_MS) / 1000)
+            if not self._is_worth_another(failure):
+                return failure.error
+            # Results are waited for: a driver that had worked and was killed is started again at once.
+            is_at_once = isinstance(failure, events.Update) and self._failures == 1
+            self._back_off(failure.error or "", wait_s=0.0 if is_at_once else None)
+
+    def _live_session(self) -> events.Live | events.Update:
+        """Run live mode in one driver, to its failure."""
+        if self._driver is None:
+            failure = self._start_driver(0)
+            if failure is not None:
+                return failure
+        self._command("live first" if self._attempt == 1 else "live")
+        while True:
+            event = self._next()
+            if isinstance(event, _Gone):
+                return self._driver_gone(0)
+            if isinstance(event, events.Progress):
+                self._failures = 0
+            if isinstance(event, events.Live) and event.state in (events.FAILED, events.UNSUPPORTED):
+                return event
+
     # Updates
 
-    def _updates(self) -> str | None:
+    def _updates(self, trigger_s: float | None) -> str | None:
         """Until all is done, or why it cannot be. Raises _Stopped."""
         number = 0
         while True:
@@ -146,9 +195,9 @@ class Runner:
             failure = self._update(number)
             if failure is None:
                 self._failures = 0
-                if self._plan.trigger_s is None:
+                if trigger_s is None:
                     return None
-                self._wait(began_s + self._plan.trigger_s - time.monotonic())
+                self._wait(began_s + trigger_s - time.monotonic())
             elif not self._is_worth_another(failure):
                 return failure.error
             else:
@@ -169,12 +218,13 @@ class Runner:
             if isinstance(event, events.Update) and event.state != events.RUNNING:
                 return None if event.state == events.COMPLETED else event
 
-    def _is_worth_another(self, failure: events.Update) -> bool:
+    def _is_worth_another(self, failure: events.Update | events.Live) -> bool:
         self._failures += 1
         return failure.may_pass and self._failures <= self._plan.retries
 
-    def _back_off(self, cause: str) -> None:
-        wait_s = min(self._plan.back_off_s * 2 ** (self._failures - 1), _BACK_OFF_MAX_S)
+    def _back_off(self, cause: str, wait_s: float | None = None) -> None:
+        if wait_s is None:
+            wait_s = min(self._plan.back_off_s * 2 ** (self._failures - 1), _BACK_OFF_MAX_S)
         self._tell(
             events.Retry(
                 time_ms=_now_ms(), attempt=self._failures, retries=self._plan.retries, wait_s=wait_s, cause=cause
@@ -277,17 +327,42 @@ class Runner:
             raise _Stopped
         if isinstance(heard, _Gone):
             return heard if heard.process is self._driver else None
+        if isinstance(heard, EndSample | DeadLetterSample):
+            self._sample(heard)
+            return None
         self._tell(heard)
         return heard
 
     def _tell(self, event: Event) -> None:
         event = self.state.apply(event)
+        self._figures.hear(event)
+        self._sampler.watch(self._figures.partitions)
+        if not self._plan.job.dry:
+            self._history.append(self.state, event)
+            self._save(event)
+        self._show(self.state, event)
+
+    def _save(self, event: Event) -> None:
         now_s = time.monotonic()
-        is_frequent = isinstance(event, events.Flow | events.Progress) and now_s - self._saved_s < _SAVE_INTERVAL_S
-        if not is_frequent and not self._plan.job.dry:
+        is_frequent = isinstance(event, events.Flow | events.Progress | events.Sample)
+        if not is_frequent or now_s - self._saved_s >= _SAVE_INTERVAL_S:
             save(self.state, self._project.state)
             self._saved_s = now_s
-        self._show(self.state, event)
+
+    def _resume_figures(self) -> None:
+        before = load(self._project.state)
+        if before is not None and before.ends:
+            self._figures.resume(offsets_from_json(before.ends), before.ends_ms)
+            self.state.ends, self.state.ends_ms = before.ends, before.ends_ms
+
+    def _sample(self, sample: EndSample | DeadLetterSample) -> None:
+        if isinstance(sample, DeadLetterSample):
+            self._figures.hear_dead_letters(sample.records)
+            return
+        self._figures.hear_ends(sample.time_ms, sample.ends)
+        if sample.ends:
+            self.state.ends, self.state.ends_ms = offsets_to_json(sample.ends), sample.time_ms
+        self._tell(self._figures.sample(self.state, sample.time_ms))
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

@@ -87,10 +87,23 @@ class SparkPlace:
     def __init__(self, session: Any, jvm: "_Jvm | None") -> None:
         self.session = session
         self._jvm = jvm
+        self._parser_gateway: Any = None
 
     @property
     def jvm(self) -> "subprocess.Popen[bytes] | None":
         return None if self._jvm is None else self._jvm.process
+
+    def java(self) -> Any:
+        """Return py4j's view of a JVM with Spark's classes: the session's, or, when that is behind a Spark Connect
+        server, one of our own, which ends with this process."""
+        if self._jvm is not None:
+            return self._jvm.view
+        if self._parser_gateway is None:
+            from pyspark import SparkConf
+            from pyspark.java_gateway import launch_gateway
+
+            self._parser_gateway = launch_gateway(SparkConf(loadDefaults=False))  # type: ignore[no-untyped-call]
+        return self._parser_gateway.jvm
 
     def close(self) -> None:
         """Whatever still runs in it is stopped."""
@@ -99,6 +112,8 @@ class SparkPlace:
         finally:
             if self._jvm is not None:
                 self._jvm.close()
+            if self._parser_gateway is not None:
+                self._parser_gateway.shutdown()
 
 
 def open_session(project: Project, place: Place) -> SparkPlace:
@@ -172,6 +187,10 @@ class _Jvm:
             self._end()
             raise
         self.url = f"sc://localhost:{port}/;token={token}"
+
+    @property
+    def view(self) -> Any:
+        return self._gateway.jvm
 
     def close(self) -> None:
         try:

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Protocol
 
 from odradek.common.ids import TopicPartition
@@ -24,7 +25,11 @@ class Heard(Protocol):
     def lag_of(self, done: Offsets) -> int | None:
         """By the cluster; None where it does not tell."""
 
-    def batch_done(self, event: Progress) -> None: ...
+    def batch_done(self, event: Progress, query_name: str) -> None: ...
+
+    def query_idle(self, run_id: str) -> None: ...
+
+    def query_ended(self, run_id: str, error: str | None) -> None: ...
 
 
 def listener(heard: Heard) -> Any:
@@ -39,13 +44,13 @@ def listener(heard: Heard) -> Any:
             said = json.loads(event.progress.json)
             event, done = progress_event(said, heard.short(said["name"]))
             lag = heard.lag_of(done)
-            heard.batch_done(event if lag is None else replace(event, lag=lag))
+            heard.batch_done(event if lag is None else replace(event, lag=lag), said["name"])
 
         def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-            pass
+            heard.query_idle(str(event.runId))
 
         def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-            pass
+            heard.query_ended(str(event.runId), event.exception)
 
     return Listener()
 
@@ -68,8 +73,20 @@ def progress_event(said: Mapping[str, Any], flow: str) -> tuple[Progress, Offset
         duration_ms=said.get("batchDuration", 0),
         lag=behind(done, latest) if done and latest else None,
         offsets=offsets_to_json(done),
+        parts_ms=dict(said.get("durationMs", {})),
+        state_rows=sum(operator.get("numRowsTotal", 0) for operator in said.get("stateOperators", ())),
+        state_bytes=sum(operator.get("memoryUsedBytes", 0) for operator in said.get("stateOperators", ())),
+        watermark_ms=_watermark_ms(said.get("eventTime", {}).get("watermark")),
     )
     return event, done
+
+
+def _watermark_ms(text: str | None) -> int | None:
+    """Before it has seen a row, a query with a watermark reports the beginning of 1970."""
+    if text is None:
+        return None
+    watermark_ms = round(datetime.fromisoformat(text).timestamp() * 1000)
+    return watermark_ms or None
 
 
 def topic_offsets(said: Any) -> Offsets | None:

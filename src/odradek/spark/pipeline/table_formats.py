@@ -1,34 +1,37 @@
-"""What tables of Delta and Iceberg need, by a project's settings.
+"""What tables of Delta and Iceberg need, by a project's settings and the version of Spark that is installed.
 
-Tried with Spark 4.2.0: Delta 4.4.0 works in its build for Spark 4.2, where it is the format of all tables that name
-none. A definition must not name it: Spark sets the provider of a table anew at each update, which Delta refuses. Of
-Iceberg there is no build for Spark 4.2 up to 1.12.0, and the JVM cannot load those for Spark 4.1 and 4.0.
+Each artifact of Delta is built for one minor version of Spark, which its name has. Delta is the format of all tables
+that name none: a definition must not name it, because Spark sets the provider of a table anew at each update, which
+Delta refuses. Up to 1.12.0 Iceberg has no build for Spark 4.2 or newer, and the JVM cannot load those for Spark 4.1 and
+4.0 there.
 """
 
 import re
-from collections.abc import Iterator
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
+from odradek.spark.installed_spark import spark_directory, spark_release
 from odradek.spark.pipeline.project import Project
-
-#: What they are built for has this in its name.
-_SPARK = "4.2"
 
 _DEFAULT = "spark.sql.sources.default"
 _JAR_SETTINGS = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
-_DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
+#: The newest Delta that was tested, by the minor version of Spark that it is built for.
+_DELTA = {"4.1": "io.delta:delta-spark_4.1_2.13:4.4.0", "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0"}
 _DELTA_JAR = re.compile(r"delta-spark_(?:(?P<spark>\d+\.\d+)_)?2\.13[:-](?P<version>\d+\.\d+)")
 _DELTA_EXTENSION = ("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
 _DELTA_CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-#: Until this one, jars without a version of Spark in their name were for Spark 4.1 or older.
-_DELTA_MIN = (4, 4)
+#: An artifact without a version of Spark in its name is for one: by the version of Delta, the newest first.
+_DELTA_UNNAMED = (((4, 4), "4.2"), ((4, 1), "4.1"), ((0, 0), "4.0"))
 
 #: Tasks that read the log of a table, at each change of it. Delta's own 50 are for clusters: with them a small stream
 #: from table to table took five times the processor time.
 _DELTA_DEFAULTS = {"spark.databricks.delta.snapshotPartitions": "2"}
 
+#: Formats whose tables are not SupportsRowLevelOperations. Delta has MERGE, but by rules of its own.
+_WITHOUT_ROW_LEVEL_OPERATIONS = {"parquet", "delta", "orc", "csv", "json", "text", "avro"}
+
+#: Minor versions of Spark for which there is an Iceberg.
+_ICEBERG = ("4.1",)
 _ICEBERG_JAR = re.compile(r"iceberg-spark-runtime-(?P<spark>\d+\.\d+)_2\.13")
 
 
@@ -59,37 +62,61 @@ def naming_problem(name: str) -> str | None:
     )
 
 
+def auto_cdc_problem(project: Project, named_formats: Iterable[str]) -> str | None:
+    """Why AUTO CDC cannot write any table of the project; None where it might. `named_formats` are those that
+    definitions name."""
+    formats = {default_format(project), *named_formats}
+    if project.catalog not in (None, "spark_catalog") or not formats <= _WITHOUT_ROW_LEVEL_OPERATIONS:
+        return None
+    return (
+        f"AUTO CDC cannot write tables in format {default_format(project)} (AUTOCDC_TARGET_DOES_NOT_SUPPORT_MERGE): it "
+        "needs tables that support row-level operations through Spark's catalog API, and those of Parquet and Delta "
+        "4.4.0 do not; odradek pipeline init --template cdc makes a project that computes the same in a materialized "
+        "view"
+    )
+
+
 def _delta_problems(project: Project, jars: str) -> Iterator[str]:
-    missing = [] if "delta-spark" in jars else [("spark.jars.packages", _DELTA)]
+    release = spark_release() or max(_DELTA)
+    delta = _DELTA.get(release)
+    if delta is None:
+        known = " and ".join(_DELTA)
+        yield f"tables in format delta: Delta had no build for Spark {release} up to 4.4.0, only for {known}"
+        return
+    missing = [] if "delta-spark" in jars else [("spark.jars.packages", delta)]
     needed = [_DELTA_EXTENSION]
     if project.catalog in (None, "spark_catalog"):
         needed.append(_DELTA_CATALOG)
     missing += [(name, value) for name, value in needed if value not in project.configuration.get(name, "")]
     if missing:
-        said = ", ".join(f'{name}: "{value}"' for name, value in missing)
-        yield f"tables in format delta need in configuration: {said}"
-    found = _DELTA_JAR.search(jars)
-    if found is None:
-        return
-    is_old = found["spark"] is None and tuple(map(int, found["version"].split("."))) < _DELTA_MIN
-    if is_old or found["spark"] not in (None, _SPARK):
-        yield f"{found[0]} is not for Spark {_SPARK}; {_DELTA} is"
+        settings = ", ".join(f'{name}: "{value}"' for name, value in missing)
+        yield f"tables in format delta need in configuration: {settings}"
+    jar = _DELTA_JAR.search(jars)
+    if jar is not None and _built_for(jar) != release:
+        yield f"{jar[0]} is not for Spark {release}; {delta} is"
+
+
+def _built_for(jar: re.Match[str]) -> str:
+    """Return the minor version of Spark that an artifact of Delta is built for."""
+    if jar["spark"] is not None:
+        return jar["spark"]
+    version = tuple(map(int, jar["version"].split(".")))
+    return next(release for least, release in _DELTA_UNNAMED if version >= least)
 
 
 def _iceberg_problems(jars: str) -> Iterator[str]:
-    found = _ICEBERG_JAR.search(jars)
-    if found is None or found["spark"] != _SPARK:
-        given = "" if found is None else f"{found[0]} cannot be loaded by Spark {_SPARK}; "
-        yield (
-            f"tables in format iceberg need a package iceberg-spark-runtime-{_SPARK}_2.13, and Iceberg had none up to "
-            f"1.12.0; {given}parquet and delta work"
-        )
+    release = spark_release() or max(_DELTA)
+    jar = _ICEBERG_JAR.search(jars)
+    if jar is None or jar["spark"] != release:
+        given = "" if jar is None else f"; {jar[0]} cannot be loaded by Spark {release}"
+        none = "" if release in _ICEBERG else ", and Iceberg had none up to 1.12.0; parquet works"
+        yield f"tables in format iceberg need a package iceberg-spark-runtime-{release}_2.13{given}{none}"
 
 
 def _jars(project: Project) -> str:
     """What the project names, and what was put beside Spark's own."""
-    said = [project.configuration.get(name, "") for name in _JAR_SETTINGS]
-    pyspark = find_spec("pyspark")
-    if pyspark is not None and pyspark.origin is not None:
-        said += [path.name for path in (Path(pyspark.origin).parent / "jars").glob("*-spark*")]
-    return " ".join(said)
+    jars = [project.configuration.get(name, "") for name in _JAR_SETTINGS]
+    directory = spark_directory()
+    if directory is not None:
+        jars += [path.name for path in (directory / "jars").glob("*-spark*")]
+    return " ".join(jars)

@@ -66,6 +66,8 @@ class Found:
     table_formats: dict[str, int] = field(default_factory=dict)
     #: Sinks to which rejected rows go.
     dead_letter_sinks: set[str] = field(default_factory=set)
+    #: Lines that define a flow of AUTO CDC.
+    auto_cdc: list[int] = field(default_factory=list)
 
 
 def python_uses(text: str, configuration: Mapping[str, str]) -> Found:
@@ -115,6 +117,8 @@ def _look_at(call: ast.Call, function: str, values: "_Values", calls: _Calls, fo
     name = _called(call)
     if name in ("load", "create_sink"):
         found.uses.extend(_topic_uses(call, function, values, calls))
+    elif name == "create_auto_cdc_flow":
+        found.auto_cdc.append(call.lineno)
     elif name in ("avro", "protobuf") or ast.unparse(call.func) in values.text_formats:
         found.schemas.extend(_schema(call, name, values))
     elif name in ("table", "materialized_view", "create_streaming_table"):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from odradek.client.direct import producing
 from odradek.client.direct.producing import BulkProducer
 from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut
 from odradek.client.settings import producer_settings
@@ -240,3 +241,28 @@ def test_what_no_request_can_carry_is_refused() -> None:
     for producer in _producer(FakeCluster(random.Random(0), trouble=0), **{"max.request.size": 10}):
         with pytest.raises(InputError, match=r"11 bytes to t-0 .* kafka\.max\.request\.size is 10"):
             producer.send(_PLACES[0], BuiltBatch(b"x" * 11, 1, 1))
+
+
+def test_a_leader_that_was_killed_costs_one_pause_for_each_look_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as metadata still names it, and no longer."""
+    cluster = FakeCluster(random.Random(0), trouble=0)
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            cluster.leaders = dict.fromkeys(_PLACES, _NODES[1])
+
+    def connect(leaders: FakeLeaders, node: HostPort) -> FakeConnection:
+        if node == _NODES[0]:
+            raise Disconnected("connection refused")
+        return leaders.connections.setdefault(node, FakeConnection(cluster, node))
+
+    monkeypatch.setattr(producing.time, "sleep", sleep)
+    monkeypatch.setattr(FakeLeaders, "connection", connect)
+    for producer in _producer(cluster, **{"retry.backoff.ms": 100}):
+        for place in _PLACES:
+            producer.send(place, _batch(producer, place))
+        producer.flush()
+    assert pauses == [0.1] * 3
+    assert cluster.logs == {place: [0] for place in _PLACES}

@@ -85,3 +85,7 @@ def test_causes(text: str, cause: str, passes: bool) -> None:
 
 def test_it_is_not_long() -> None:
     assert len(cause_of("java.lang.RuntimeException: " + "x" * 5_000)) <= 400
+
+
+def test_a_condition_without_an_exception() -> None:
+    assert not may_pass("[AUTOCDC_TARGET_DOES_NOT_SUPPORT_MERGE] Cannot start AutoCDC flow: the target table `a`")

@@ -4,13 +4,14 @@ import json
 import stat
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from odradek.common.failures import InputError
 from odradek.spark.pipeline.check import ERROR, WARNING, Checked, check_project, missing_topics
-from odradek.spark.pipeline.template import Template
+from odradek.spark.pipeline.templates.registry import TEMPLATES
 from odradek.spark.pipeline.uses import Kind, Use
 
 SPEC = "name: shop\nstorage: storage\nlibraries: [{glob: {include: transformations/**}}]\n"
@@ -174,6 +175,38 @@ def test_brokers_that_do_not_answer(tmp_path: Path) -> None:
     checked: Checked = check_project(str(tmp_path), needs_java=False)
     (problem,) = checked.problems
     assert not checked.is_good and "localhost:1: no broker answers" in problem.what and problem.line == 1
+    checked = check_project(str(tmp_path), needs_java=False, unreachable=WARNING)
+    assert checked.is_good and checked.problems == (replace(problem, severity=WARNING),)
+
+
+def test_settings_of_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "spark-pipeline.yml").write_text(SPEC)
+    (tmp_path / "transformations").mkdir()
+    text = reading('"kafka.bootstrap.servers", spark.conf.get("spark.shop.brokers")', '"subscribe", "a"')
+    (tmp_path / "transformations" / "a.py").write_text(text)
+    checked = check_project(str(tmp_path), settings={"spark.shop.brokers": "localhost:1"}, needs_java=False)
+    assert "localhost:1: no broker answers" in checked.problems[0].what
+
+
+AUTO_CDC = """
+dp.create_streaming_table("customers")
+dp.create_auto_cdc_flow(target="customers", source="changes", keys=["id"], sequence_by="lsn")
+"""
+
+
+def test_auto_cdc_needs_row_level_operations(check: Check) -> None:
+    (problem,) = check(AUTO_CDC)
+    assert problem.startswith("error: transformations/a.py:3: AUTO CDC cannot write tables in format parquet")
+    assert "--template cdc" in problem
+    assert check(AUTO_CDC, spec=f"{SPEC}catalog: lake\n") == []
+
+
+def test_packages_of_a_remote_spark_are_not_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "spark-pipeline.yml").write_text(f"{SPEC}configuration: {{spark.sql.sources.default: delta}}\n")
+    (tmp_path / "transformations").mkdir()
+    (tmp_path / "transformations" / "a.py").write_text("")
+    assert "need in configuration" in str(check_project(str(tmp_path), asks_cluster=False).problems)
+    assert check_project(str(tmp_path), asks_cluster=False, is_remote=True).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -208,8 +241,9 @@ def test_topics_to_write() -> None:
     assert severity == WARNING and said.startswith("there is no topic new yet")
 
 
-def test_the_template_is_good(tmp_path: Path) -> None:
-    for path, text in Template("shop", "orders", "localhost:1").files().items():
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_templates_are_good(tmp_path: Path, name: str) -> None:
+    for path, text in TEMPLATES[name].project("shop", "orders", "localhost:1").files().items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
         assert "@" not in text.replace("@dp.", "")

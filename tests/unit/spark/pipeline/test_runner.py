@@ -17,8 +17,11 @@ from odradek.spark.pipeline import events
 from odradek.spark.pipeline.check import check_project
 from odradek.spark.pipeline.driver import Job
 from odradek.spark.pipeline.project import Project, read_project
+from odradek.spark.pipeline.report.gaps import find_gaps
+from odradek.spark.pipeline.report.runs import find_runs
 from odradek.spark.pipeline.runner import Plan, Runner
 from odradek.spark.pipeline.state import RunState, load
+from odradek.spark.pipeline.watch.history import read_history
 
 #: A driver does what the next word of its script says for each update; the script is shared by all that are started.
 DRIVER = """\
@@ -79,7 +82,7 @@ class Bench:
         self.told.append(event)
 
     def kinds(self) -> list[str]:
-        return [event.KIND for event in self.told if event.KIND not in ("flow", "progress")]
+        return [event.KIND for event in self.told if event.KIND not in ("flow", "progress", "sample")]
 
     def states(self) -> list[str]:
         return [event.state for event in self.told if isinstance(event, events.Update) and event.state != "running"]
@@ -99,6 +102,29 @@ def test_one_update(bench: Bench) -> None:
     assert isinstance(ended, events.Ended) and (ended.rows_in, ended.rows_out, ended.updates) == (10, 5, 1)
     kept = load(bench.project.state)
     assert kept is not None and kept.state == "completed" and kept.flows["orders"].batch_id == 1
+
+
+def test_a_run_leaves_its_history(bench: Bench) -> None:
+    assert bench.run(["session", "die", "session", "completed"]) == "completed"
+    assert bench.run(["session", "completed"]) == "completed"
+    first, last = find_runs(read_history(bench.project), is_running=False)
+    assert (first.state, last.state) == ("completed", "completed")
+    assert [event.KIND for event in first.events if event.KIND in ("session", "retry")] == [
+        "session",
+        "retry",
+        "session",
+    ]
+    for run in (first, last):
+        assert sum(sample.rows_in for sample in run.samples if sample.flow == "orders") == 10
+    assert {gap.title for gap in find_gaps([first]) if gap.is_fault} == {"Spark restarted"}
+
+
+def test_a_dry_run_leaves_none(bench: Bench) -> None:
+    (bench.directory / "script").write_text("session completed")
+    driver = (sys.executable, str(bench.directory / "driver.py"), str(bench.directory / "script"))
+    job = Job(spec=str(bench.project.spec_path), attempt=1, dry=True)
+    assert Runner(bench.project, Plan(job, None, 0, 0.01, driver), bench._hear).run() == "completed"
+    assert read_history(bench.project) == []
 
 
 def test_a_failure_that_passes_is_tried_again_in_the_same_session(bench: Bench) -> None:

@@ -11,9 +11,10 @@ from odradek.common.ids import TopicPartition
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.checkpoints import read_checkpoints
 from odradek.spark.pipeline.project import Project, read_project
-from odradek.spark.pipeline.state import RunState, load, save
+from odradek.spark.pipeline.state import FlowState, RunState, load, save
 from odradek.spark.pipeline.status import read_status
 from odradek.spark.pipeline.streams import progress_event
+from odradek.spark.pipeline.topics import Lags
 
 PARTITION = TopicPartition("orders", 0)
 
@@ -140,6 +141,28 @@ def test_checkpoints_count_more_than_what_was_kept(project: Project) -> None:
     checkpoint(project.local_storage, 0, [0, 9], {"orders": {"0": 900}})
     (flow,) = read_status(project).flows
     assert (flow.batch_id, flow.rows_in, flow.rows_out, flow.reads_topics, flow.lag) == (9, 20, 7, True, None)
+
+
+def test_figures_of_a_run_that_goes_on(project: Project) -> None:
+    event, _ = progress_event(report(), "orders")
+    sample = events.FlowSample(rows_in_per_s=9.5, rows_out_per_s=3.0, reads_topics=True, lag=30, lag_ms=1_500)
+    letters = {"orders.dead": 3}
+    ran(project, STARTED, event, events.Sample(time_ms=2_500, flows={"orders": sample}, dead_letters=letters))
+    (flow,) = read_status(project).flows
+    assert (flow.rows_in_per_s, flow.rows_out_per_s, flow.lag_ms, flow.duration_ms) == (9.5, 3.0, 1_500, 1_990)
+
+
+def test_lag_of_a_pipeline_that_stopped_counts_from_when_its_topics_were_last_seen(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = RunState(state=events.STOPPED, started_ms=1, ends={"orders": {"0": 70}}, ends_ms=5_000)
+    state.flows["orders"] = FlowState(state=events.STOPPED, offsets={"orders": {"0": 70}}, lag_ms=1, rows_in_per_s=8.0)
+    save(state, project.state)
+    monkeypatch.setattr(Lags, "ends", lambda lags, partitions: {PARTITION: 100})
+    (flow,) = read_status(project).flows
+    assert flow.lag == 30 and flow.lag_ms is not None and not flow.is_lag_minimum
+    assert flow.lag_ms > 1_000_000, "since 1970, nearly"
+    assert flow.rows_in_per_s == 0.0, "it does not run"
 
 
 def test_a_file_of_another_version(project: Project) -> None:

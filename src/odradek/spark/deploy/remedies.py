@@ -1,0 +1,44 @@
+"""What to do about failures of Spark that mean that a machine lacks something. Pure."""
+
+import re
+
+_NOT_FOUND = re.compile(r"DATA_SOURCE_NOT_FOUND\].*?data source: `?odradek`?", re.DOTALL)
+_NO_INTERPRETER = re.compile(r'Cannot run program "([^"]+)"')
+_VERSIONS = re.compile(r"PYTHON_VERSION_MISMATCH\].*?in worker\D*(\d+\.\d+)\D*in driver\D*(\d+\.\d+)", re.DOTALL)
+_NO_MODULE = re.compile(r"No module named '(odradek|pyspark)[.']")
+_NO_ARROW = re.compile(r"PACKAGE_NOT_INSTALLED\] PyArrow")
+
+PACKAGE = "start the job with one of the options that `odradek spark package` prints"
+
+
+def remedy_for(text: str) -> str | None:
+    """Return one sentence that says what is missing and what helps, for the text of an error that is known; else None.
+
+    Errors that say so themselves are not known here."""
+    if _NOT_FOUND.search(text):
+        return (
+            "Spark does not find the data source odradek in the Python that it starts on the driver, or on the Spark "
+            "Connect server; set PYSPARK_PYTHON there to an interpreter with odradek[spark] before Spark starts, or "
+            "call odradek.spark.register(spark)"
+        )
+    interpreter = _NO_INTERPRETER.search(text)
+    if interpreter is not None:
+        return (
+            f"an executor has no Python at {interpreter[1]}: name one that every machine has with "
+            f"--conf spark.sql.execution.pyspark.python=…, or {PACKAGE}"
+        )
+    versions = _VERSIONS.search(text)
+    if versions is not None:
+        return (
+            f"an executor has Python {versions[1]} and the driver {versions[2]}: name one of the same version with "
+            f"--conf spark.sql.execution.pyspark.python=…, or {PACKAGE}"
+        )
+    missing = _NO_MODULE.search(text)
+    if missing is not None:
+        return f"{missing[1]} is not installed in the Python of an executor: {PACKAGE}"
+    if _NO_ARROW.search(text):
+        return (
+            "PyArrow is not installed in the Python of an executor, and Spark's data sources in Python need it: "
+            "pip install pyarrow numpy pandas there, or use the archive that `odradek spark package` writes"
+        )
+    return None

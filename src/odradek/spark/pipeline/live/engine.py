@@ -1,0 +1,316 @@
+"""Runs a pipeline live: starts its queries, restarts those that fail, refreshes materialized views, until stopped.
+
+One thread does all of it, in `run`; the threads of Spark's listener and of the one who stops it only put notices into
+a queue. Micro-batches run in the JVM meanwhile, whatever this thread does.
+"""
+
+import queue
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from odradek.common.failures import InputError
+from odradek.spark.pipeline import events
+from odradek.spark.pipeline.causes import cause_of
+from odradek.spark.pipeline.live.graph import Flow, Graph
+from odradek.spark.pipeline.live.names import quoted
+from odradek.spark.pipeline.live.queries import Queries
+from odradek.spark.pipeline.live.restarts import Restarts
+from odradek.spark.pipeline.live.tables import Catalog
+from odradek.spark.pipeline.live.triggers import LateTriggers, Triggers
+from odradek.spark.pipeline.live.views import MaterializedViews, TableVersions, explain_inputs
+
+#: Notices of the listener can be lost with its connection: queries are looked at as well.
+_LOOK_EVERY_S = 5.0
+
+#: A flow that is idle is reported so often.
+_IDLE_EVERY_S = 1.0
+
+#: Of analysis: what is read is not there yet, perhaps because it is created a moment later.
+_NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDone:
+    flow: str
+    rows_in: int
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Terminated:
+    run_id: str
+    #: None for a query that was stopped.
+    error: str | None
+
+
+class Stop:
+    pass
+
+
+Notice = BatchDone | Idle | Terminated | Stop
+Tell = Callable[[events.Event], None]
+
+
+class FlowFailed(Exception):
+    """A flow failed for good: `error` is what Spark says of it."""
+
+    def __init__(self, flow: str, error: str) -> None:
+        super().__init__(f"flow {flow}: {cause_of(error)}")
+        self.flow = flow
+        self.error = error
+
+
+class NeedsUpdate(Exception):
+    """A table has to be changed as its definition was, which Spark's own engine does in an update."""
+
+
+@dataclass(slots=True)
+class _Running:
+    query: Any
+    run_id: str
+    #: Materialized views that it reads as they were when it started.
+    views: frozenset[str]
+    #: When it was last reported to be idle, by the monotonic clock.
+    idle_s: float = 0.0
+
+
+class LiveEngine:
+    def __init__(
+        self,
+        session: Any,
+        graph: Graph,
+        catalog: Catalog,
+        queries: Queries,
+        triggers: Triggers,
+        restarts: Restarts,
+        tell: Tell,
+    ) -> None:
+        self._session = session
+        self._graph = graph
+        self._catalog = catalog
+        self._queries = queries
+        self._triggers = triggers
+        self._restarts = restarts
+        self._tell = tell
+        self._late = LateTriggers()
+        self._versions = TableVersions()
+        self._views = MaterializedViews(session, graph, catalog, self._versions)
+        self._notices: queue.SimpleQueue[Notice] = queue.SimpleQueue()
+        self._running: dict[str, _Running] = {}
+        #: When a flow is started or a view is refreshed, by the monotonic clock.
+        self._due_s: dict[str, float] = {}
+        self._intervals_ms = {
+            flow.name: triggers.interval_ms(flow.settings, is_streaming=graph.is_streaming(flow))
+            for flow in graph.flows.values()
+        }
+
+    def notify(self, notice: Notice) -> None:
+        """From any thread."""
+        self._notices.put(notice)
+
+    def run(self) -> None:
+        """Return when it was stopped. Raises FlowFailed, NeedsUpdate, and what Spark says of a definition."""
+        try:
+            self._create_missing()
+            self._due_s = dict.fromkeys(self._start_order(), time.monotonic())
+            looked_s = time.monotonic()
+            self._do_what_is_due()
+            self._tell(events.Live(time_ms=_now_ms(), state=events.RUNNING))
+            while True:
+                self._do_what_is_due()
+                notice = self._next_notice()
+                if isinstance(notice, Stop):
+                    return
+                if isinstance(notice, BatchDone):
+                    self._hear_batch(notice)
+                elif isinstance(notice, Idle):
+                    self._hear_idle(notice)
+                elif isinstance(notice, Terminated):
+                    self._hear_end(notice)
+                if time.monotonic() - looked_s > _LOOK_EVERY_S:
+                    self._look_at_queries()
+                    looked_s = time.monotonic()
+        finally:
+            self._stop_queries()
+
+    # The tables and views that flows read
+
+    def _create_missing(self) -> None:
+        """Views and tables, each after those that it reads: what is not found yet is tried again after the others."""
+        pending: list[tuple[str, Callable[[], None]]] = [
+            *((view.name, lambda view=view: self._create_view(view)) for view in self._graph.views.values()),
+            *((table.name, lambda table=table: self._create_table(table)) for table in self._graph.tables.values()),
+        ]
+        while pending:
+            left = []
+            failure: Exception | None = None
+            for name, create in pending:
+                try:
+                    create()
+                except Exception as error:
+                    if _NOT_FOUND not in str(error):
+                        raise
+                    failure = failure or error
+                    left.append((name, create))
+            if failure is not None and len(left) == len(pending):
+                raise failure
+            pending = left
+
+    def _create_view(self, view: Any) -> None:
+        if view.persisted_query is not None:
+            self._session.sql(f"CREATE OR REPLACE VIEW {quoted(view.name)} AS {view.persisted_query}")
+        else:
+            view.query().createOrReplaceTempView(view.name)
+
+    def _create_table(self, table: Any) -> None:
+        flows = [flow for flow in self._graph.flows.values() if flow.target == table.name]
+        schemas = [flow.query().schema for flow in flows]
+        if not self._catalog.exists(table):
+            if not schemas and table.schema is None:
+                raise InputError(f"table {table.name} has neither a schema nor a flow that writes to it")
+            self._catalog.create(table, schemas[0] if schemas else None)
+        if not all(self._catalog.has_columns(table, schema) for schema in schemas):
+            raise NeedsUpdate(f"table {table.name} has other columns than its definition")
+
+    def _start_order(self) -> list[str]:
+        """Streaming flows before materialized views, which read what they write."""
+        return [flow.name for flow in (*self._graph.streaming_flows, *self._graph.materialized_views)]
+
+    # What is due
+
+    def _do_what_is_due(self) -> None:
+        for name, due_s in sorted(self._due_s.items(), key=lambda entry: entry[1]):
+            if due_s > time.monotonic():
+                break
+            flow = self._graph.flows[name]
+            if self._graph.is_streaming(flow):
+                self._start(flow)
+            else:
+                self._refresh(flow)
+
+    def _start(self, flow: Flow) -> None:
+        del self._due_s[flow.name]
+        self._tell_state(flow, events.STARTING)
+        try:
+            query = self._queries.start(flow, self._intervals_ms[flow.name])
+        except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
+            self._failed(flow, f"{type(error).__module__}.{type(error).__name__}: {error}")
+            return
+        self._running[flow.name] = _Running(query, str(query.runId), self._views_read_by(flow))
+        self._tell_state(flow, events.RUNNING)
+
+    def _views_read_by(self, flow: Flow) -> frozenset[str]:
+        views = {view.target for view in self._graph.materialized_views}
+        return explain_inputs(flow.query(), self._graph).tables & views if views else frozenset()
+
+    def _refresh(self, flow: Flow) -> None:
+        began_s = time.monotonic()
+        self._due_s[flow.name] = began_s + self._intervals_ms[flow.name] / 1000
+        try:
+            was_computed = self._views.refresh(flow)
+        except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
+            self._failed(flow, f"{type(error).__module__}.{type(error).__name__}: {error}")
+            return
+        self._restarts.completed_batch(flow.name)
+        if not was_computed:
+            self._tell(events.Idle(time_ms=_now_ms(), flow=flow.name))
+            return
+        duration_ms = round((time.monotonic() - began_s) * 1000)
+        self._tell(events.Refresh(time_ms=_now_ms(), flow=flow.name, duration_ms=duration_ms))
+        self._report_late(flow.name, duration_ms)
+        for name, running in list(self._running.items()):
+            if flow.target in running.views:  # a query that runs still reads the files of before
+                self._running.pop(name)
+                running.query.stop()
+                self._due_s[name] = time.monotonic()
+
+    # What Spark reports
+
+    def _next_notice(self) -> Notice | None:
+        wait_s = min([_LOOK_EVERY_S, *(due_s - time.monotonic() for due_s in self._due_s.values())])
+        try:
+            return self._notices.get(timeout=max(wait_s, 0.0)) if wait_s > 0 else self._notices.get_nowait()
+        except queue.Empty:
+            return None
+
+    def _hear_batch(self, batch: BatchDone) -> None:
+        self._restarts.completed_batch(batch.flow)
+        flow = self._graph.flows.get(batch.flow)
+        if flow is None:
+            return
+        if batch.rows_in:
+            self._versions.changed(flow.target)
+        self._report_late(batch.flow, batch.duration_ms)
+
+    def _report_late(self, flow: str, duration_ms: int) -> None:
+        interval_ms = self._intervals_ms[flow]
+        if self._late.is_worth_reporting(flow, duration_ms, interval_ms):
+            self._tell(
+                events.LateTrigger(time_ms=_now_ms(), flow=flow, interval_ms=interval_ms, duration_ms=duration_ms)
+            )
+
+    def _hear_idle(self, idle: Idle) -> None:
+        """A query that is triggered as soon as there is data reports it all the time."""
+        for name, running in self._running.items():
+            if running.run_id == idle.run_id and time.monotonic() - running.idle_s > _IDLE_EVERY_S:
+                running.idle_s = time.monotonic()
+                self._tell(events.Idle(time_ms=_now_ms(), flow=name))
+
+    def _hear_end(self, terminated: Terminated) -> None:
+        for name, running in list(self._running.items()):
+            if running.run_id == terminated.run_id:
+                del self._running[name]
+                self._failed(self._graph.flows[name], terminated.error or "the query ended without an error")
+
+    def _look_at_queries(self) -> None:
+        for name, running in list(self._running.items()):
+            if not running.query.isActive:
+                error = running.query.exception()
+                del self._running[name]
+                self._failed(self._graph.flows[name], str(error) if error else "the query ended without an error")
+
+    def _failed(self, flow: Flow, error: str) -> None:
+        restart = self._restarts.failed(flow.name, error)
+        cause = cause_of(error)
+        if restart is None:
+            self._tell_state(flow, events.FAILED, cause)
+            raise FlowFailed(flow.name, error)
+        self._due_s[flow.name] = time.monotonic() + restart.wait_s
+        self._tell(
+            events.Restart(
+                time_ms=_now_ms(),
+                flow=flow.name,
+                attempt=restart.attempt,
+                retries=self._restarts.retries,
+                wait_s=restart.wait_s,
+                cause=cause,
+            )
+        )
+
+    def _tell_state(self, flow: Flow, state: str, error: str | None = None) -> None:
+        self._tell(events.Flow(time_ms=_now_ms(), flow=flow.name, update=0, state=state, error=error))
+
+    # The end
+
+    def _stop_queries(self) -> None:
+        running = [entry.query for entry in self._running.values()]
+        self._running.clear()
+        if running:
+            with ThreadPoolExecutor(len(running), thread_name_prefix="stop") as pool:
+                list(pool.map(_stop, running))
+
+
+def _stop(query: Any) -> None:
+    query.stop()
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,85 @@
+"""The streaming query of a flow: its checkpoint, its settings, its start."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from odradek.common.failures import InputError
+from odradek.spark.pipeline.live.graph import Flow, Graph
+from odradek.spark.pipeline.live.names import checkpoint_directory, quoted
+from odradek.spark.pipeline.project import Project
+
+_ROOT = "_checkpoints"
+
+
+class Queries:
+    def __init__(self, session: Any, project: Project, graph: Graph, hadoop: Any) -> None:
+        """`hadoop` is py4j's view of a JVM with Hadoop's file systems, which a storage that is not local needs."""
+        self._session = session
+        self._project = project
+        self._graph = graph
+        self._hadoop = hadoop
+
+    def start(self, flow: Flow, interval_ms: int) -> Any:
+        """Start the query of a streaming flow, from the checkpoint of its last run if there is one."""
+        table = self._graph.tables.get(flow.target)
+        with settings_of(self._session, flow.settings):
+            writer = (
+                flow.query()
+                .writeStream.queryName(flow.name)
+                .option("checkpointLocation", self._checkpoint(flow))
+                .trigger(processingTime=f"{interval_ms} milliseconds")
+                .outputMode("append")
+            )
+            if table is None:
+                sink = self._graph.sinks[flow.target]
+                return writer.format(sink.format).options(**sink.options).start()
+            if table.format is not None:
+                writer = writer.format(table.format)
+            if table.partition_columns:
+                writer = writer.partitionBy(*table.partition_columns)
+            return writer.toTable(quoted(table.name))
+
+    def _checkpoint(self, flow: Flow) -> str:
+        """Return the newest checkpoint of the flow: a full refresh begins another."""
+        directory = f"{_ROOT}/{checkpoint_directory(flow.target, flow.name)}"
+        root = f"{self._project.storage.rstrip('/')}/{directory}"
+        storage = self._project.local_storage
+        names = self._remote_names(root) if storage is None else _local_names(storage / directory)
+        newest = max((int(name) for name in names if name.isdecimal()), default=0)
+        return f"{root}/{newest}"
+
+    def _remote_names(self, root: str) -> list[str]:
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
+        fs = self._hadoop.org.apache.hadoop.fs
+        path = fs.Path(root)
+        try:
+            system = path.getFileSystem(self._hadoop.org.apache.hadoop.conf.Configuration())
+            return (
+                [str(status.getPath().getName()) for status in system.listStatus(path)] if system.exists(path) else []
+            )
+        except Py4JJavaError as error:
+            cause = error.java_exception.getMessage()
+            raise InputError(f"storage {self._project.storage} cannot be listed from here: {cause}") from None
+
+
+@contextmanager
+def settings_of(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set what a flow asks for while its query starts: the query keeps it. No two flows may start at the same time."""
+    before = {name: session.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, value)
+
+
+def _local_names(directory: Path) -> list[str]:
+    return [path.name for path in directory.iterdir()] if directory.is_dir() else []
