@@ -59,7 +59,7 @@ soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million f
 	ODRADEK_ORACLE_EXAMPLES=$$((4 * $(SOAK_FACTOR))) ODRADEK_STEADY_SECONDS=$(SOAK_STEADY_SECONDS); \
 	$(PYTEST) $(UNLIMITED) tests/sim tests/fuzz tests/unit/protocol/test_oracles.py tests/system/test_disk_full.py \
 	tests/system/test_controllers_kill.py tests/system/test_data_kill.py tests/system/test_steady_load.py tests/system/test_service.py; \
-	status=$$?; $(PYTEST_SPARK) $(UNLIMITED) tests/soak tests/spark/test_spark_exactly_once.py || status=$$?; \
+	status=$$?; $(PYTEST_SPARK) $(UNLIMITED) tests/soak tests/spark/test_spark_exactly_once.py tests/spark/test_pipeline_live.py || status=$$?; \
 	$(BIN)/python tools/report.py $(FIGURES); exit $$status
 
 VERSIONS ?=
