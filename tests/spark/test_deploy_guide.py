@@ -163,6 +163,7 @@ def server(guide: Guide, step: Step) -> Iterator[None]:
         process.wait(WAIT_S)
 
 
+@pytest.mark.timeout(1_800)  # eight applications of Spark, one after the other
 def test_every_command(guide: Guide) -> None:
     """And, on the same cluster, packages that are registered, and a server that does not find the source."""
     began_s = time.monotonic()
