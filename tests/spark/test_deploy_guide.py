@@ -101,6 +101,7 @@ class Guide:
             "port=15002": f"port={self.connect_port}",
             "broker-1:9092": self.bootstrap,
             "/shared": str(self.shared),
+            "spark doctor": "spark doctor --timeout 1800",  # a loaded machine starts Spark in minutes
         }
         return re.sub("|".join(map(re.escape, replacements)), lambda match: replacements[match[0]], text)
 
