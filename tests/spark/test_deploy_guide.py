@@ -101,6 +101,7 @@ class Guide:
             "port=15002": f"port={self.connect_port}",
             "broker-1:9092": self.bootstrap,
             "/shared": str(self.shared),
+            "spark doctor": "spark doctor --timeout 1800",  # a loaded machine starts Spark in minutes
         }
         return re.sub("|".join(map(re.escape, replacements)), lambda match: replacements[match[0]], text)
 
@@ -163,6 +164,7 @@ def server(guide: Guide, step: Step) -> Iterator[None]:
         process.wait(WAIT_S)
 
 
+@pytest.mark.timeout(1_800)  # eight applications of Spark, one after the other
 def test_every_command(guide: Guide) -> None:
     """And, on the same cluster, packages that are registered, and a server that does not find the source."""
     began_s = time.monotonic()

@@ -27,9 +27,6 @@ PARTITION_FIELDS = (
     *("leaderRecoveryState", "leaderEpoch", "partitionEpoch"),
 )
 
-#: The shell runs its command while it is still loading; so often it may be asked again.
-SHELL_ATTEMPTS = 5
-
 
 def odradek(*arguments: str | Path) -> Any:
     done = subprocess.run([*ODRADEK, *map(str, arguments), "--format", "json"], capture_output=True, text=True)
@@ -121,13 +118,9 @@ def test_names_and_values_are_those_of_kafkas_shell(tmp_path: Path) -> None:
 
 
 def _shell_tree(snapshot: Path) -> dict[str, Any]:
-    for _ in range(SHELL_ATTEMPTS):
-        command = ("--snapshot", str(snapshot), "tree", "image")
-        shown = kafka_tools.metadata_shell(*command)
-        if "Optional[4.3-IV0]" in shown:
-            logged = re.compile(r"\d{4}-\d\d-\d\dT")  # it complains about header and footer, on stdout
-            return _parsed([line for line in shown.splitlines() if line.strip() and not logged.match(line)], 0)
-    raise AssertionError(f"the shell has not loaded the snapshot:\n{shown}")
+    shown = kafka_tools.metadata_shell(snapshot, "tree image", lambda shown: "Optional[4.3-IV0]" in shown)
+    logged = re.compile(r"\d{4}-\d\d-\d\dT")  # it complains about header and footer, on stdout
+    return _parsed([line for line in shown.splitlines() if line.strip() and not logged.match(line)], 0)
 
 
 def _parsed(lines: list[str], depth: int) -> Any:

@@ -42,9 +42,6 @@ VOTERS = VoterSet([voter(1), voter(2), voter(3)])
 EPOCHS = 3
 RECORDS_IN_EPOCH = 400
 
-#: The shell runs its command while it is still loading; so often it may be asked again.
-SHELL_ATTEMPTS = 30
-
 RECORD = re.compile(r"^\| offset: (\d+) .* headerKeys: \[\] (?:payload: )?(?:(\w+):? )?(\{.*\})$")
 COMPLAINTS = ("isvalid: false", "Mismatches in", "Found timestamp mismatch", "Could not", "Error", "ERROR")
 
@@ -199,12 +196,11 @@ def test_dump_log_segments_decodes_our_snapshots(ours: Ours) -> None:
 def test_the_metadata_shell_opens_our_snapshot(ours: Ours) -> None:
     topics = sorted(ours.image.topics.by_name)
     assert topics
-    for _ in range(SHELL_ATTEMPTS):
-        command = ("--snapshot", str(ours.snapshot), "ls", "/image/topics/byName")
-        shown = kafka_tools.metadata_shell(*command)
-        if [line for line in shown.splitlines() if line in topics] == topics:
-            return
-    raise AssertionError(f"the shell shows\n{shown}\nnot {topics}")
+
+    def shows_topics(shown: str) -> bool:
+        return [line for line in shown.splitlines() if line in topics] == topics
+
+    kafka_tools.metadata_shell(ours.snapshot, "ls /image/topics/byName", shows_topics)
 
 
 def test_storage_tool_knows_our_directory_with_a_log_in_it(ours: Ours) -> None:

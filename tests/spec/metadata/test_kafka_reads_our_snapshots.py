@@ -15,9 +15,6 @@ from odradek.metadata.image import MetadataImage
 from odradek.metadata.partition_registration import LeaderRecoveryState, PartitionRegistration
 from odradek.protocol import json_form
 
-#: The shell runs its command while it is still loading; so often it may be asked again.
-SHELL_ATTEMPTS = 5
-
 
 @pytest.fixture(scope="module")
 def image() -> MetadataImage:
@@ -49,7 +46,7 @@ def test_dump_log_segments_decodes_every_record(image: MetadataImage, snapshot: 
 
 @pytest.mark.peer
 def test_the_metadata_shell_shows_our_image(image: MetadataImage, snapshot: Path) -> None:
-    shown = _shell(snapshot)
+    shown = metadata_shell(snapshot, "tree image", lambda shown: "Optional[4.3-IV0]" in shown)
     registrations = re.findall(r"PartitionRegistration\(.*\)", shown)
     ours = [
         _as_kafka_prints(partition)
@@ -64,15 +61,6 @@ def test_the_metadata_shell_shows_our_image(image: MetadataImage, snapshot: Path
         assert re.search(rf"finalized_{re.escape(name)}:\s+{level}\n", shown)
     for broker in image.cluster.brokers.values():
         assert f"BrokerRegistration(id={broker.id}, epoch={broker.epoch}," in shown
-
-
-def _shell(snapshot: Path) -> str:
-    for _ in range(SHELL_ATTEMPTS):
-        command = ("--snapshot", str(snapshot), "tree", "image")
-        shown = metadata_shell(*command)
-        if "Optional[4.3-IV0]" in shown:
-            return shown
-    raise AssertionError(f"the shell has not loaded the snapshot:\n{shown}")
 
 
 def _as_kafka_prints(partition: PartitionRegistration) -> str:

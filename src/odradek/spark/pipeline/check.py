@@ -23,6 +23,7 @@ from odradek.spark.installed_spark import pipelines_problem
 from odradek.spark.limits import At, Since
 from odradek.spark.options import Assign, SourceOptions, Subscribe, SubscribePattern, batch_options, stream_options
 from odradek.spark.pipeline.definitions import Definitions, read_definitions
+from odradek.spark.pipeline.live.checks import configuration_problem, definition_problems, unsupported
 from odradek.spark.pipeline.project import Project, read_project, unusable_files
 from odradek.spark.pipeline.schemas import schema_problem
 from odradek.spark.pipeline.state import move_problem
@@ -108,6 +109,7 @@ def check_project(
     definitions = read_definitions(project)
     problems = [*_file_problems(project, definitions), *_use_problems(project, definitions)]
     problems += table_problems(project, definitions, has_packages=is_remote)
+    problems += _live_problems(project, definitions)
     if needs_java and not is_remote:  # where Spark runs on this machine, and with it the catalog of tables
         problems += java_problems()
         problems += map(Problem, filter(None, [move_problem(project)]))
@@ -120,6 +122,21 @@ def _spec_problem(line: str) -> Problem:
     file, _, what = line.partition(": ")
     name, _, number = file.partition(":")
     return Problem(what, name, int(number) if number.isdecimal() else None)
+
+
+# Live mode
+
+
+def _live_problems(project: Project, definitions: list[Definitions]) -> Iterator[Problem]:
+    configured = configuration_problem(project.configuration)
+    if configured is not None:
+        yield Problem(f"configuration: {configured}", project.spec_path.name)
+    for file in definitions:
+        if file.problem is None:
+            auto_cdc = (unsupported("an AUTO CDC flow", line) for line in file.found.auto_cdc)
+            for problem in (*definition_problems(file.path.read_text(), is_sql=file.path.suffix == ".sql"), *auto_cdc):
+                severity = WARNING if problem.is_warning else ERROR
+                yield Problem(problem.what, _relative(project, file.path), problem.line, severity)
 
 
 # Files

@@ -195,10 +195,11 @@ dp.create_auto_cdc_flow(target="customers", source="changes", keys=["id"], seque
 
 
 def test_auto_cdc_needs_row_level_operations(check: Check) -> None:
-    (problem,) = check(AUTO_CDC)
+    problem, live = check(AUTO_CDC)
     assert problem.startswith("error: transformations/a.py:3: AUTO CDC cannot write tables in format parquet")
     assert "--template cdc" in problem
-    assert check(AUTO_CDC, spec=f"{SPEC}catalog: lake\n") == []
+    assert live.startswith("warning: transformations/a.py:3: live mode cannot run an AUTO CDC flow")
+    assert check(AUTO_CDC, spec=f"{SPEC}catalog: lake\n") == [live]
 
 
 def test_packages_of_a_remote_spark_are_not_looked_for(tmp_path: Path) -> None:
