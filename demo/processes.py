@@ -22,6 +22,9 @@ _ROOT = Path(__file__).parents[1]
 #: A pipeline finishes what it is doing before it stops.
 _STOP_TIMEOUT_S = 120.0
 
+#: So often a flow must have been idle before nothing more is expected of it.
+_IDLE_TIMES = 2
+
 #: The state of a pipeline whose process says nothing any more.
 _GONE = "gone"
 
@@ -107,8 +110,8 @@ class PipelineProcess(TalkingProcess):
         self.sessions = self.batches = 0
         #: When the last batch was done, and the last one that had rows; milliseconds since 1970.
         self.last_batch_ms = self.last_rows_ms = 0
-        #: When each flow last reported that it had processed all that there was.
-        self._idle_ms: dict[str, int] = {}
+        #: When each flow reported that it had processed all that there was, since the last batch that had rows.
+        self._idle_ms: dict[str, list[int]] = {}
         command = [sys.executable, "-m", "odradek.cli.main", "pipeline", "run", str(project), "--format", "json"]
         super().__init__("pipeline", [*command, *arguments], log)
 
@@ -139,7 +142,14 @@ class PipelineProcess(TalkingProcess):
         return max(self.last_rows_ms, since_ms)
 
     def _is_drained(self, since_ms: int) -> bool:
-        return bool(self._idle_ms) and min(self._idle_ms.values()) > max(self.last_rows_ms, since_ms)
+        """Idle twice: the first time a flow may have looked for data just before the last rows were there."""
+        idle = [sum(time_ms > since_ms for time_ms in times_ms) for times_ms in self._idle_ms.values()]
+        return bool(idle) and min(idle) >= _IDLE_TIMES
+
+    def _rows_at(self, time_ms: int) -> None:
+        self.last_rows_ms = time_ms
+        for times_ms in self._idle_ms.values():
+            times_ms.clear()
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)
@@ -153,17 +163,17 @@ class PipelineProcess(TalkingProcess):
             case "live":
                 self.state = said["state"]
             case "flow" if said["state"] == "running":
-                self._idle_ms.setdefault(said["flow"], 0)
+                self._idle_ms.setdefault(said["flow"], [])
             case "progress":
                 self.batches += 1
                 self.last_batch_ms = said["time_ms"]
                 if said["rows_in"]:
-                    self.last_rows_ms = said["time_ms"]
+                    self._rows_at(said["time_ms"])
             case "refresh":
-                self._idle_ms.setdefault(said["flow"], 0)
-                self.last_rows_ms = said["time_ms"]
+                self._idle_ms.setdefault(said["flow"], [])
+                self._rows_at(said["time_ms"])
             case "idle":
-                self._idle_ms[said["flow"]] = said["time_ms"]
+                self._idle_ms.setdefault(said["flow"], []).append(said["time_ms"])
             case "retry":
                 self.state = "restarting"
             case "silence":

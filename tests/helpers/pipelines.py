@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,8 @@ def quick_settings() -> dict[str, str]:
 
 
 Event = dict[str, Any]
+
+_IDLE_TIMES = 2
 
 
 class Running:
@@ -114,14 +117,16 @@ def running(project: Path, *options: str, settings: Mapping[str, str] | None = N
 
 
 def is_drained(events: Sequence[Event]) -> bool:
-    """Of live mode: whether every flow was idle after the last batch of any flow that had rows."""
+    """Of live mode: whether every flow was idle twice after the last batch of any flow that had rows. Once is not enough:
+    it may have looked for data just before those rows were there."""
     started = [index for index, event in enumerate(events) if event["event"] == "live" and event["state"] == "running"]
     if not started:
         return False
     has_rows = [index for index, event in enumerate(events) if event["event"] == "refresh" or event.get("rows_in")]
     since = max([started[-1], *has_rows])
     flows = {event["flow"] for event in events if event["event"] in ("flow", "refresh")}
-    return flows <= {event["flow"] for event in events[since:] if event["event"] == "idle"}
+    idle = Counter(event["flow"] for event in events[since:] if event["event"] == "idle")
+    return all(idle[flow] >= _IDLE_TIMES for flow in flows)
 
 
 def make_project(directory: Path, definitions: Mapping[str, str], spec: str = "") -> Path:

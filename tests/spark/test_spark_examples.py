@@ -157,7 +157,7 @@ def test_windows(bootstrap: str, tmp_path: Path) -> None:
     expected, late = averages_of(rounds)
     example.send(1)
     with example.running():
-        example.wait(lambda: example.updates_completed() >= 1, "the first update")
+        example.wait(lambda: is_drained(example.events()), "the first round is processed")
         assert len(values(bootstrap, "averages")) == 3 * 3, "five minutes less the two that are still open"
         example.send(2)
         example.send(3)
@@ -200,7 +200,7 @@ def test_joins(bootstrap: str, tmp_path: Path) -> None:
         expected = paid_orders_of(example.generator)
         example.send(1)
         with example.running():
-            example.wait(lambda: example.updates_completed() >= 1, "the first update")
+            example.wait(lambda: is_drained(example.events()), "the first round is processed")
             example.send(2)
             example.wait_for("paid-orders", len(expected))
         in_topic = [paid_order(each.value() or b"", registry) for each in committed(bootstrap, "paid-orders")]
@@ -250,7 +250,7 @@ def test_dead_letters(bootstrap: str, tmp_path: Path) -> None:
     good = {each.id: each for each in sent if each.coupon in ("", "SAVE-10", "SAVE-50")}
     example.send(1)
     with example.running():
-        example.wait(lambda: example.updates_completed() >= 1, "the first update")
+        example.wait(lambda: is_drained(example.events()), "the first round is processed")
         example.send(2)
         example.wait_for("events", len(good))
     found = values(bootstrap, "events")

@@ -2,7 +2,9 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import nullcontext
+from pathlib import Path
 
 import click
 
@@ -23,6 +25,9 @@ from odradek.spark.pipeline.watch.metrics_server import MetricsServer, parse_met
 
 _DEFAULT_TRIGGER, _DEFAULT_TRIGGER_MS = "5s", 5_000
 _RETRIES = 5
+
+#: Settings of Spark that list files. An archive may have a name after #.
+_PATH_SETTINGS = ("spark.archives", "spark.files", "spark.jars", "spark.submit.pyFiles")
 
 
 @click.command("run")
@@ -74,7 +79,7 @@ def run(
     with wrong_usage():
         trigger_ms = None if trigger is None else parse_duration_ms("--trigger", trigger)
         metrics_address = None if metrics is None else parse_metrics_address(metrics)
-        conf = parse_pairs(settings, "--conf", "spark.sql.shuffle.partitions=2")
+        conf = with_full_paths(parse_pairs(settings, "--conf", "spark.sql.shuffle.partitions=2"))
     if master and remote:
         raise click.UsageError("--master and --remote contradict each other")
     if full_refresh_all and (refresh or full_refresh):
@@ -111,6 +116,18 @@ def run(
         return 1
     sys.stdout.flush()
     return INTERRUPTED if ending == events.STOPPED and not continuous else 0
+
+
+def with_full_paths(settings: Mapping[str, str]) -> dict[str, str]:
+    """Files are named from the directory of the command; Spark's driver runs in that of the project."""
+    return {name: _full_paths(value) if name in _PATH_SETTINGS else value for name, value in settings.items()}
+
+
+def _full_paths(value: str) -> str:
+    items = (item.strip().partition("#") for item in value.split(","))
+    return ",".join(
+        f"{Path(path).absolute() if Path(path).exists() else path}{mark}{name}" for path, mark, name in items
+    )
 
 
 def _report(checked: Checked, settings: Settings) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from odradek.cli.app import run
 from odradek.cli.options import Settings
+from odradek.cli.pipeline_run import with_full_paths
 from odradek.cli.pipeline_show import display, line_of
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.state import RunState
@@ -255,3 +256,21 @@ def test_plain_lines_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     with display(Settings(format="json")) as show:
         show(RunState(), PROGRESS)
     assert json.loads(capsys.readouterr().out)["event"] == "progress"
+
+
+def test_files_of_settings_are_named_from_the_directory_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jar").touch()
+    (tmp_path / "env.tar.gz").touch()
+    given = {
+        "spark.archives": "env.tar.gz#environment",
+        "spark.jars": "a.jar, missing.jar,hdfs:///b.jar",
+        "spark.app.name": "a.jar",
+    }
+    assert with_full_paths(given) == {
+        "spark.archives": f"{tmp_path}/env.tar.gz#environment",
+        "spark.jars": f"{tmp_path}/a.jar,missing.jar,hdfs:///b.jar",
+        "spark.app.name": "a.jar",
+    }
