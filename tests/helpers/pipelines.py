@@ -117,8 +117,8 @@ def running(project: Path, *options: str, settings: Mapping[str, str] | None = N
 
 
 def is_drained(events: Sequence[Event]) -> bool:
-    """Of live mode: whether every flow was idle twice after the last batch of any flow that had rows. Once is not enough:
-    it may have looked for data just before those rows were there."""
+    """Of live mode: whether every flow was idle twice after the last batch of any flow that had rows. Once is not
+    enough: it may have looked for data just before those rows were there."""
     started = [index for index, event in enumerate(events) if event["event"] == "live" and event["state"] == "running"]
     if not started:
         return False
