@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from odradek.common.metrics_text import metrics_text
 from odradek.log.unified_log import UnifiedLog
 from odradek.network.endpoint import Endpoint
 from odradek.network.traffic import ApiTraffic, bound_s
@@ -32,9 +33,6 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 #: From 16 µs to 34 s; the buckets below and above are summed up in these and in +Inf.
 _FIRST_BUCKET, _LAST_BUCKET = 4, 25
 
-#: A dictionary that grows while it is read raises; it seldom does twice.
-_TRIES = 5
-
 _PARTITION = ("topic", "partition")
 
 
@@ -48,13 +46,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """In any thread."""
-        for attempt in range(_TRIES):
-            try:
-                return generate_latest(self._registry)
-            except RuntimeError:
-                if attempt == _TRIES - 1:
-                    raise
-        raise AssertionError("not reached")
+        return metrics_text(self._registry)
 
 
 class _NodeCollector(Collector):

@@ -59,6 +59,11 @@ def cause_of(text: str) -> str:
     return cause if len(cause) <= _LENGTH_MAX else f"{cause[: _LENGTH_MAX - 1]}…"
 
 
+def text_of(error: BaseException) -> str:
+    """Return an exception of this process in the form in which Spark reports those of its own."""
+    return f"{type(error).__module__}.{type(error).__name__}: {error}"
+
+
 def may_pass(text: str) -> bool:
     """Whether the same may work later: brokers come back, processes are started again; a wrong option stays wrong."""
     if any(mark in text for mark in _PASSING):

@@ -10,7 +10,7 @@ from pathlib import Path
 from odradek.common.ids import TopicPartition
 from odradek.spark.pipeline.streams import topic_offsets
 
-_ROOT = "_checkpoints"
+ROOT = "_checkpoints"
 
 #: In an offset file, before the sources: the version, and settings of the query.
 _LINES_BEFORE = 2
@@ -28,7 +28,7 @@ class Checkpoint:
 
 def read_checkpoints(storage: Path) -> list[Checkpoint]:
     found = {}
-    for offsets in sorted((storage / _ROOT).glob("**/offsets")):
+    for offsets in sorted((storage / ROOT).glob("**/offsets")):
         directory = offsets.parent
         if directory.name.isdecimal() and (directory / "commits").is_dir():
             checkpoint = _read(directory)

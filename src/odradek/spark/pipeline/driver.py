@@ -22,7 +22,7 @@ from typing import TextIO
 from odradek.common.printable import traceback_lines
 from odradek.spark.limits import Offsets
 from odradek.spark.pipeline import events
-from odradek.spark.pipeline.causes import cause_of, may_pass
+from odradek.spark.pipeline.causes import cause_of, may_pass, text_of
 from odradek.spark.pipeline.definitions import read_definitions, uses_of
 from odradek.spark.pipeline.live.engine import BatchDone, FlowFailed, Idle, Stop, Terminated
 from odradek.spark.pipeline.live.restarts import Restarts
@@ -173,7 +173,7 @@ class Driver:
                 self._tell_live(events.STOPPED)
                 return
             _log("\n".join(["live mode failed:", *traceback_lines(error)]))
-            text = f"{type(error).__module__}.{type(error).__name__}: {error}"
+            text = text_of(error)
             where = _where(error, self._project.directory)
             self._tell_live(events.FAILED, f"{where}{cause_of(text)}", passes=may_pass(text))
         else:
@@ -186,7 +186,7 @@ class Driver:
 
     def short(self, flow: str) -> str:
         """Without the catalog and the database that all have."""
-        prefix = f"{self._project.catalog or 'spark_catalog'}.{self._project.database or 'default'}."
+        prefix = f"{self._project.catalog_name}.{self._project.database_name}."
         return flow.removeprefix(prefix)
 
     def lag_of(self, done: Offsets) -> int | None:
@@ -274,7 +274,7 @@ class Driver:
         if self.is_stopping:
             self._tell_update(events.STOPPED, began_s)
             return
-        text = f"{type(error).__module__}.{type(error).__name__}: {error}"
+        text = text_of(error)
         where = _where(error, self._project.directory)
         if self._failed:  # what Spark says in the end is only that some flow failed
             flow, text = next(iter(self._failed.items()))

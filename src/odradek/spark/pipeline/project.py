@@ -28,6 +28,9 @@ _SUFFIXES = (".py", ".sql")
 #: What is ours in the storage, or beside the spec where the storage is no local directory.
 _OURS, _OURS_BESIDE = "odradek", ".odradek"
 
+#: Spark's own names.
+_CATALOG, _DATABASE = "spark_catalog", "default"
+
 _LIBRARIES_EXAMPLE = "libraries is a list such as [{glob: {include: transformations/**}}]"
 
 
@@ -46,6 +49,15 @@ class Project:
     def with_settings(self, settings: Mapping[str, str]) -> "Project":
         """These count more than what the spec says."""
         return replace(self, configuration={**self.configuration, **settings})
+
+    @property
+    def catalog_name(self) -> str:
+        """The catalog of tables that are named without one."""
+        return self.catalog or _CATALOG
+
+    @property
+    def database_name(self) -> str:
+        return self.database or _DATABASE
 
     @property
     def directory(self) -> Path:

@@ -27,6 +27,7 @@ from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
 from odradek.spark.pipeline.driver import JVM_GONE, Job
 from odradek.spark.pipeline.events import Event
+from odradek.spark.pipeline.live.restarts import back_off_s
 from odradek.spark.pipeline.lock import alone
 from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.state import RunState, load, move_problem, save
@@ -35,9 +36,6 @@ from odradek.spark.pipeline.watch.history import History
 from odradek.spark.pipeline.watch.sampler import DeadLetterSample, EndSample, Sampler
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-#: Between two attempts at most: a broker that is being restarted takes seconds.
-_BACK_OFF_MAX_S = 30.0
 
 _DRIVER = (sys.executable, "-m", "odradek.spark.pipeline.driver")
 
@@ -224,7 +222,7 @@ class Runner:
 
     def _back_off(self, cause: str, wait_s: float | None = None) -> None:
         if wait_s is None:
-            wait_s = min(self._plan.back_off_s * 2 ** (self._failures - 1), _BACK_OFF_MAX_S)
+            wait_s = back_off_s(self._plan.back_off_s, self._failures)
         self._tell(
             events.Retry(
                 time_ms=_now_ms(), attempt=self._failures, retries=self._plan.retries, wait_s=wait_s, cause=cause

@@ -13,7 +13,7 @@ from typing import Any
 
 from odradek.common.failures import InputError
 from odradek.spark.pipeline import events
-from odradek.spark.pipeline.causes import cause_of
+from odradek.spark.pipeline.causes import cause_of, text_of
 from odradek.spark.pipeline.live.graph import Flow, Graph
 from odradek.spark.pipeline.live.names import quoted
 from odradek.spark.pipeline.live.queries import Queries
@@ -202,7 +202,7 @@ class LiveEngine:
         try:
             query = self._queries.start(flow, self._intervals_ms[flow.name])
         except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
-            self._failed(flow, f"{type(error).__module__}.{type(error).__name__}: {error}")
+            self._failed(flow, text_of(error))
             return
         self._running[flow.name] = _Running(query, str(query.runId), self._views_read_by(flow))
         self._tell_state(flow, events.RUNNING)
@@ -217,7 +217,7 @@ class LiveEngine:
         try:
             was_computed = self._views.refresh(flow)
         except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
-            self._failed(flow, f"{type(error).__module__}.{type(error).__name__}: {error}")
+            self._failed(flow, text_of(error))
             return
         self._restarts.completed_batch(flow.name)
         if not was_computed:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from odradek.common.failures import InputError
+from odradek.spark.pipeline.checkpoints import ROOT
 from odradek.spark.pipeline.live.graph import Flow, Graph
 from odradek.spark.pipeline.live.names import checkpoint_directory, quoted
 from odradek.spark.pipeline.project import Project
-
-_ROOT = "_checkpoints"
 
 
 class Queries:
@@ -43,7 +42,7 @@ class Queries:
 
     def _checkpoint(self, flow: Flow) -> str:
         """Return the newest checkpoint of the flow: a full refresh begins another."""
-        directory = f"{_ROOT}/{checkpoint_directory(flow.target, flow.name)}"
+        directory = f"{ROOT}/{checkpoint_directory(flow.target, flow.name)}"
         root = f"{self._project.storage.rstrip('/')}/{directory}"
         storage = self._project.local_storage
         names = self._remote_names(root) if storage is None else _local_names(storage / directory)

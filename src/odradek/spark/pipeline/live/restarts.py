@@ -12,6 +12,11 @@ from odradek.spark.pipeline.causes import may_pass
 _BACK_OFF_MAX_S = 30.0
 
 
+def back_off_s(first_s: float, failures: int) -> float:
+    """Return the wait after so many failures in a row: it doubles with each of them."""
+    return min(first_s * 2.0 ** (failures - 1), _BACK_OFF_MAX_S)
+
+
 @dataclass(frozen=True, slots=True)
 class Restart:
     attempt: int
@@ -30,7 +35,7 @@ class Restarts:
         failures = self._failures[flow] = self._failures.get(flow, 0) + 1
         if not may_pass(error) or failures > self.retries:
             return None
-        return Restart(failures, min(self.back_off_s * 2 ** (failures - 1), _BACK_OFF_MAX_S))
+        return Restart(failures, back_off_s(self.back_off_s, failures))
 
     def completed_batch(self, flow: str) -> None:
         self._failures.pop(flow, None)

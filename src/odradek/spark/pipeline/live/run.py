@@ -13,8 +13,6 @@ from odradek.spark.pipeline.live.tables import Catalog
 from odradek.spark.pipeline.live.triggers import Triggers
 from odradek.spark.pipeline.project import Project
 
-_CATALOG, _DATABASE = "spark_catalog", "default"
-
 
 class Unsupported(Exception):
     """The pipeline has something in it that only updates can run."""
@@ -66,7 +64,7 @@ def collect_graph(session: Any, project: Project, settings: dict[str, str], sql_
 
     from odradek.spark.pipeline.live.registry import LiveRegistry
 
-    namespace = Namespace(project.catalog or _CATALOG, project.database or _DATABASE)
+    namespace = Namespace(project.catalog_name, project.database_name)
     if project.catalog is not None:
         session.catalog.setCurrentCatalog(project.catalog)
     if project.database is not None:

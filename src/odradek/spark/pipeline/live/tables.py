@@ -15,6 +15,7 @@ class Catalog:
     def __init__(self, session: Any, sql_reader: SqlReader) -> None:
         self._session = session
         self._sql_reader = sql_reader
+        self._descriptions: dict[str, dict[str, str]] = {}
 
     def exists(self, table: Table) -> bool:
         return bool(self._session.catalog.tableExists(quoted(table.name)))
@@ -30,13 +31,19 @@ class Catalog:
 
     def location(self, table: Table) -> str:
         """Return the URI of the table's directory."""
-        rows = self._session.sql(f"DESCRIBE TABLE EXTENDED {quoted(table.name)}").collect()
-        return next(str(row.data_type) for row in rows if row.col_name == "Location")
+        return self._described(table)["Location"]
 
     def provider(self, table: Table) -> str:
         """Return the format of the table, in lower case."""
-        rows = self._session.sql(f"DESCRIBE TABLE EXTENDED {quoted(table.name)}").collect()
-        return next(str(row.data_type).lower() for row in rows if row.col_name == "Provider")
+        return self._described(table)["Provider"].lower()
+
+    def _described(self, table: Table) -> dict[str, str]:
+        """Ask Spark once: neither the location nor the format of a table changes while the pipeline runs."""
+        if table.name not in self._descriptions:
+            rows = self._session.sql(f"DESCRIBE TABLE EXTENDED {quoted(table.name)}").collect()
+            found = {str(row.col_name): str(row.data_type) for row in rows if row.col_name in ("Location", "Provider")}
+            self._descriptions[table.name] = found
+        return self._descriptions[table.name]
 
     def _columns(self, table: Table, schema: Any) -> str:
         if isinstance(table.schema, str):

@@ -1,6 +1,13 @@
 """Template `deduplicate`: each event once, however often it was sent. Pure."""
 
-from odradek.spark.pipeline.templates.shared import DEAD_LETTERS, EXACTLY_ONCE, IGNORED, IMPORTS, PARQUET_SPEC
+from odradek.spark.pipeline.templates.shared import (
+    DEAD_LETTERS,
+    DECODED_RECORDS,
+    EXACTLY_ONCE,
+    IGNORED,
+    IMPORTS,
+    PARQUET_SPEC,
+)
 from odradek.spark.pipeline.templates.template import Template
 
 _EVENTS = f'''\
@@ -14,19 +21,7 @@ EVENT = json("id STRING NOT NULL, type STRING NOT NULL, amount DOUBLE, time TIME
 
 
 def decoded_records() -> DataFrame:
-    records = (
-        spark.readStream.format("odradek")
-        .option("kafka.bootstrap.servers", BOOTSTRAP)
-        .option("kafka.isolation.level", "read_committed")  # without records of aborted transactions
-        .option("subscribe", "@TOPIC@")
-        .option("startingOffsets", "earliest")  # of the first run; later runs continue where the last one ended
-        .option("maxOffsetsPerTrigger", 100_000)  # records in a micro-batch
-        .option("includeHeaders", "true")  # dead letters keep them
-        .load()
-    )
-    # event.data is the event; where a value cannot be decoded, it is null and event.error says why.
-    return records.withColumn("event", decode("value", EVENT))
-
+{DECODED_RECORDS}
 
 @dp.temporary_view
 def decoded() -> DataFrame:

@@ -60,11 +60,8 @@ BOOTSTRAP = "@BOOTSTRAP@"
 
 IMPORTS_WITHOUT_FUNCTIONS = IMPORTS.replace("from pyspark.sql import functions as F\n", "")
 
-#: A view `decoded` of the records of @TOPIC@; EVENT is the format of their values.
-DECODED = """\
-# A view stores nothing; each flow that reads it reads the topic.
-@dp.temporary_view
-def decoded() -> DataFrame:
+#: The body of a function that returns the decoded records of @TOPIC@; EVENT is the format of their values.
+DECODED_RECORDS = """\
     records = (
         spark.readStream.format("odradek")
         .option("kafka.bootstrap.servers", BOOTSTRAP)
@@ -78,6 +75,13 @@ def decoded() -> DataFrame:
     # event.data is the event; where a value cannot be decoded, it is null and event.error says why.
     return records.withColumn("event", decode("value", EVENT))
 """
+
+#: A view `decoded` of the records of @TOPIC@.
+DECODED = f"""\
+# A view stores nothing; each flow that reads it reads the topic.
+@dp.temporary_view
+def decoded() -> DataFrame:
+{DECODED_RECORDS}"""
 
 #: A sink for dead letters, and the flow that writes them.
 DEAD_LETTERS = """\

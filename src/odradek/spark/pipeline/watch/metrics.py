@@ -6,19 +6,17 @@ does not reset them. Rows per second are `rate(odradek_pipeline_rows_in_total[1m
 
 from collections.abc import Callable, Iterable, Iterator
 
-from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
+from odradek.common.metrics_text import metrics_text
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.state import FlowState, RunState
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _PREFIX = "odradek_pipeline_"
-
-#: A dictionary that grows while it is read raises; it seldom does twice.
-_TRIES = 5
 
 _Flows = list[tuple[str, FlowState]]
 
@@ -31,13 +29,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """From any thread."""
-        for attempt in range(_TRIES):
-            try:
-                return generate_latest(self._registry)
-            except RuntimeError:
-                if attempt == _TRIES - 1:
-                    raise
-        raise AssertionError("not reached")
+        return metrics_text(self._registry)
 
 
 class _RunCollector(Collector):
