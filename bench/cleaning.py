@@ -21,12 +21,12 @@ import numpy as np
 
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
-from odradek.log.cleaner import CleanerConfig, Cleaning, run_steps
-from odradek.log.cleaner_plan import cleanable_offsets, make_plan, measure
-from odradek.log.config import LogConfig
-from odradek.log.loader import load_log
-from odradek.log.offset_map import BYTES_PER_SLOT, KeyHasher, OffsetMap
-from odradek.log.throttle import Throttle
+from odradek.log.cleaner.cleaner import CleanerConfig, Cleaning, run_steps
+from odradek.log.cleaner.cleaning_plan import cleanable_offsets, make_plan, measure
+from odradek.log.cleaner.offset_map import BYTES_PER_SLOT, KeyHasher, OffsetMap
+from odradek.log.cleaner.throttle import Throttle
+from odradek.log.log_config import LogConfig
+from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import Compression
 from odradek.records.builder import BatchBuilder

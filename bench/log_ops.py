@@ -23,8 +23,8 @@ from crc32c import crc32c
 
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
-from odradek.log.config import LogConfig
-from odradek.log.loader import LogOptions, load_log
+from odradek.log.log_config import LogConfig
+from odradek.log.recovery.log_loader import LogOptions, load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.builder import BatchBuilder
 from timing import scratch_directory

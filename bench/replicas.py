@@ -21,10 +21,10 @@ from helpers.replica import TOPIC, TOPIC_ID, FreeLock, broker_record, directory_
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
 from odradek.common.system import SystemClock
-from odradek.log.config import LogConfig
-from odradek.log.log_dirs import open_log_dirs
-from odradek.log.manager import LogManager
-from odradek.log.views import Isolation
+from odradek.log.log_config import LogConfig
+from odradek.log.manager.log_directories import open_log_dirs
+from odradek.log.manager.log_manager import LogManager
+from odradek.log.values import Isolation
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import EMPTY, MetadataProvenance
 from odradek.protocol.messages.topic_record import TopicRecord

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from helpers.logs import NOON_MS, OPTIONS, HandClock, committed_records, stored_batches
 from odradek.common.ports import FileSystem
-from odradek.log.cleaner import CleanerConfig, Cleaning, run_steps
-from odradek.log.cleaner_plan import CleanableOffsets, cleanable_offsets, make_plan, measure
-from odradek.log.config import LogConfig
-from odradek.log.loader import load_log
+from odradek.log.cleaner.cleaner import CleanerConfig, Cleaning, run_steps
+from odradek.log.cleaner.cleaning_plan import CleanableOffsets, cleanable_offsets, make_plan, measure
+from odradek.log.cleaner.throttle import Throttle
+from odradek.log.log_config import LogConfig
 from odradek.log.offsets import AppendOrigin
-from odradek.log.throttle import Throttle
+from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import Compression, Record
 from odradek.records.builder import BatchBuilder, end_transaction_marker

@@ -13,7 +13,7 @@ from helpers.cleaning import clean
 from helpers.logs import NOON_MS, Rig
 from odradek.log.offsets import AbortedTxn
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import Isolation
+from odradek.log.values import Isolation
 from odradek.records.aborted import AbortedTransaction, AbortedTransactions
 from odradek.records.batch import read_batches
 from odradek.records.builder import BatchBuilder, end_transaction_marker

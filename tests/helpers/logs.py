@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from odradek.common.ports import FileSystem
-from odradek.log.config import LogConfig
-from odradek.log.loader import LogOptions, load_log
+from odradek.log.log_config import LogConfig
+from odradek.log.recovery.log_loader import LogOptions, load_log
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import Isolation
+from odradek.log.values import Isolation
 from odradek.records.batch import Batch, Compression, Record, read_batches
 from odradek.records.builder import BatchBuilder
 

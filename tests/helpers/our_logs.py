@@ -5,10 +5,10 @@ from pathlib import Path
 
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
-from odradek.log.config import LogConfig
-from odradek.log.loader import load_log
+from odradek.log.log_config import LogConfig
 from odradek.log.offsets import AbortedTxn, AppendOrigin
-from odradek.log.producer_entry import NO_VERIFICATION
+from odradek.log.producers.producer_entry import NO_VERIFICATION
+from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import Compression
 from odradek.records.builder import BatchBuilder, end_transaction_marker

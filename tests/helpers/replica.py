@@ -7,12 +7,12 @@ from typing import Any
 
 from helpers.logs import HandClock, batch
 from odradek.common.ids import TopicPartition
-from odradek.log.config import LogConfig
-from odradek.log.log_dirs import open_log_dirs
-from odradek.log.manager import LogManager
-from odradek.log.manager_changes import update_topic_config
-from odradek.log.manager_settings import ManagerSettings
-from odradek.log.views import Isolation
+from odradek.log.log_config import LogConfig
+from odradek.log.manager.log_changes import update_topic_config
+from odradek.log.manager.log_directories import open_log_dirs
+from odradek.log.manager.log_manager import LogManager
+from odradek.log.manager.settings import ManagerSettings
+from odradek.log.values import Isolation
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
 from odradek.protocol.message import Message

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from odradek.common.ids import TopicPartition
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import EpochEndOffset
+from odradek.log.values import EpochEndOffset
 from odradek.metadata.partition_registration import PartitionRegistration
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_response import PartitionData

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from odradek.common.files import OsFileSystem
-from odradek.log.segment import Segment
+from odradek.log.segments.segment import Segment
 from odradek.records.batch import Batch, read_batch, read_batches
 from odradek.records.builder import BatchBuilder, end_transaction_marker
 

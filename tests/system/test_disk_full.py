@@ -17,10 +17,10 @@ from helpers.logs import HandClock, batch, stored_values
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
 from odradek.common.locks import lock_dir
-from odradek.log.config import LogConfig
 from odradek.log.errors import KafkaStorageError
-from odradek.log.log_dirs import open_log_dirs
-from odradek.log.manager import LogManager
+from odradek.log.log_config import LogConfig
+from odradek.log.manager.log_directories import open_log_dirs
+from odradek.log.manager.log_manager import LogManager
 
 ROUNDS = scaled(10)
 DISK_BYTES = 4 * 1024 * 1024

@@ -7,7 +7,7 @@ import pytest
 
 from helpers import figures, kafka_tools, our_logs
 from odradek.cli.app import run
-from odradek.log.config import LogConfig
+from odradek.log.log_config import LogConfig
 
 pytestmark = pytest.mark.peer
 

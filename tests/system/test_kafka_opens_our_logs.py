@@ -17,8 +17,9 @@ from helpers import figures, kafka_node, our_logs, vectors
 from odradek.cli.app import run
 from odradek.common import ids
 from odradek.common.files import OsFileSystem
-from odradek.log import checkpoints, names
-from odradek.log.config import LogConfig
+from odradek.log import file_names
+from odradek.log.log_config import LogConfig
+from odradek.log.manager import checkpoint_files
 from odradek.records.batch import Batch, read_batches
 from odradek.records.builder import empty_batch, retained_batch
 
@@ -57,7 +58,7 @@ def config_of(directory: Path) -> LogConfig:
 
 def _rewrite_partition(directory: Path) -> our_logs.Writer:
     batches = [batch for path in sorted(directory.glob("*.log")) for batch in read_batches(path.read_bytes())]
-    metadata = checkpoints.read_partition_metadata(OsFileSystem(), str(directory))
+    metadata = checkpoint_files.read_partition_metadata(OsFileSystem(), str(directory))
     assert metadata is not None
     shutil.rmtree(directory)
     log = our_logs.open_log(directory, config_of(directory), topic_id=metadata.topic_id)
@@ -92,9 +93,9 @@ def _expected(partition: ids.TopicPartition, record: our_logs.Written) -> vector
 
 
 def write_checkpoints(data: Path, ends: dict[ids.TopicPartition, int]) -> None:
-    for name in (names.RECOVERY_POINT_CHECKPOINT, names.REPLICATION_CHECKPOINT):
-        offsets = checkpoints.read_offset_checkpoint(OsFileSystem(), str(data / name))
-        checkpoints.write_offset_checkpoint(OsFileSystem(), str(data / name), {**offsets, **ends})
+    for name in (file_names.RECOVERY_POINT_CHECKPOINT, file_names.REPLICATION_CHECKPOINT):
+        offsets = checkpoint_files.read_offset_checkpoint(OsFileSystem(), str(data / name))
+        checkpoint_files.write_offset_checkpoint(OsFileSystem(), str(data / name), {**offsets, **ends})
 
 
 def consume(bootstrap: str, partitions: list[ids.TopicPartition], isolation: str) -> Iterator[Message]:
@@ -149,7 +150,7 @@ def test_kafka_serves_every_record(stop: str, clean_data: Path, tmp_path: Path) 
     written = rewrite(clean_data)
     expected = sorted(written.records, key=place)
     if stop == "crash":
-        (clean_data / names.CLEAN_SHUTDOWN).unlink()
+        (clean_data / file_names.CLEAN_SHUTDOWN).unlink()
     else:
         write_checkpoints(clean_data, written.ends)
     assert run(["log", "verify", str(clean_data)]) == 0

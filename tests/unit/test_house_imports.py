@@ -90,7 +90,7 @@ def test_a_room_imports_only_what_lies_below_it(room: str) -> None:
     ("room", "source", "refused"),
     [
         ("log", "from odradek.records.batch import Batch", False),
-        ("log", "from odradek.log.segment import Segment", False),
+        ("log", "from odradek.log.segments.segment import Segment", False),
         ("log", "from odradek.protocol.codec import encode", True),
         ("log", "def f():\n    import odradek.server.node", True),
         ("records", "from odradek.protocol.primitives import varint", False),

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
-from odradek.log import names
+from odradek.log import file_names
 
 QUORUM_STATE = "quorum-state"
 BOOTSTRAP_SNAPSHOT = "bootstrap.checkpoint"
@@ -25,7 +25,7 @@ UNKNOWN_PARTITION = -1
 _NOWHERE = TopicPartition("", UNKNOWN_PARTITION)
 
 #: Snapshots hold the records of this one, wherever they lie.
-_METADATA_PARTITION = TopicPartition(names.CLUSTER_METADATA_TOPIC, 0)
+_METADATA_PARTITION = TopicPartition(file_names.CLUSTER_METADATA_TOPIC, 0)
 
 
 class Kind(StrEnum):
@@ -45,22 +45,22 @@ class Kind(StrEnum):
 
 
 _SEGMENT_KINDS = {
-    names.LOG_SUFFIX: Kind.SEGMENT,
-    names.INDEX_SUFFIX: Kind.OFFSET_INDEX,
-    names.TIME_INDEX_SUFFIX: Kind.TIME_INDEX,
-    names.TXN_INDEX_SUFFIX: Kind.TXN_INDEX,
-    names.SNAPSHOT_SUFFIX: Kind.PRODUCER_SNAPSHOT,
+    file_names.LOG_SUFFIX: Kind.SEGMENT,
+    file_names.INDEX_SUFFIX: Kind.OFFSET_INDEX,
+    file_names.TIME_INDEX_SUFFIX: Kind.TIME_INDEX,
+    file_names.TXN_INDEX_SUFFIX: Kind.TXN_INDEX,
+    file_names.SNAPSHOT_SUFFIX: Kind.PRODUCER_SNAPSHOT,
 }
 
 _FIXED_KINDS = {
-    names.LEADER_EPOCH_CHECKPOINT: Kind.EPOCHS,
-    names.RECOVERY_POINT_CHECKPOINT: Kind.OFFSETS,
-    names.REPLICATION_CHECKPOINT: Kind.OFFSETS,
-    names.LOG_START_CHECKPOINT: Kind.OFFSETS,
-    names.CLEANER_CHECKPOINT: Kind.OFFSETS,
-    names.PARTITION_METADATA: Kind.PARTITION_METADATA,
-    names.META_PROPERTIES: Kind.META_PROPERTIES,
-    names.CLEAN_SHUTDOWN: Kind.CLEAN_SHUTDOWN,
+    file_names.LEADER_EPOCH_CHECKPOINT: Kind.EPOCHS,
+    file_names.RECOVERY_POINT_CHECKPOINT: Kind.OFFSETS,
+    file_names.REPLICATION_CHECKPOINT: Kind.OFFSETS,
+    file_names.LOG_START_CHECKPOINT: Kind.OFFSETS,
+    file_names.CLEANER_CHECKPOINT: Kind.OFFSETS,
+    file_names.PARTITION_METADATA: Kind.PARTITION_METADATA,
+    file_names.META_PROPERTIES: Kind.META_PROPERTIES,
+    file_names.CLEAN_SHUTDOWN: Kind.CLEAN_SHUTDOWN,
     QUORUM_STATE: Kind.QUORUM_STATE,
     BOOTSTRAP_SNAPSHOT: Kind.METADATA_SNAPSHOT,
 }
@@ -123,9 +123,9 @@ def find_target(path: str) -> LogFile | PartitionDir | DataDir:
     if _is_partition(path, entries):
         return _partition_dir(path, entries)
     target = _data_dir(path, entries)
-    if names.META_PROPERTIES not in entries and not any(partition.files for partition in target.partitions):
+    if file_names.META_PROPERTIES not in entries and not any(partition.files for partition in target.partitions):
         raise InputError(
-            f"{path}: neither a data directory (no {names.META_PROPERTIES}, no partitions)"
+            f"{path}: neither a data directory (no {file_names.META_PROPERTIES}, no partitions)"
             " nor the directory of a partition (no segments)"
         )
     return target
@@ -164,13 +164,13 @@ def _look_into(path: str) -> PartitionDir | None:
 
 def _is_partition(path: str, entries: list[str]) -> bool:
     """By its files; where those are few or none, its name must say so too."""
-    if names.PARTITION_METADATA in entries or any(names.parse_segment_file(name) for name in entries):
+    if file_names.PARTITION_METADATA in entries or any(file_names.parse_segment_file(name) for name in entries):
         return True
     return _parsed(path) is not None and (not entries or any(kind_of(name) in _PARTITION_KINDS for name in entries))
 
 
-def _parsed(directory: str) -> names.PartitionDirName | None:
-    return names.parse_partition_dir(os.path.basename(os.path.abspath(directory)))
+def _parsed(directory: str) -> file_names.PartitionDirName | None:
+    return file_names.parse_partition_dir(os.path.basename(os.path.abspath(directory)))
 
 
 def _partition_of(directory: str) -> tuple[TopicPartition, str]:
@@ -187,7 +187,7 @@ def _partition_dir(path: str, entries: list[str]) -> PartitionDir:
 
 def _file(path: str, partition: TopicPartition) -> LogFile:
     name = os.path.basename(path)
-    segment = names.parse_segment_file(name)
+    segment = file_names.parse_segment_file(name)
     if segment is not None:
         return LogFile(path, _SEGMENT_KINDS[segment.kind], partition, segment.base_offset, segment.suffix)
     snapshot = _METADATA_SNAPSHOT.fullmatch(name)

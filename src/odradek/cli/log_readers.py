@@ -14,9 +14,9 @@ from odradek.cli.log_entries import (
 from odradek.cli.log_files import Kind, LogFile
 from odradek.cli.log_reading import LimitedFiles, as_damage
 from odradek.common.ids import TopicPartition, uuid_to_text
-from odradek.log import checkpoints
-from odradek.log.checkpoints import EpochEntry
-from odradek.log.meta_properties import read_meta_properties
+from odradek.log.manager import checkpoint_files
+from odradek.log.manager.checkpoint_files import EpochEntry
+from odradek.log.manager.meta_properties import read_meta_properties
 
 Entry = dict[str, Any]
 
@@ -31,12 +31,12 @@ def read_entries(file: LogFile) -> Iterator[Entry]:
 
 def read_epochs(file: LogFile) -> list[EpochEntry]:
     with as_damage(file.path):
-        return checkpoints.read_epoch_checkpoint(_files, os.path.dirname(file.path) or ".")
+        return checkpoint_files.read_epoch_checkpoint(_files, os.path.dirname(file.path) or ".")
 
 
 def read_offsets(file: LogFile) -> dict[TopicPartition, int]:
     with as_damage(file.path):
-        return checkpoints.read_offset_checkpoint(_files, file.path)
+        return checkpoint_files.read_offset_checkpoint(_files, file.path)
 
 
 def _offset_entries(file: LogFile) -> Iterator[Entry]:
@@ -77,7 +77,7 @@ def _checkpoint_entries(file: LogFile) -> Iterator[Entry]:
 
 
 def _partition_metadata(file: LogFile) -> Iterator[Entry]:
-    metadata = checkpoints.read_partition_metadata(_files, os.path.dirname(file.path) or ".")
+    metadata = checkpoint_files.read_partition_metadata(_files, os.path.dirname(file.path) or ".")
     if metadata is not None:
         yield {"version": metadata.version, "topic_id": uuid_to_text(metadata.topic_id)}
 
@@ -95,7 +95,7 @@ def _meta_properties(file: LogFile) -> Iterator[Entry]:
 
 
 def _clean_shutdown(file: LogFile) -> Iterator[Entry]:
-    marker = checkpoints.read_clean_shutdown(_files, os.path.dirname(file.path) or ".")
+    marker = checkpoint_files.read_clean_shutdown(_files, os.path.dirname(file.path) or ".")
     if marker is not None:
         yield {"broker_epoch": marker.broker_epoch}
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from odradek.cli.log_files import Kind, kind_of
 from odradek.common.files import OsFileSystem
 from odradek.log.errors import DamagedFile
-from odradek.log.segment import MAX_SEGMENT_BYTES
+from odradek.log.segments.segment import MAX_SEGMENT_BYTES
 
 _KIB = 1024
 _MIB = 1024 * _KIB

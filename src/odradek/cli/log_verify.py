@@ -17,7 +17,7 @@ from odradek.cli.output import Progress, plural
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
 from odradek.common.locks import LOCK_FILE_NAME
-from odradek.log import names
+from odradek.log import file_names
 from odradek.log.errors import DamagedFile
 
 #: So many problems of a file show what is wrong with it; a file of noise has one at every entry.
@@ -126,7 +126,7 @@ class Verification:
     def _log_start_offset(self, data_dir: str, partition: TopicPartition) -> int:
         """The checkpointed log start offset. A checkpoint that cannot be read is a finding of its data directory."""
         if data_dir not in self._log_start_offsets:
-            path = os.path.join(data_dir, names.LOG_START_CHECKPOINT)
+            path = os.path.join(data_dir, file_names.LOG_START_CHECKPOINT)
             self._log_start_offsets[data_dir] = {}
             with suppress(DamagedFile, InputError, ApiError, OSError):
                 self._log_start_offsets[data_dir] = read_offsets(LogFile(path, Kind.OFFSETS, partition))
@@ -134,10 +134,10 @@ class Verification:
 
     def _check_data_dir(self, target: DataDir, live: dict[TopicPartition, PartitionReport | None]) -> None:
         present = {file.name for file in target.files}
-        if names.META_PROPERTIES not in present:
-            reason = f"{names.META_PROPERTIES} is missing: the directory is not formatted"
+        if file_names.META_PROPERTIES not in present:
+            reason = f"{file_names.META_PROPERTIES} is missing: the directory is not formatted"
             self._findings.complain(target.path, None, reason)
-        if names.CLEAN_SHUTDOWN not in present:
+        if file_names.CLEAN_SHUTDOWN not in present:
             self._findings.note(target.path, "no clean shutdown: the node is running, or it has crashed")
         for path in target.strangers:
             self._findings.note(path, "called like a partition, but nothing in it is Kafka's")

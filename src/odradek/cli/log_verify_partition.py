@@ -16,15 +16,15 @@ from odradek.cli.log_verify_snapshot import check_metadata_snapshot
 from odradek.cli.log_verify_transactions import LogRange, check_txn_index, describe
 from odradek.cli.output import Progress
 from odradek.common.ids import TopicPartition
-from odradek.log import names
-from odradek.log.checkpoints import EpochEntry
+from odradek.log import file_names
+from odradek.log.manager.checkpoint_files import EpochEntry
 from odradek.records.batch import Batch
 
 #: By the last suffix, since a file may have several: `.cleaned.deleted`.
 _SUFFIX_NOTES = {
-    names.DELETED_SUFFIX: "deleted from the log; the file is removed after file.delete.delay.ms",
-    names.CLEANED_SUFFIX: "written by a compaction that has not finished; dropped when the log is loaded",
-    names.SWAP_SUFFIX: "written by a compaction; it replaces the old segments when the log is loaded",
+    file_names.DELETED_SUFFIX: "deleted from the log; the file is removed after file.delete.delay.ms",
+    file_names.CLEANED_SUFFIX: "written by a compaction that has not finished; dropped when the log is loaded",
+    file_names.SWAP_SUFFIX: "written by a compaction; it replaces the old segments when the log is loaded",
 }
 
 _INDEX_KINDS = (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TXN_INDEX)
@@ -196,7 +196,7 @@ class PartitionCheck:
         return self._epochs[covering - 1].epoch if covering else None
 
     def _check_epoch_ends(self) -> None:
-        path = f"{self._directory.path}/{names.LEADER_EPOCH_CHECKPOINT}"
+        path = f"{self._directory.path}/{file_names.LEADER_EPOCH_CHECKPOINT}"
         for earlier, later in zip(self._epochs, self._epochs[1:], strict=False):
             if later.epoch <= earlier.epoch or later.start_offset < earlier.start_offset:
                 self._findings.complain(path, None, f"epoch {later.epoch} does not follow epoch {earlier.epoch}")

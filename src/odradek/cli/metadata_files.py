@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
-from odradek.log import names
+from odradek.log import file_names
 from odradek.log.errors import DamagedFile
 from odradek.raft.snapshots import parse_snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import OVERHEAD_BYTES, Batch, read_batch, size_at
 
-PARTITION_DIR = names.partition_dir(TopicPartition(names.CLUSTER_METADATA_TOPIC, 0))
+PARTITION_DIR = file_names.partition_dir(TopicPartition(file_names.CLUSTER_METADATA_TOPIC, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,10 @@ def find_metadata_files(path: str) -> MetadataFiles:
     snapshots = {name: found for name in entries if (found := parse_snapshot_file_name(name)) is not None}
     newest = max(snapshots, key=lambda name: snapshots[name].offset, default="")
     snapshot = snapshots.get(newest)
-    parsed = [(name, names.parse_segment_file(name)) for name in entries]
-    segments = sorted((each.base_offset, name) for name, each in parsed if each and each[1:] == (names.LOG_SUFFIX, ""))
+    parsed = [(name, file_names.parse_segment_file(name)) for name in entries]
+    segments = sorted(
+        (each.base_offset, name) for name, each in parsed if each and each[1:] == (file_names.LOG_SUFFIX, "")
+    )
     if snapshot is None and not segments:
         raise InputError(f"{path}: there is no metadata log in it; right would be a data directory or {PARTITION_DIR}")
     start = 0 if snapshot is None else snapshot.offset

@@ -20,7 +20,7 @@ from odradek.client.quorum import QuorumDescription, VoterEndpoint, add_voter, d
 from odradek.common.failures import ApiError, InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_from_text, uuid_to_text
-from odradek.log.meta_properties import MetaProperties, read_meta_properties
+from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties
 from odradek.protocol.error_codes import ErrorCode
 from odradek.server.config import ServerConfig, load_server_config
 

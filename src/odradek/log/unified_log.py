@@ -1,9 +1,9 @@
 """One replica's log: segments on disk, and the offsets, epochs and producers that belong to them.
 
 `UnifiedLog` holds the state and keeps the offsets in order; each thing that is done with it is a module of its own, as
-functions over the log: `append` (with `validator`), `reading`, `reading_by_time`, `retention`, `truncation`, `flush`.
-`loader.load_log` makes a log from a directory. A log is used by one thread at a time; only `FlushPlan.run` and
-`Removal.run` may run beside it.
+functions over the log: `log_appender` (with `batch_validator`), `log_reader`, `timestamp_lookup`, `log_retention`,
+`log_truncation`, `log_flusher`. `log_loader.load_log` makes a log from a directory. A log is used by one thread at a
+time; only `FlushPlan.run` and `Removal.run` may run beside it.
 
 Offsets, in order:
 
@@ -29,22 +29,23 @@ from contextlib import contextmanager
 from odradek.common.failures import Fault, fail
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Buffer, Clock, FileSystem
-from odradek.log import append as appending
-from odradek.log import flush, reading, reading_by_time, retention, truncation, unified_log_roll
-from odradek.log.checkpoints import write_partition_metadata
-from odradek.log.config import LogConfig
-from odradek.log.epoch_cache import EpochCache
+from odradek.log import log_appender as appending
+from odradek.log import log_flusher, log_reader, log_retention, log_truncation, timestamp_lookup
 from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, OffsetOutOfRange, StorageFault
-from odradek.log.flush import FlushPlan
-from odradek.log.names import FUTURE_DIR_SUFFIX, PARTITION_METADATA
+from odradek.log.file_names import FUTURE_DIR_SUFFIX, PARTITION_METADATA
+from odradek.log.leader_epochs import EpochCache
+from odradek.log.log_config import LogConfig
+from odradek.log.log_flusher import FlushPlan
+from odradek.log.log_retention import Removal
+from odradek.log.manager.checkpoint_files import write_partition_metadata
 from odradek.log.offsets import AppendOrigin, FoundTimestamp, OffsetMetadata
-from odradek.log.producer_append import TV_UNKNOWN
-from odradek.log.producer_entry import NO_VERIFICATION, VerificationGuard
-from odradek.log.producer_state import ProducerState
-from odradek.log.retention import Removal
-from odradek.log.segment import Segment
-from odradek.log.unified_log_segments import Segments
-from odradek.log.views import AppendInfo, EpochEndOffset, Isolation, LogRead, OffsetSnapshot
+from odradek.log.producers.producer_append import TV_UNKNOWN
+from odradek.log.producers.producer_entry import NO_VERIFICATION, VerificationGuard
+from odradek.log.producers.producer_state import ProducerState
+from odradek.log.segments import segment_roll
+from odradek.log.segments.segment import Segment
+from odradek.log.segments.segment_list import Segments
+from odradek.log.values import AppendInfo, EpochEndOffset, Isolation, LogRead, OffsetSnapshot
 from odradek.records.errors import CorruptRecord
 
 
@@ -72,7 +73,7 @@ class UnifiedLog:
         check_on_read: bool = True,
         open_compressed: bool = True,
     ) -> None:
-        """For `loader.load_log`. `roll_jitter_ms` draws the jitter of a new segment (`segment.jitter.ms`);
+        """For `log_loader.load_log`. `roll_jitter_ms` draws the jitter of a new segment (`segment.jitter.ms`);
         `check_on_read`: `fetch` checks the CRC of every batch it serves; `open_compressed`: a leader checks the
         records within a compressed batch, as Kafka does."""
         self.files = files
@@ -171,7 +172,7 @@ class UnifiedLog:
             return self.log_end_place
         place = self._high_watermark_place
         if place.message_offset != self.high_watermark or place.is_offset_only:
-            place = self._high_watermark_place = reading.find_place(self, self.high_watermark)
+            place = self._high_watermark_place = log_reader.find_place(self, self.high_watermark)
         return place
 
     @property
@@ -180,7 +181,7 @@ class UnifiedLog:
         if unstable is None or unstable.message_offset >= self.high_watermark:
             return self.high_watermark_place
         if unstable.is_offset_only or unstable.message_offset < self.log_start_offset:
-            return reading.find_place(self, max(unstable.message_offset, self.log_start_offset))
+            return log_reader.find_place(self, max(unstable.message_offset, self.log_start_offset))
         return unstable
 
     def offset_snapshot(self) -> OffsetSnapshot:
@@ -271,15 +272,15 @@ class UnifiedLog:
         min_one_message: bool = True,
     ) -> LogRead:
         """Where the records from `offset` on lie; nothing is read but what the search needs."""
-        return reading.read(self, offset, max_bytes, isolation, min_one_message)
+        return log_reader.read(self, offset, max_bytes, isolation, min_one_message)
 
     def fetch(self, found: LogRead) -> bytes:
         """The bytes of a `read`; with `check_on_read` every whole batch in them is known to be sound."""
-        return reading.fetch(self, found)
+        return log_reader.fetch(self, found)
 
     def offset_for_timestamp(self, timestamp: int) -> FoundTimestamp | None:
-        """The answer to ListOffsets, for times and for the special values of `reading_by_time`."""
-        return reading_by_time.offset_for_timestamp(self, timestamp)
+        """The answer to ListOffsets, for times and for the special values of `timestamp_lookup`."""
+        return timestamp_lookup.offset_for_timestamp(self, timestamp)
 
     def end_offset_for_epoch(self, leader_epoch: int) -> EpochEndOffset | None:
         epoch, end_offset = self.epochs.end_offset_for(leader_epoch, self.log_end_offset)
@@ -288,36 +289,36 @@ class UnifiedLog:
     # -- change
 
     def add_segment(self, base_offset: int) -> Segment:
-        return unified_log_roll.add_segment(self, base_offset)
+        return segment_roll.add_segment(self, base_offset)
 
     def roll(self, expected_next_offset: int = 0) -> Segment:
         """Seal the active segment and begin a new one at the log end."""
         self.check_online()
         with self.guard():
-            return unified_log_roll.roll(self, expected_next_offset)
+            return segment_roll.roll(self, expected_next_offset)
 
     def replace_segments(self, new: Iterable[Segment], old: Iterable[Segment]) -> None:
         """The cleaner's swap: `new` are `.cleaned` and synced, and hold what is left of `old`."""
         self.check_online()
         with self.guard():
-            unified_log_roll.replace_segments(self, list(new), list(old))
+            segment_roll.replace_segments(self, list(new), list(old))
 
     def truncate_to(self, offset: int) -> bool:
         """Drop the records at `offset` and above; False if there were none."""
         self.check_online()
         with self.guard():
-            return truncation.truncate_to(self, offset)
+            return log_truncation.truncate_to(self, offset)
 
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
         self.check_online()
         with self.guard():
-            truncation.truncate_fully_and_start_at(self, offset, log_start_offset)
+            log_truncation.truncate_fully_and_start_at(self, offset, log_start_offset)
 
     def delete_old_segments(self) -> int:
         """What retention allows; how many segments went."""
         self.check_online()
         with self.guard():
-            return retention.delete_old_segments(self)
+            return log_retention.delete_old_segments(self)
 
     def take_removals(self) -> list[Removal]:
         """Files to remove after their delay; handed out once."""
@@ -357,7 +358,7 @@ class UnifiedLog:
         """None if there is nothing to do. Then `plan.run()` in any thread, then `finish_flush(plan)`."""
         self.check_online()
         with self.guard():
-            return flush.plan(self, up_to, include_active)
+            return log_flusher.plan(self, up_to, include_active)
 
     def assume_synced(self) -> None:
         """For the loader: everything was synced when the log was closed."""
@@ -367,7 +368,7 @@ class UnifiedLog:
 
     def finish_flush(self, plan: FlushPlan) -> None:
         self.check_online()
-        flush.finish(self, plan)
+        log_flusher.finish(self, plan)
 
     def flush(self, *, include_active: bool = False) -> None:
         """All three steps here and now."""
@@ -456,4 +457,4 @@ class UnifiedLog:
         except OSError as error:
             raise self.fail(error) from error
         except CorruptRecord as error:
-            raise reading.corrupt(self, error) from error
+            raise log_reader.corrupt(self, error) from error

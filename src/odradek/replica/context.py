@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from odradek.common.ports import Clock
-from odradek.log.manager import LogManager
+from odradek.log.manager.log_manager import LogManager
 from odradek.metadata.image import EMPTY, MetadataImage
 from odradek.metadata.node_registration import BrokerRegistration
 from odradek.replica.alter_partition import AlterPartitionOutbox

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import DamagedFile, KafkaStorageError
-from odradek.log.manager_changes import set_damaged_aside
+from odradek.log.manager.log_changes import set_damaged_aside
 from odradek.metadata.directory_id import LOST
 from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
 

@@ -27,16 +27,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.common.failures import ApiError, Fault
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import InvalidTopic, KafkaStorageError, OffsetOutOfRange, StorageFault
-from odradek.log.flush import FlushPlan
-from odradek.log.manager_changes import (
+from odradek.log.file_names import FUTURE_DIR_SUFFIX, marked_partition_dir
+from odradek.log.log_flusher import FlushPlan
+from odradek.log.manager.log_changes import (
     delete_log,
     replace_current_with_future,
     truncate_fully_and_start_at,
     truncate_to,
 )
-from odradek.log.names import FUTURE_DIR_SUFFIX, marked_partition_dir
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import Isolation
+from odradek.log.values import Isolation
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.errors import NotLeaderOrFollower
 from odradek.replica.partition import Partition

@@ -20,7 +20,7 @@ from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.common.ports import Buffer
 from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
 from odradek.log.offsets import UNKNOWN_SEGMENT, OffsetMetadata
-from odradek.log.views import Isolation, LogRead
+from odradek.log.values import Isolation, LogRead
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.errors import NotLeaderOrFollower
 from odradek.replica.partition import Partition

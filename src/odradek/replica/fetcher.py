@@ -26,7 +26,7 @@ from odradek.common.failures import ApiError, Fault, check
 from odradek.common.ids import TopicPartition
 from odradek.common.special_timestamps import EARLIEST, LATEST
 from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
-from odradek.log.views import EpochEndOffset
+from odradek.log.values import EpochEndOffset
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages import fetch_request, list_offsets_request

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from odradek.common.failures import ApiError
 from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
-from odradek.log.views import Isolation
+from odradek.log.values import Isolation
 from odradek.replica.partition_reads import list_offset, offset_for_epoch
 from odradek.replica.values import EpochEntry, EpochResult, ListOffsetsEntry, ListOffsetsResult
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.common.ids import TopicPartition, uuid_to_text
 from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
-from odradek.log.manager_changes import delete_logs, settle_deletions
+from odradek.log.manager.log_changes import delete_logs, settle_deletions
 from odradek.log.unified_log import UnifiedLog
 from odradek.metadata.configs_image import ConfigsDelta
 from odradek.metadata.delta import MetadataDelta

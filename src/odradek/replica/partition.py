@@ -23,13 +23,13 @@ from collections.abc import Callable
 from odradek.common.failures import check
 from odradek.common.ids import TopicPartition, uuid_to_text
 from odradek.common.ports import Buffer
-from odradek.log import append as appending
+from odradek.log import log_appender as appending
 from odradek.log.errors import FencedLeaderEpoch, KafkaStorageError
 from odradek.log.offsets import AppendOrigin, OffsetMetadata
-from odradek.log.producer_append import TV_UNKNOWN
-from odradek.log.producer_entry import NO_VERIFICATION, VerificationGuard
+from odradek.log.producers.producer_append import TV_UNKNOWN
+from odradek.log.producers.producer_entry import NO_VERIFICATION, VerificationGuard
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import AppendInfo
+from odradek.log.values import AppendInfo
 from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
 from odradek.metadata.partition_registration import NO_LEADER, Ids, LeaderRecoveryState, PartitionRegistration
 from odradek.protocol.error_codes import ErrorCode

@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 
 from odradek.common.ports import Buffer
-from odradek.log.append import UnexpectedAppendOffset
-from odradek.log.manager_changes import truncate_fully_and_start_at, truncate_to
+from odradek.log.log_appender import UnexpectedAppendOffset
+from odradek.log.manager.log_changes import truncate_fully_and_start_at, truncate_to
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import AppendInfo, EpochEndOffset
+from odradek.log.values import AppendInfo, EpochEndOffset
 from odradek.replica.partition import Partition
 from odradek.replica.values import NO_EPOCH, NO_OFFSET
 

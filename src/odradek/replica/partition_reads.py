@@ -9,7 +9,7 @@ from odradek.common.special_timestamps import EARLIEST, EARLIEST_LOCAL, LATEST
 from odradek.log.errors import OffsetOutOfRange
 from odradek.log.offsets import FoundTimestamp, OffsetMetadata
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import EpochEndOffset, Isolation, LogRead
+from odradek.log.values import EpochEndOffset, Isolation, LogRead
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.errors import OffsetNotAvailable
 from odradek.replica.partition import Partition

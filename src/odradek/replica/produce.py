@@ -15,8 +15,8 @@ from odradek.common.ids import ZERO_UUID, TopicPartition, uuid_to_text
 from odradek.common.ports import Buffer
 from odradek.log.errors import DamagedFile, InvalidTopic, KafkaStorageError, StorageFault
 from odradek.log.offsets import AppendOrigin
-from odradek.log.producer_entry import NO_VERIFICATION, VerificationGuard
-from odradek.log.views import RecordsRefused
+from odradek.log.producers.producer_entry import NO_VERIFICATION, VerificationGuard
+from odradek.log.values import RecordsRefused
 from odradek.metadata.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.error_codes import ErrorCode
 from odradek.records.errors import CorruptRecord

@@ -22,11 +22,11 @@ from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID, TopicPartition, uuid_to_text
 from odradek.common.ports import Buffer, Clock
 from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
-from odradek.log.manager import LogManager
+from odradek.log.manager.log_manager import LogManager
 from odradek.log.offsets import AppendOrigin
-from odradek.log.producer_append import TV_UNKNOWN
-from odradek.log.producer_entry import VerificationGuard
-from odradek.log.views import Isolation
+from odradek.log.producers.producer_append import TV_UNKNOWN
+from odradek.log.producers.producer_entry import VerificationGuard
+from odradek.log.values import Isolation
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.replica import damage, delete_records, fetch, first_image, list_offsets, metadata_changes, produce

@@ -12,8 +12,8 @@ from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.common.ports import Buffer
 from odradek.log.offsets import AbortedTxn, FileRange
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import EpochEndOffset, LogRead, RecordError
-from odradek.log.views import Isolation as Isolation
+from odradek.log.values import EpochEndOffset, LogRead, RecordError
+from odradek.log.values import Isolation as Isolation
 
 #: In place of a leader epoch: the asker does not know any.
 NO_EPOCH = -1
@@ -104,7 +104,7 @@ class FetchResult(NamedTuple):
 
 
 class ListOffsetsEntry(NamedTuple):
-    """`timestamp` may be one of the special values of `log.reading_by_time`."""
+    """`timestamp` may be one of the special values of `log.timestamp_lookup`."""
 
     topic_partition: TopicPartition
     timestamp: int

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ids import TopicPartition
-from odradek.log.append import start_verification as start_in
-from odradek.log.producer_entry import NO_VERIFICATION as NO_VERIFICATION
-from odradek.log.producer_entry import VerificationGuard
+from odradek.log.log_appender import start_verification as start_in
+from odradek.log.producers.producer_entry import NO_VERIFICATION as NO_VERIFICATION
+from odradek.log.producers.producer_entry import VerificationGuard
 from odradek.protocol.error_codes import ErrorCode
 from odradek.records.batch import TRANSACTIONAL_BIT, read_batch
 from odradek.replica.replica_manager import ReplicaManager

@@ -13,10 +13,10 @@ from odradek.common.ports import Buffer
 from odradek.coordinator.shard import NOBODY, Writer
 from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
 from odradek.log.offsets import AppendOrigin
-from odradek.log.producer_append import TV_UNKNOWN
-from odradek.log.producer_entry import VerificationGuard
+from odradek.log.producers.producer_append import TV_UNKNOWN
+from odradek.log.producers.producer_entry import VerificationGuard
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import Isolation
+from odradek.log.values import Isolation
 from odradek.protocol.error_names import error_name
 from odradek.records.batch import header_at
 from odradek.replica.errors import NotEnoughReplicas

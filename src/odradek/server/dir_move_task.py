@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable
 
 from odradek.log.errors import StorageFault
-from odradek.log.flush import FlushPlan
-from odradek.log.manager import LogManager
+from odradek.log.log_flusher import FlushPlan
+from odradek.log.manager.log_manager import LogManager
 from odradek.replica.dir_moves import DirMoves
 
 #: How far behind the future log may fall while there is nothing else to do.

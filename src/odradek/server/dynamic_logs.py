@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from odradek.common.failures import ApiError
-from odradek.log.cleaner import CleanerConfig
-from odradek.log.config import SETTINGS, LogConfig
-from odradek.log.manager import LogManager
-from odradek.log.manager_changes import update_default_config, update_topic_config
+from odradek.log.cleaner.cleaner import CleanerConfig
+from odradek.log.log_config import SETTINGS, LogConfig
+from odradek.log.manager.log_changes import update_default_config, update_topic_config
+from odradek.log.manager.log_manager import LogManager
 from odradek.metadata.config_schema import ConfigLayers, effective_topic_config
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage

@@ -1,8 +1,8 @@
 """What is done for the logs again and again, on the event loop and beside it.
 
-Jobs that only decide and rename run on the loop. Those that wait for the disk are taken apart as `log.manager_jobs`
-says: what touches the logs runs on the loop, what syncs, cleans or removes runs in a worker. One job at a time: they
-share the disks.
+Jobs that only decide and rename run on the loop. Those that wait for the disk are taken apart as
+`log.manager.maintenance` says: what touches the logs runs on the loop, what syncs, cleans or removes runs in a worker.
+One job at a time: they share the disks.
 """
 
 import asyncio
@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from odradek.common.failures import ApiError, Fault
 from odradek.common.ports import Clock
-from odradek.log import manager_jobs
-from odradek.log.cleaner import Cleaning, CleaningAborted, Step, Swap
+from odradek.log.cleaner.cleaner import Cleaning, CleaningAborted, Step, Swap
 from odradek.log.errors import StorageFault
-from odradek.log.manager import LogManager
-from odradek.log.schedule import Job
+from odradek.log.manager import maintenance
+from odradek.log.manager.log_manager import LogManager
+from odradek.log.manager.maintenance_schedule import Job
 
 logger = logging.getLogger("odradek.log")
 
@@ -28,7 +28,7 @@ class LogJobs:
     def __init__(self, logs: LogManager, clock: Clock) -> None:
         self._logs = logs
         self._clock = clock
-        self._schedule = manager_jobs.make_schedule(logs, pause=lambda _: None)
+        self._schedule = maintenance.make_schedule(logs, pause=lambda _: None)
         self._worker = ThreadPoolExecutor(1, "log-jobs")
         self._in_parts: dict[str, Callable[[], asyncio.Future[None] | object]] = {
             "kafka-log-flusher": lambda: self._flush(rolled_only=False),
@@ -72,12 +72,12 @@ class LogJobs:
         return None
 
     async def _flush(self, *, rolled_only: bool) -> None:
-        for log, plan in manager_jobs.flushes(self._logs, rolled_only=rolled_only):
+        for log, plan in maintenance.flushes(self._logs, rolled_only=rolled_only):
             if await self._beside(plan.run) is None:
                 self._logs.for_each((log,), lambda log, plan=plan: log.finish_flush(plan))  # type: ignore[misc]
 
     async def _remove(self) -> None:
-        for removal in manager_jobs.take_removals(self._logs):
+        for removal in maintenance.take_removals(self._logs):
             if removal.log_dir in self._logs.live:
                 await self._beside(removal.run)
 
@@ -86,20 +86,20 @@ class LogJobs:
             await self._beside(self._logs.plan_high_watermarks(log_dir))
 
     async def _retain(self) -> None:
-        for logs in manager_jobs.retention_parts(self._logs):
-            manager_jobs.delete_old(self._logs, logs)
+        for logs in maintenance.retention_parts(self._logs):
+            maintenance.delete_old(self._logs, logs)
             await asyncio.sleep(0)
 
     async def _clean(self) -> None:
         """Rounds until no log is worth one."""
-        while (cleaning := manager_jobs.begin_round(self._logs)) is not None:
+        while (cleaning := maintenance.begin_round(self._logs)) is not None:
             error: Exception | None = None
             try:
                 await self._clean_one(cleaning)
             except (ApiError, Fault, CleaningAborted) as caught:
                 error = caught
-            manager_jobs.finish_round(self._logs, cleaning, error)
-        manager_jobs.run_retention_of_compacted(self._logs)
+            maintenance.finish_round(self._logs, cleaning, error)
+        maintenance.run_retention_of_compacted(self._logs)
         # Another `log.cleaner.backoff.ms` may have been set meanwhile.
         due_ms = self._clock.monotonic_ms() + max(1, self._logs.cleaner.config.backoff_ms)
         self._schedule.reschedule("kafka-log-cleaner", due_ms)

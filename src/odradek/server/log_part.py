@@ -7,10 +7,10 @@
 import logging
 from concurrent.futures import ThreadPoolExecutor
 
-from odradek.log.log_dirs import LogDir, OpenedDirs
-from odradek.log.manager import LogManager
-from odradek.log.manager_settings import ManagerSettings
-from odradek.log.schedule import NEVER_MS
+from odradek.log.manager.log_directories import LogDir, OpenedDirs
+from odradek.log.manager.log_manager import LogManager
+from odradek.log.manager.maintenance_schedule import NEVER_MS
+from odradek.log.manager.settings import ManagerSettings
 from odradek.server.dynamic_logs import cleaner_config, log_config
 from odradek.server.foundation import Foundation
 from odradek.server.settings import Settings

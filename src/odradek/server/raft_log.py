@@ -20,10 +20,10 @@ from dataclasses import dataclass
 
 from odradek.common.failures import Fault, check
 from odradek.common.ports import Buffer, FileSystem
-from odradek.log.flush import FlushPlan
+from odradek.log.log_flusher import FlushPlan
 from odradek.log.offsets import AppendOrigin
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import Isolation
+from odradek.log.values import Isolation
 from odradek.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
 from odradek.raft.control_records import read_control_records
 from odradek.raft.log import RawSnapshot

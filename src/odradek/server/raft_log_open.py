@@ -11,10 +11,10 @@ import logging
 
 from odradek.common.failures import Fault
 from odradek.common.ports import Clock, FileSystem
-from odradek.log.config import LogConfig
 from odradek.log.errors import InconsistentTopicId, storage_guard
-from odradek.log.loader import LogOptions, load_log
-from odradek.log.names import LOG_SUFFIX, parse_segment_file
+from odradek.log.file_names import LOG_SUFFIX, parse_segment_file
+from odradek.log.log_config import LogConfig
+from odradek.log.recovery.log_loader import LogOptions, load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.raft.config import MAX_BATCH_BYTES
 from odradek.raft.snapshots import (

@@ -13,7 +13,7 @@ from odradek.api.context import Services
 from odradek.client.channel import ChannelConfig
 from odradek.common.failures import Fault
 from odradek.common.ids import TopicPartition
-from odradek.log.manager import LogManager
+from odradek.log.manager.log_manager import LogManager
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.loader import MetadataLoader
 from odradek.metadata.topics_image import TopicImage

@@ -14,7 +14,7 @@ from odradek.common.addresses import BadAddress, HostPort
 from odradek.common.failures import InputError
 from odradek.common.ids import uuid_from_text, uuid_to_text
 from odradek.common.ports import FileSystem
-from odradek.log.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
+from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 from odradek.metadata.feature_versions import KRAFT_VERSION
 from odradek.metadata.record_serde import MetadataRecord
 from odradek.raft.snapshots import SnapshotWriter

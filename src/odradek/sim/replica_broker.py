@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
-from odradek.log.config import LogConfig
-from odradek.log.log_dirs import open_log_dirs
-from odradek.log.manager import LogManager
-from odradek.log.manager_jobs import write_high_watermarks, write_recovery_points
-from odradek.log.manager_load import broker_epoch_of_last_stop
-from odradek.log.manager_settings import ManagerSettings
+from odradek.log.log_config import LogConfig
+from odradek.log.manager.log_directories import open_log_dirs
+from odradek.log.manager.log_manager import LogManager
+from odradek.log.manager.maintenance import write_high_watermarks, write_recovery_points
+from odradek.log.manager.settings import ManagerSettings
+from odradek.log.manager.startup import broker_epoch_of_last_stop
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.feature_versions import supported_features
 from odradek.metadata.image import MetadataImage

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
-from odradek.log.views import Isolation
+from odradek.log.values import Isolation
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import (
     EpochEndOffset,

@@ -18,7 +18,7 @@ from helpers.log_faults import Content, append_mixed, content_of, file_content, 
 from helpers.logs import DIRECTORY, Rig, batch, stored_batches
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import write_atomically
-from odradek.log.checkpoints import read_offset_checkpoint, write_offset_checkpoint
+from odradek.log.manager.checkpoint_files import read_offset_checkpoint, write_offset_checkpoint
 from odradek.log.unified_log import UnifiedLog
 from odradek.sim.disk import SimulatedDisk
 

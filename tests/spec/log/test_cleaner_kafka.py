@@ -13,13 +13,13 @@ from helpers.cleaning import SEED
 from helpers.kafka_tools import dump_log_segments
 from helpers.logs import HandClock
 from odradek.common.files import OsFileSystem
-from odradek.log.checkpoints import read_offset_checkpoint
-from odradek.log.cleaner import CleanerConfig, Cleaning, run_steps
-from odradek.log.cleaner_plan import cleanable_offsets, make_plan, measure
-from odradek.log.config import LogConfig
-from odradek.log.loader import load_log
-from odradek.log.names import CLEANER_CHECKPOINT, DELETED_SUFFIX
-from odradek.log.throttle import Throttle
+from odradek.log.cleaner.cleaner import CleanerConfig, Cleaning, run_steps
+from odradek.log.cleaner.cleaning_plan import cleanable_offsets, make_plan, measure
+from odradek.log.cleaner.throttle import Throttle
+from odradek.log.file_names import CLEANER_CHECKPOINT, DELETED_SUFFIX
+from odradek.log.log_config import LogConfig
+from odradek.log.manager.checkpoint_files import read_offset_checkpoint
+from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import read_batches
 

@@ -20,13 +20,14 @@ from helpers.logs import HandClock
 from helpers.waiting import wait_until
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
-from odradek.log import checkpoints, names
-from odradek.log.clean_stats import CleanerStats
-from odradek.log.cleaner import CleanerConfig, Cleaning, run_steps
-from odradek.log.cleaner_plan import cleanable_offsets, make_plan, measure
-from odradek.log.config import LogConfig
-from odradek.log.loader import load_log
-from odradek.log.throttle import Throttle
+from odradek.log import file_names
+from odradek.log.cleaner.cleaner import CleanerConfig, Cleaning, run_steps
+from odradek.log.cleaner.cleaning_plan import cleanable_offsets, make_plan, measure
+from odradek.log.cleaner.stats import CleanerStats
+from odradek.log.cleaner.throttle import Throttle
+from odradek.log.log_config import LogConfig
+from odradek.log.manager import checkpoint_files
+from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import Batch, Compression, read_batches
 
@@ -57,7 +58,7 @@ _CLEAN_TIMEOUT_S = 60
 
 
 def partitions(data: Path) -> list[TopicPartition]:
-    found = [names.parse_partition_dir(path.name) for path in sorted(data.iterdir()) if path.is_dir()]
+    found = [file_names.parse_partition_dir(path.name) for path in sorted(data.iterdir()) if path.is_dir()]
     return [name.topic_partition for name in found if name is not None and name.topic_partition.topic in TOPICS]
 
 
@@ -116,17 +117,17 @@ def prepare(data: Path, now_ms: int, number: int) -> dict[TopicPartition, int]:
 
 def _write_checkpoints(data: Path, ends: dict[TopicPartition, int]) -> None:
     files = OsFileSystem()
-    for name in (names.RECOVERY_POINT_CHECKPOINT, names.REPLICATION_CHECKPOINT):
-        known = checkpoints.read_offset_checkpoint(files, str(data / name))
-        checkpoints.write_offset_checkpoint(files, str(data / name), {**known, **ends})
-    checkpoints.write_clean_shutdown(files, str(data), 0)
+    for name in (file_names.RECOVERY_POINT_CHECKPOINT, file_names.REPLICATION_CHECKPOINT):
+        known = checkpoint_files.read_offset_checkpoint(files, str(data / name))
+        checkpoint_files.write_offset_checkpoint(files, str(data / name), {**known, **ends})
+    checkpoint_files.write_clean_shutdown(files, str(data), 0)
 
 
 def clean_by_kafka(data: Path, scratch: Path, ends: dict[TopicPartition, int]) -> None:
-    path = str(data / names.CLEANER_CHECKPOINT)
+    path = str(data / file_names.CLEANER_CHECKPOINT)
 
     def done() -> bool:
-        reached = checkpoints.read_offset_checkpoint(OsFileSystem(), path)
+        reached = checkpoint_files.read_offset_checkpoint(OsFileSystem(), path)
         return all(reached.get(tp, -1) >= end for tp, end in ends.items() if end)
 
     with kafka_node(data, scratch, settings=SETTINGS) as node:
@@ -175,7 +176,7 @@ def compare(ours: Path, kafkas: Path, tp: TopicPartition, below: int) -> int:
             if our_batch.compression is Compression.NONE:
                 assert our_batch.buffer == their_batch.buffer, f"{tp}/{name}"
                 same += 1
-        txn_index = name.replace(names.LOG_SUFFIX, names.TXN_INDEX_SUFFIX)
+        txn_index = name.replace(file_names.LOG_SUFFIX, file_names.TXN_INDEX_SUFFIX)
         assert _content(ours / str(tp) / txn_index) == _content(kafkas / str(tp) / txn_index), f"{tp}/{txn_index}"
     return same
 
@@ -186,9 +187,9 @@ def _content(path: Path) -> bytes:
 
 def test_kafka_and_we_clean_alike(clean_data: Path, tmp_path: Path) -> None:
     ours = clean_data
-    (ours / names.CLEANER_CHECKPOINT).unlink()
+    (ours / file_names.CLEANER_CHECKPOINT).unlink()
     for path in (ours / str(OURS)).iterdir():
-        if path.name != names.PARTITION_METADATA:
+        if path.name != file_names.PARTITION_METADATA:
             path.unlink()
     reached: dict[TopicPartition, int] = {}
     same = dropped = 0
@@ -205,7 +206,7 @@ def test_kafka_and_we_clean_alike(clean_data: Path, tmp_path: Path) -> None:
             same += compare(ours, kafkas, tp, end)
         assert clock_ms > now_ms, "Kafka stamped a horizon into our log"
         reached = ends
-        shutil.copy(kafkas / names.CLEANER_CHECKPOINT, ours)
+        shutil.copy(kafkas / file_names.CLEANER_CHECKPOINT, ours)
     left = [
         record for some in segments(ours, OURS, reached[OURS]).values() for batch in some for record in batch.records()
     ]

@@ -4,8 +4,8 @@ mends it for two quick changes of leader."""
 from pathlib import Path
 
 from helpers.segments import FILES
-from odradek.log.checkpoints import EpochEntry
-from odradek.log.epoch_cache import EpochCache, EpochEnd
+from odradek.log.leader_epochs import EpochCache, EpochEnd
+from odradek.log.manager.checkpoint_files import EpochEntry
 
 
 def cache_of(directory: Path, *entries: tuple[int, int]) -> EpochCache:

@@ -8,7 +8,7 @@ from helpers.segments import FILES, START_MS, data_batch, marker
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import InvalidProducerEpoch
 from odradek.log.offsets import AppendOrigin
-from odradek.log.producer_state import ProducerState
+from odradek.log.producers.producer_state import ProducerState
 from odradek.records.batch import Batch
 
 TP = TopicPartition("t", 0)

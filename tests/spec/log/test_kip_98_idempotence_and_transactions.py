@@ -8,7 +8,7 @@ from helpers.segments import FILES, START_MS, append, data_batch, marker, new_se
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import InvalidProducerEpoch, OutOfOrderSequence
 from odradek.log.offsets import AbortedTxn, AppendOrigin
-from odradek.log.producer_state import ProducerState
+from odradek.log.producers.producer_state import ProducerState
 
 TP = TopicPartition("t", 0)
 

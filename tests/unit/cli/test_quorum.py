@@ -14,7 +14,7 @@ from helpers.storage import write_config
 from odradek.cli.app import run
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_to_text
-from odradek.log.meta_properties import read_meta_properties
+from odradek.log.manager.meta_properties import read_meta_properties
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.add_raft_voter_request import AddRaftVoterRequest

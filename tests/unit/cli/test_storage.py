@@ -9,7 +9,7 @@ from helpers.storage import CLUSTER_ID, read_checkpoint, tree, write_config
 from odradek.cli.app import run
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_from_text, uuid_to_text
-from odradek.log.meta_properties import read_meta_properties
+from odradek.log.manager.meta_properties import read_meta_properties
 
 FIRST_SNAPSHOT = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
 FEATURES = {

@@ -9,20 +9,20 @@ import pytest
 from helpers import vectors
 from helpers.segments import FILES, append, batches_of
 from odradek.common.ids import TopicPartition
-from odradek.log import checkpoints
-from odradek.log.epoch_cache import EpochCache
 from odradek.log.errors import DamagedFile
-from odradek.log.index_file import IndexFile
-from odradek.log.meta_properties import encode_meta_properties, read_meta_properties
-from odradek.log.names import parse_partition_dir, parse_segment_file
-from odradek.log.offset_index import OffsetIndex
+from odradek.log.file_names import parse_partition_dir, parse_segment_file
+from odradek.log.leader_epochs import EpochCache
+from odradek.log.manager import checkpoint_files
+from odradek.log.manager.meta_properties import encode_meta_properties, read_meta_properties
 from odradek.log.offsets import AppendOrigin
-from odradek.log.producer_snapshot import encode_snapshot, read_snapshot
-from odradek.log.producer_state import ProducerState
-from odradek.log.segment import Segment
-from odradek.log.segment_recovery import recover_segment
-from odradek.log.time_index import TimeIndex
-from odradek.log.txn_index import TxnIndex
+from odradek.log.producers.producer_state import ProducerState
+from odradek.log.producers.snapshot_format import encode_snapshot, read_snapshot
+from odradek.log.recovery.segment_recovery import recover_segment
+from odradek.log.segments.index_file import IndexFile
+from odradek.log.segments.offset_index import OffsetIndex
+from odradek.log.segments.segment import Segment
+from odradek.log.segments.time_index import TimeIndex
+from odradek.log.segments.transaction_index import TxnIndex
 from odradek.records.batch import Batch
 
 INDEXES: dict[str, type[IndexFile]] = {".index": OffsetIndex, ".timeindex": TimeIndex, ".txnindex": TxnIndex}
@@ -263,10 +263,12 @@ def test_a_restart_forgets_the_producers_that_kafka_forgot(kafka: Path) -> None:
 def test_checkpoints_are_written_again_the_same(kafka: Path, tmp_path: Path) -> None:
     for path in sorted(kafka.glob("*-checkpoint")):
         again = tmp_path / path.name
-        checkpoints.write_offset_checkpoint(FILES, str(again), checkpoints.read_offset_checkpoint(FILES, str(path)))
+        checkpoint_files.write_offset_checkpoint(
+            FILES, str(again), checkpoint_files.read_offset_checkpoint(FILES, str(path))
+        )
         assert again.read_bytes() == path.read_bytes()
     assert (
-        checkpoints.read_offset_checkpoint(FILES, str(kafka / "recovery-point-offset-checkpoint"))[
+        checkpoint_files.read_offset_checkpoint(FILES, str(kafka / "recovery-point-offset-checkpoint"))[
             TopicPartition("small-segments", 0)
         ]
         == 615
@@ -280,9 +282,9 @@ def test_epochs_and_topic_ids_are_written_again_the_same(kafka: Path, tmp_path: 
         cache = EpochCache(FILES, str(target))
         cache.assign_all(EpochCache.load(FILES, str(directory)).entries())
         assert (target / "leader-epoch-checkpoint").read_bytes() == (directory / "leader-epoch-checkpoint").read_bytes()
-        metadata = checkpoints.read_partition_metadata(FILES, str(directory))
+        metadata = checkpoint_files.read_partition_metadata(FILES, str(directory))
         assert metadata is not None
-        checkpoints.write_partition_metadata(FILES, str(target), metadata.topic_id)
+        checkpoint_files.write_partition_metadata(FILES, str(target), metadata.topic_id)
         assert (target / "partition.metadata").read_bytes() == (directory / "partition.metadata").read_bytes()
 
 
@@ -295,11 +297,11 @@ def test_epochs_agree_with_the_batches(kafka: Path) -> None:
 
 
 def test_clean_shutdown_marker_is_written_again_the_same(kafka: Path, running_kafka: Path, tmp_path: Path) -> None:
-    found = checkpoints.read_clean_shutdown(FILES, str(kafka))
-    assert found == checkpoints.CleanShutdown(95)
-    checkpoints.write_clean_shutdown(FILES, str(tmp_path), 95)
+    found = checkpoint_files.read_clean_shutdown(FILES, str(kafka))
+    assert found == checkpoint_files.CleanShutdown(95)
+    checkpoint_files.write_clean_shutdown(FILES, str(tmp_path), 95)
     assert (tmp_path / ".kafka_cleanshutdown").read_bytes() == (kafka / ".kafka_cleanshutdown").read_bytes()
-    assert checkpoints.read_clean_shutdown(FILES, str(running_kafka)) is None
+    assert checkpoint_files.read_clean_shutdown(FILES, str(running_kafka)) is None
 
 
 def test_meta_properties_are_written_again_the_same(kafka: Path) -> None:

@@ -8,12 +8,12 @@ from crc32c import crc32c
 
 from helpers.log_faults import new_rig, overwrite
 from helpers.logs import NOON_MS, Rig, batch, idempotent, stored_values
-from odradek.log.append import UnexpectedAppendOffset
-from odradek.log.cleaner import CleanerConfig, run_steps
-from odradek.log.cleaner_manager import CleanerManager
+from odradek.log.cleaner.cleaner import CleanerConfig, run_steps
+from odradek.log.cleaner.cleaner_manager import CleanerManager
 from odradek.log.errors import OutOfOrderSequence, StaleRead
+from odradek.log.log_appender import UnexpectedAppendOffset
 from odradek.log.unified_log import UnifiedLog
-from odradek.log.views import CorruptLog, Isolation
+from odradek.log.values import CorruptLog, Isolation
 from odradek.records.errors import InvalidRecord, InvalidTimestamp
 from odradek.sim.disk import SimulatedDisk
 

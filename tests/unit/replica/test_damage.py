@@ -5,8 +5,8 @@ import pytest
 from helpers.logs import stored_values
 from helpers.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of
 from odradek.common.failures import ApiError
-from odradek.log.manager_changes import delete_logs
-from odradek.log.views import CorruptLog
+from odradek.log.manager.log_changes import delete_logs
+from odradek.log.values import CorruptLog
 from odradek.metadata.directory_id import LOST
 from odradek.protocol.error_codes import ErrorCode
 

@@ -8,7 +8,7 @@ from helpers.logs import HandClock
 from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.common.ports import File
 from odradek.log.offsets import FileRange, OffsetMetadata
-from odradek.log.views import EpochEndOffset, LogRead
+from odradek.log.values import EpochEndOffset, LogRead
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.fetch_session import (
     MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS,

@@ -7,7 +7,7 @@ import pytest
 from helpers.logs import stored_values
 from helpers.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, directory_of, partition_record
 from odradek.common.ids import TopicPartition
-from odradek.log.config import LogConfig
+from odradek.log.log_config import LogConfig
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
 from odradek.metadata.image import MetadataProvenance

@@ -7,8 +7,8 @@ import pytest
 
 from helpers.logs import stored_values
 from helpers.replica import TOPIC_ID, TP, Broker, Cluster, broker_record, change_record
-from odradek.log.config import LogConfig
-from odradek.log.views import Isolation
+from odradek.log.log_config import LogConfig
+from odradek.log.values import Isolation
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_partition_response as answers
 from odradek.protocol.messages.fence_broker_record import FenceBrokerRecord

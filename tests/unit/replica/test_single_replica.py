@@ -7,7 +7,7 @@ import pytest
 from helpers.logs import NOON_MS, batch, idempotent
 from helpers.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, partition_record
 from odradek.common.ids import TopicPartition
-from odradek.log.views import Isolation
+from odradek.log.values import Isolation
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.records.batch import read_batches

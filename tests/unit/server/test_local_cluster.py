@@ -8,7 +8,7 @@ import pytest
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
-from odradek.log.meta_properties import read_meta_properties
+from odradek.log.manager.meta_properties import read_meta_properties
 from odradek.server.local_cluster import LocalNode, prepare_cluster
 
 Prepare = Callable[..., tuple[LocalNode, ...]]

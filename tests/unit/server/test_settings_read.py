@@ -12,7 +12,7 @@ from helpers.node import combined_config, running
 from odradek.common.config_definition import read_table
 from odradek.common.config_support import Level
 from odradek.common.files import OsFileSystem
-from odradek.log.config import SETTINGS
+from odradek.log.log_config import SETTINGS
 from odradek.metadata import config_support, config_table
 from odradek.metadata.config_groups import validate_group
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -139,7 +139,7 @@ def test_settings_of_topics_are_used_exactly_if_they_are_listed_as_effective() -
     used = {
         node.attr
         for path in SOURCE.rglob("*.py")
-        if path != SOURCE / "log" / "config.py"
+        if path != SOURCE / "log" / "log_config.py"
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute)
     }

@@ -1,0 +1,1 @@
+"""Idempotence and transactions of one partition: the state of its producers and its snapshots on disk."""

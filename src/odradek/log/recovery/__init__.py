@@ -1,0 +1,1 @@
+"""From a directory to a log: leftover files, segments, leader epochs and producer state, pass by pass."""
