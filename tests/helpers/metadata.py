@@ -12,8 +12,8 @@ from odradek.protocol import codec
 from odradek.protocol.message import Message
 from odradek.protocol.messages.snapshot_footer_record import SnapshotFooterRecord
 from odradek.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
-from odradek.raft.log import RaftLog
-from odradek.raft.snapshots import read_snapshot
+from odradek.raft.storage.raft_log import RaftLog
+from odradek.raft.storage.snapshots import read_snapshot
 from odradek.records.batch import read_batches
 from odradek.records.builder import BatchBuilder, control_batch
 from odradek.records.control import ControlType

@@ -23,12 +23,12 @@ from odradek.protocol.messages.fetch_response import FetchResponse
 from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.protocol.messages.vote_response import VoteResponse
 from odradek.raft.config import LocalNode, QuorumConfig
-from odradek.raft.control_records import build_control_batch, leader_change
 from odradek.raft.effects import Effect, Flush, Persist, Reply, Send
 from odradek.raft.events import TICK, Event, Request, RequestFailed, Response
-from odradek.raft.quorum_store import ElectionState
 from odradek.raft.raft import Raft
-from odradek.raft.snapshots import SnapshotWriter
+from odradek.raft.storage.control_records import build_control_batch, leader_change
+from odradek.raft.storage.quorum_state_file import ElectionState
+from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import (
     BOOTSTRAP_SNAPSHOT_ID,
     METADATA_TOPIC,

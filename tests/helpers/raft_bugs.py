@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from odradek.raft import fetch, membership, prospective, transitions, unattached
-from odradek.raft.candidate import Candidate
-from odradek.raft.core import Core
 from odradek.raft.effects import Flush, LeaderChange, Persist
-from odradek.raft.election import EpochElection
-from odradek.raft.leader import Leader
-from odradek.raft.listener import Listener
-from odradek.raft.log import Fit, Validity
+from odradek.raft.quorum_context import Core
 from odradek.raft.raft import Raft
-from odradek.raft.transitions import Quorum
+from odradek.raft.roles import fetch, voter_changes
+from odradek.raft.states import prospective, transitions, unattached
+from odradek.raft.states.candidate import Candidate
+from odradek.raft.states.leader import Leader
+from odradek.raft.states.transitions import Quorum
+from odradek.raft.states.vote_count import EpochElection
+from odradek.raft.storage.commit_listener import Listener
+from odradek.raft.storage.raft_log import Fit, Validity
 from odradek.raft.values import OffsetAndEpoch
 from odradek.sim.raft_log import SimulatedRaftLog
 from odradek.sim.raft_node import SimulatedNode
@@ -229,7 +230,7 @@ BUGS: dict[str, Bug] = {
     ),
     "a follower fetches on before it has synced": Bug(((fetch, "_append_as_follower", _append_without_flush),)),
     "voters change while another change is under way": Bug(
-        ((membership, "_changeable_voters", _change_at_any_time),), ("swarm", "change_voters")
+        ((voter_changes, "_changeable_voters", _change_at_any_time),), ("swarm", "change_voters")
     ),
     "new voters do not count until they are committed": Bug(
         ((Leader, "update_local", _count_old_voters),), ("change_voters",)

@@ -5,8 +5,8 @@ from random import Random
 
 from helpers.raft import WALL_MS
 from odradek.common.ports import Buffer
-from odradek.raft.log import RaftLog
-from odradek.raft.snapshots import SnapshotWriter
+from odradek.raft.storage.raft_log import RaftLog
+from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.records.errors import CorruptRecord, InvalidRecord

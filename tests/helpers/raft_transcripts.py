@@ -23,9 +23,9 @@ from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.protocol.messages.vote_response import VoteResponse
 from odradek.raft.effects import Commit, Effect, Flush, LeaderChange, LoadSnapshot, Persist, Reply, Send, Stopped
 from odradek.raft.events import Event, Request, RequestFailed, Response
-from odradek.raft.follower import Follower
 from odradek.raft.raft import Raft
-from odradek.raft.state import State
+from odradek.raft.states.follower import Follower
+from odradek.raft.states.state import State
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.sim.network import NetworkFaults

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from odradek.metadata.record_serde import decode_record
 from odradek.protocol.json_form import to_json
-from odradek.raft.control_records import read_control_records
+from odradek.raft.storage.control_records import read_control_records
 from odradek.records.batch import read_batches
 
 CLUSTER_ID = "bSXPc0xJod0nPk2Pq19b2w"

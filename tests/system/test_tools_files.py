@@ -29,7 +29,7 @@ from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.partition_record import PartitionRecord
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.protocol.messages.unregister_controller_record import UnregisterControllerRecord
-from odradek.raft.snapshots import SnapshotWriter
+from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import OffsetAndEpoch
 from odradek.raft.voters import VoterSet
 from odradek.server.raft_log import MetadataLog, MetadataLogConfig

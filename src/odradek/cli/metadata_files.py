@@ -15,7 +15,7 @@ from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
 from odradek.log import file_names
 from odradek.log.errors import DamagedFile
-from odradek.raft.snapshots import parse_snapshot_file_name
+from odradek.raft.storage.snapshots import parse_snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import OVERHEAD_BYTES, Batch, read_batch, size_at
 

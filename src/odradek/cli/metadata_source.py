@@ -16,8 +16,8 @@ from odradek.metadata.loader import MetadataBatch, MetadataLoader
 from odradek.metadata.record_serde import MetadataRecord, decode_record
 from odradek.protocol.messages.snapshot_footer_record import SnapshotFooterRecord
 from odradek.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
-from odradek.raft.control_records import read_control_records
-from odradek.raft.snapshots import parse_snapshot_file_name
+from odradek.raft.storage.control_records import read_control_records
+from odradek.raft.storage.snapshots import parse_snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import Batch, Record, read_batches
 

@@ -8,7 +8,7 @@ what makes them durable is the `Flush` in this list, and nothing that depends on
 from dataclasses import dataclass
 
 from odradek.protocol.message import Message
-from odradek.raft.quorum_store import ElectionState
+from odradek.raft.storage.quorum_state_file import ElectionState
 from odradek.raft.values import Destination, LeaderAndEpoch, OffsetAndEpoch
 
 

@@ -38,19 +38,28 @@ from odradek.protocol.messages.update_raft_voter_request import UpdateRaftVoterR
 from odradek.protocol.messages.update_raft_voter_response import UpdateRaftVoterResponse
 from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.protocol.messages.vote_response import VoteResponse
-from odradek.raft import begin_epoch, describe, end_epoch, fetch, fetch_snapshot, membership, polling, vote
-from odradek.raft.candidate import Candidate
 from odradek.raft.config import LocalNode, QuorumConfig
-from odradek.raft.core import Core
 from odradek.raft.effects import CommittedBatch, Effect, Stopped
 from odradek.raft.events import Event, Request, RequestFailed, Response
-from odradek.raft.follower import Follower
-from odradek.raft.leader import Leader
-from odradek.raft.log import Fit, RaftLog, validate_offset_and_epoch
-from odradek.raft.quorum_store import ElectionState
-from odradek.raft.snapshots import SnapshotWriter, read_snapshot
-from odradek.raft.state import State
-from odradek.raft.upgrade import upgrade_kraft_version
+from odradek.raft.quorum_context import Core
+from odradek.raft.roles import (
+    begin_epoch,
+    elections,
+    fetch,
+    fetch_snapshot,
+    polling,
+    quorum_description,
+    resignation,
+    voter_changes,
+)
+from odradek.raft.roles.kraft_version_upgrade import upgrade_kraft_version
+from odradek.raft.states.candidate import Candidate
+from odradek.raft.states.follower import Follower
+from odradek.raft.states.leader import Leader
+from odradek.raft.states.state import State
+from odradek.raft.storage.quorum_state_file import ElectionState
+from odradek.raft.storage.raft_log import Fit, RaftLog, validate_offset_and_epoch
+from odradek.raft.storage.snapshots import SnapshotWriter, read_snapshot
 from odradek.raft.values import NEVER_MS, LeaderAndEpoch, OffsetAndEpoch, Randomness
 from odradek.raft.voters import VoterSet
 
@@ -59,15 +68,15 @@ from odradek.raft.voters import VoterSet
 _MAX_POLLS = 8
 
 _HANDLERS: dict[type[Message], Callable[[Core, Request, Any], None]] = {
-    VoteRequest: vote.handle_request,
+    VoteRequest: elections.handle_request,
     BeginQuorumEpochRequest: begin_epoch.handle_request,
-    EndQuorumEpochRequest: end_epoch.handle_request,
+    EndQuorumEpochRequest: resignation.handle_request,
     FetchRequest: fetch.handle_request,
     FetchSnapshotRequest: fetch_snapshot.handle_request,
-    DescribeQuorumRequest: describe.handle_request,
-    AddRaftVoterRequest: membership.handle_add,
-    RemoveRaftVoterRequest: membership.handle_remove,
-    UpdateRaftVoterRequest: membership.handle_update,
+    DescribeQuorumRequest: quorum_description.handle_request,
+    AddRaftVoterRequest: voter_changes.handle_add,
+    RemoveRaftVoterRequest: voter_changes.handle_remove,
+    UpdateRaftVoterRequest: voter_changes.handle_update,
 }
 
 
@@ -266,15 +275,15 @@ class Raft:
         if isinstance(message, FetchResponse):
             return fetch.handle_response(core, message)
         if isinstance(message, VoteResponse):
-            return vote.handle_response(core, node_id, message)
+            return elections.handle_response(core, node_id, message)
         if isinstance(message, BeginQuorumEpochResponse):
             return begin_epoch.handle_response(core, node_id, message)
         if isinstance(message, EndQuorumEpochResponse):
-            return end_epoch.handle_response(core, node_id, message)
+            return resignation.handle_response(core, node_id, message)
         if isinstance(message, FetchSnapshotResponse):
             return fetch_snapshot.handle_response(core, message)
         if isinstance(message, ApiVersionsResponse):
-            return membership.handle_api_versions(core, node_id, message)
+            return voter_changes.handle_api_versions(core, node_id, message)
         if isinstance(message, UpdateRaftVoterResponse):
             return polling.handle_update_voter_response(core, message)
         assert isinstance(message, AddRaftVoterResponse | RemoveRaftVoterResponse)
@@ -290,9 +299,9 @@ class Raft:
             core.gone[node_id] = None
         state = core.quorum.state
         if asked is VoteRequest:
-            vote.handle_failure(core, event.error)
+            elections.handle_failure(core, event.error)
         elif asked is ApiVersionsRequest:
-            membership.failed_api_versions(core, node_id)
+            voter_changes.failed_api_versions(core, node_id)
         elif event.refused and isinstance(state, Follower) and state.leader_id == node_id and not state.doubts_leader:
             core.doubt_leader(node_id)
 

@@ -10,7 +10,7 @@ from odradek.common.failures import InputError, ProtocolError
 from odradek.common.ports import Buffer, FileSystem, write_atomically
 from odradek.metadata.record_serde import MetadataRecord, decode_record, encode_record
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
-from odradek.raft.snapshots import SnapshotWriter
+from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import BOOTSTRAP_SNAPSHOT_ID, OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.records.errors import CorruptRecord

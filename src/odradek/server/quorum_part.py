@@ -10,8 +10,8 @@ from odradek.common.addresses import HostPort
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.loader import MetadataLoader
 from odradek.raft.config import LocalNode
-from odradek.raft.quorum_store import QuorumStateStore
 from odradek.raft.raft import Raft
+from odradek.raft.storage.quorum_state_file import QuorumStateStore
 from odradek.raft.values import NO_ENDPOINTS, Destination, Endpoint, Endpoints
 from odradek.raft.voters import NO_VOTERS, VoterSet
 from odradek.server.advertised import advertised_endpoints

@@ -40,9 +40,9 @@ from odradek.raft.effects import (
     Stopped,
 )
 from odradek.raft.events import TICK, Event, Request, RequestFailed, Response
-from odradek.raft.log import RaftLog
-from odradek.raft.quorum_store import QuorumStateStore
 from odradek.raft.raft import Raft
+from odradek.raft.storage.quorum_state_file import QuorumStateStore
+from odradek.raft.storage.raft_log import RaftLog
 from odradek.raft.values import LeaderAndEpoch
 from odradek.server.raft_peers import Peers
 from odradek.server.raft_words import describe_change

@@ -25,9 +25,9 @@ from odradek.log.offsets import AppendOrigin
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import Isolation
 from odradek.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
-from odradek.raft.control_records import read_control_records
-from odradek.raft.log import RawSnapshot
-from odradek.raft.snapshots import snapshot_file_name
+from odradek.raft.storage.control_records import read_control_records
+from odradek.raft.storage.raft_log import RawSnapshot
+from odradek.raft.storage.snapshots import snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import OVERHEAD_BYTES, Batch, read_batch, read_batches, size_at
 from odradek.records.errors import CorruptRecord, InvalidRecord

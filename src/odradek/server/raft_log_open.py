@@ -17,7 +17,7 @@ from odradek.log.log_config import LogConfig
 from odradek.log.recovery.log_loader import LogOptions, load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.raft.config import MAX_BATCH_BYTES
-from odradek.raft.snapshots import (
+from odradek.raft.storage.snapshots import (
     DELETED_SUFFIX,
     PARTIAL_SUFFIX,
     parse_snapshot_file_name,

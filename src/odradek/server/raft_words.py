@@ -3,14 +3,14 @@
 from odradek.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from odradek.protocol.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from odradek.protocol.messages.vote_request import VoteRequest
-from odradek.raft.candidate import Candidate
 from odradek.raft.events import Event, Request, Response
-from odradek.raft.follower import Follower
-from odradek.raft.leader import Leader
-from odradek.raft.prospective import Prospective
-from odradek.raft.resigned import Resigned
-from odradek.raft.state import State
-from odradek.raft.unattached import Unattached
+from odradek.raft.states.candidate import Candidate
+from odradek.raft.states.follower import Follower
+from odradek.raft.states.leader import Leader
+from odradek.raft.states.prospective import Prospective
+from odradek.raft.states.resigned import Resigned
+from odradek.raft.states.state import State
+from odradek.raft.states.unattached import Unattached
 
 #: Requests that change the state of whoever gets them; any other only comes at the moment in which time does.
 _CHANGING = (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest)

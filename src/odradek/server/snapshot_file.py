@@ -7,7 +7,7 @@ not meet: each has its own number, and whichever is renamed last replaces what i
 
 from odradek.common.failures import check
 from odradek.common.ports import Buffer, FileSystem
-from odradek.raft.snapshots import PARTIAL_SUFFIX, SUFFIX, snapshot_file_name
+from odradek.raft.storage.snapshots import PARTIAL_SUFFIX, SUFFIX, snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
 
 

@@ -13,7 +13,7 @@ from odradek.common.ports import Clock
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.record_serde import encode_record
 from odradek.metadata.snapshot_generator import SnapshotDue, SnapshotGenerator
-from odradek.raft.snapshots import SnapshotWriter
+from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import OffsetAndEpoch
 from odradek.server.raft_driver import RaftDriver
 

@@ -17,7 +17,7 @@ from odradek.common.ports import FileSystem
 from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 from odradek.metadata.feature_versions import KRAFT_VERSION
 from odradek.metadata.record_serde import MetadataRecord
-from odradek.raft.snapshots import SnapshotWriter
+from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import (
     BOOTSTRAP_SNAPSHOT_ID,
     METADATA_PARTITION,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.raft.leader import Leader
-from odradek.raft.quorum_store import ElectionState
-from odradek.raft.resigned import Resigned
+from odradek.raft.states.leader import Leader
+from odradek.raft.states.resigned import Resigned
+from odradek.raft.storage.quorum_state_file import ElectionState
 from odradek.raft.values import OffsetAndEpoch, ReplicaKey
 from odradek.sim.raft_log import Entry
 

@@ -18,12 +18,12 @@ from odradek.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
 from odradek.protocol.messages.add_raft_voter_request import Listener as AddListener
 from odradek.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from odradek.raft.config import LocalNode, QuorumConfig
-from odradek.raft.control_state import ControlState
 from odradek.raft.effects import Effect, Send
 from odradek.raft.events import Event, Request, RequestFailed, Response
 from odradek.raft.raft import Raft
-from odradek.raft.snapshots import SnapshotWriter
-from odradek.raft.state import State
+from odradek.raft.states.state import State
+from odradek.raft.storage.control_record_history import ControlState
+from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import BOOTSTRAP_SNAPSHOT_ID, Destination, Endpoint, Endpoints, VersionRange
 from odradek.raft.voters import NO_VOTERS, Voter, VoterSet
 from odradek.sim.invariants_raft import Ledger

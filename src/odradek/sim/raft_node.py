@@ -19,8 +19,8 @@ from odradek.protocol.messages.fetch_response import FetchResponse
 from odradek.raft.config import LocalNode, QuorumConfig
 from odradek.raft.effects import Commit, Effect, Flush, LeaderChange, LoadSnapshot, Persist, Reply, Send, Stopped
 from odradek.raft.events import TICK, Event, Request
-from odradek.raft.quorum_store import ElectionState
 from odradek.raft.raft import Raft
+from odradek.raft.storage.quorum_state_file import ElectionState
 from odradek.raft.values import KRAFT_VERSION_FEATURE, ReplicaKey
 from odradek.sim.raft_log import SimulatedRaftLog
 from odradek.sim.workload_counter import ReplicatedCounter

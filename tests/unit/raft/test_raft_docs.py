@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.raft.transitions import MOVES
+from odradek.raft.states.transitions import MOVES
 
 ROOT = Path(__file__).parents[3]
 DOC = ROOT / "docs" / "raft.md"

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from helpers.raft import data_batch, key, log_of, new_log, static_voters, voter, write_snapshot
 from odradek.common.failures import Fault
 from odradek.protocol.messages.vote_request import VoteRequest
-from odradek.raft.accumulator import Accumulator, BatchTooLarge, TooManyWaiting
-from odradek.raft.connections import Connections
-from odradek.raft.control_state import ControlState, History
-from odradek.raft.election import EpochElection
-from odradek.raft.log import Fit, truncate_to_end_offset, validate_offset_and_epoch
-from odradek.raft.snapshots import parse_snapshot_file_name, read_snapshot, snapshot_file_name
+from odradek.raft.request_manager import Connections
+from odradek.raft.states.vote_count import EpochElection
+from odradek.raft.storage.batch_accumulator import Accumulator, BatchTooLarge, TooManyWaiting
+from odradek.raft.storage.control_record_history import ControlState, History
+from odradek.raft.storage.raft_log import Fit, truncate_to_end_offset, validate_offset_and_epoch
+from odradek.raft.storage.snapshots import parse_snapshot_file_name, read_snapshot, snapshot_file_name
 from odradek.raft.values import NEVER_MS, Destination, OffsetAndEpoch, ReplicaKey
 from odradek.raft.voters import NO_VOTERS, VoterSet
 from odradek.records.batch import read_batches

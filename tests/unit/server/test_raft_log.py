@@ -14,7 +14,7 @@ from helpers.raft import WALL_MS, data_batch, leader_change_batch
 from helpers.raft_logs import DIRECTORY, TwinRaftLog, content, freeze, new_disk, open_log
 from odradek.common.failures import Fault
 from odradek.log.manager.checkpoint_files import write_partition_metadata
-from odradek.raft.snapshots import read_snapshot, snapshot_file_name
+from odradek.raft.storage.snapshots import read_snapshot, snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.records.errors import CorruptRecord, InvalidRecord

@@ -1,0 +1,1 @@
+"""What the quorum stores: the port to its log, batches, control records, snapshots and the quorum state file."""
