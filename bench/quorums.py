@@ -19,7 +19,7 @@ import odradek
 from helpers.nodes import HOST, Cluster, Kind, Node, NodeSpec
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
-from odradek.metadata.feature_versions import supported_features
+from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.alter_client_quotas_request import (

@@ -25,8 +25,8 @@ from odradek.log.log_config import LogConfig
 from odradek.log.manager.log_directories import open_log_dirs
 from odradek.log.manager.log_manager import LogManager
 from odradek.log.values import Isolation
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataProvenance
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataProvenance
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.replica.values import FetchEntry, FetchParams, ProduceEntry

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from odradek.api.registry import Registry
-from odradek.metadata import metadata_version
-from odradek.metadata.feature_versions import FEATURES, UNSERVED_FEATURES, default_level, supported_features
-from odradek.metadata.metadata_version import LATEST_PRODUCTION
+from odradek.metadata.features import metadata_version
+from odradek.metadata.features.feature_versions import FEATURES, UNSERVED_FEATURES, default_level, supported_features
+from odradek.metadata.features.metadata_version import LATEST_PRODUCTION
 from odradek.protocol.api_keys import APIS, Api, Listener
 from odradek.protocol.facts import Versions
 

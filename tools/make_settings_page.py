@@ -12,7 +12,8 @@ from odradek.client.setting_support import client_support
 from odradek.client.settings_reading import Kind, definitions
 from odradek.common.config_definition import ConfigDefinition, read_table
 from odradek.common.config_support import Level, Support
-from odradek.metadata import config_support, config_table
+from odradek.metadata.configs import support as config_support
+from odradek.metadata.configs import tables
 from odradek.server.settings import OWN
 
 PATH = Path(__file__).parents[1] / "docs" / "settings.md"
@@ -51,23 +52,21 @@ def page() -> str:
         _section(
             "Nodes, while they run",
             "Rates that belong to what is going on; in a file they are reported as without an effect.",
-            read_table(config_table.BROKER_DYNAMIC_ONLY),
+            read_table(tables.BROKER_DYNAMIC_ONLY),
             config_support.broker_support,
         ),
         _file_only(),
         _removed(),
-        _section("Topics", "", read_table(config_table.TOPIC), config_support.TOPIC.find),
-        _section("Groups", "", read_table(config_table.GROUP), config_support.GROUP.find),
-        _section(
-            "Metrics subscriptions", "", read_table(config_table.CLIENT_METRICS), config_support.CLIENT_METRICS.find
-        ),
+        _section("Topics", "", read_table(tables.TOPIC), config_support.TOPIC.find),
+        _section("Groups", "", read_table(tables.GROUP), config_support.GROUP.find),
+        _section("Metrics subscriptions", "", read_table(tables.CLIENT_METRICS), config_support.CLIENT_METRICS.find),
         *(_section(f"{kind.word.capitalize()} clients", "", definitions(kind), client_support) for kind in Kind),
     ]
     return HEAD + "\n".join(sections)
 
 
 def _broker_settings() -> Mapping[str, ConfigDefinition]:
-    return {**read_table(config_table.BROKER), **OWN}
+    return {**read_table(tables.BROKER), **OWN}
 
 
 def _section(title: str, text: str, settings: Mapping[str, ConfigDefinition], find: Find) -> str:

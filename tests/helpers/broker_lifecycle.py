@@ -3,8 +3,8 @@
 from typing import Any
 
 from helpers.controller import CLUSTER_ID, directory_of
-from odradek.metadata.feature_versions import supported_features
-from odradek.metadata.node_registration import Endpoint
+from odradek.metadata.features.feature_versions import supported_features
+from odradek.metadata.image.broker_registration import Endpoint
 from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from odradek.server.broker_lifecycle import (
     BrokerIdentity,

@@ -12,7 +12,7 @@ from odradek.coordinator.group.consumer_settings import ConsumerSettings
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.group.values import RequestContext
 from odradek.coordinator.reply import Reply
-from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.image.delta import MetadataDelta
 from odradek.protocol.codec import encode
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message

@@ -9,12 +9,12 @@ from odradek.common.failures import ApiError
 from odradek.controller.controls import ControlSettings
 from odradek.controller.feature_control import QuorumFeatures
 from odradek.controller.quorum_controller import Append, ControllerSettings, QuorumController
-from odradek.metadata.feature_versions import FEATURES, KRAFT_VERSION, default_level, supported_features
-from odradek.metadata.loader import MetadataBatch, MetadataLoader
-from odradek.metadata.metadata_version import LATEST_PRODUCTION, MetadataVersion
-from odradek.metadata.partition_registration import PartitionRegistration
-from odradek.metadata.publisher import LeaderAndEpoch
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.features.feature_versions import FEATURES, KRAFT_VERSION, default_level, supported_features
+from odradek.metadata.features.metadata_version import LATEST_PRODUCTION, MetadataVersion
+from odradek.metadata.image.partition_registration import PartitionRegistration
+from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
+from odradek.metadata.publishing.publisher import LeaderAndEpoch
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.message import Message
 from odradek.protocol.messages.alter_partition_request import (
     AlterPartitionRequest,

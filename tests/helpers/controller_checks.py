@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from odradek.controller.controls import Controls
-from odradek.metadata.partition_registration import PartitionRegistration
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.image.partition_registration import PartitionRegistration
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.messages.partition_change_record import PartitionChangeRecord
 from odradek.protocol.messages.producer_ids_record import ProducerIdsRecord
 

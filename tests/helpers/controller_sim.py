@@ -27,12 +27,12 @@ from odradek.common.failures import Fault
 from odradek.controller.controls import Controls, ControlSettings
 from odradek.controller.feature_control import QuorumFeatures
 from odradek.controller.quorum_controller import Append, QuorumController
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataProvenance
-from odradek.metadata.loader import MetadataBatch, MetadataLoader
-from odradek.metadata.metadata_version import MetadataVersion
-from odradek.metadata.publisher import LeaderAndEpoch
-from odradek.metadata.record_serde import encode_record
+from odradek.metadata.features.metadata_version import MetadataVersion
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataProvenance
+from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
+from odradek.metadata.publishing.publisher import LeaderAndEpoch
+from odradek.metadata.records.record_serde import encode_record
 from odradek.protocol.message import Message
 from odradek.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from odradek.protocol.messages.alter_client_quotas_request import (

@@ -1,8 +1,8 @@
 """A node's settings, with metadata that a test writes by hand."""
 
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind, MetadataPublisher
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind, MetadataPublisher
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.server.dynamic_config import DynamicConfig

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from odradek.common.ports import Buffer
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
-from odradek.metadata.loader import MetadataBatch, MetadataLoader
-from odradek.metadata.record_serde import MetadataRecord, decode_record, encode_record
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
+from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
+from odradek.metadata.records.record_serde import MetadataRecord, decode_record, encode_record
 from odradek.protocol import codec
 from odradek.protocol.message import Message
 from odradek.protocol.messages.snapshot_footer_record import SnapshotFooterRecord

@@ -21,7 +21,7 @@ from helpers.nodes_metadata import check_identical, image_at, topics_of
 from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum, QuorumView
 from odradek.client.channel import Channel
 from odradek.common.failures import ApiError
-from odradek.metadata.feature_versions import supported_features
+from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest

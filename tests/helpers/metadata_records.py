@@ -2,8 +2,8 @@
 
 from random import Random
 
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.metadata_version import LATEST_PRODUCTION
+from odradek.metadata.features.metadata_version import LATEST_PRODUCTION
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.message import Message
 from odradek.protocol.messages.access_control_entry_record import AccessControlEntryRecord
 from odradek.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord

@@ -10,7 +10,7 @@ from helpers.ports import free_ports
 from odradek.client.channel import Channel
 from odradek.common.files import OsFileSystem
 from odradek.common.ports import FileSystem
-from odradek.metadata.feature_versions import supported_features
+from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.message import Message
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from helpers.metadata import read_metadata_log, records_of, snapshot_provenance
 from helpers.nodes import Node
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.loader import MetadataLoader
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.publishing.loader import MetadataLoader
 from odradek.records.batch import Batch, read_batches
 
 

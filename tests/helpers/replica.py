@@ -13,8 +13,8 @@ from odradek.log.manager.log_directories import open_log_dirs
 from odradek.log.manager.log_manager import LogManager
 from odradek.log.manager.settings import ManagerSettings
 from odradek.log.values import Isolation
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
 from odradek.protocol.message import Message
 from odradek.protocol.messages.list_offsets_request import ListOffsetsRequest
 from odradek.protocol.messages.partition_change_record import PartitionChangeRecord
@@ -252,8 +252,8 @@ class Cluster:
 
 
 def _options() -> Any:
-    from odradek.metadata.metadata_version import LATEST_PRODUCTION
-    from odradek.metadata.writer_options import WriterOptions
+    from odradek.metadata.features.metadata_version import LATEST_PRODUCTION
+    from odradek.metadata.records.writer_options import WriterOptions
 
     return WriterOptions(LATEST_PRODUCTION)
 

@@ -9,7 +9,7 @@ from unittest.mock import patch
 from odradek.common.ids import TopicPartition
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import EpochEndOffset
-from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_response import PartitionData
 from odradek.replica import fetcher, partition, partition_reads

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from odradek.metadata.record_serde import decode_record
+from odradek.metadata.records.record_serde import decode_record
 from odradek.protocol.json_form import to_json
 from odradek.raft.storage.control_records import read_control_records
 from odradek.records.batch import read_batches

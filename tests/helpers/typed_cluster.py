@@ -9,7 +9,7 @@ from helpers.nodes import OURS, PATIENT_QUORUM, Cluster, NodeSpec
 from helpers.typed_requests import Vocabulary
 from helpers.typed_sender import exchange
 from helpers.waiting import wait_until
-from odradek.metadata.feature_versions import supported_features
+from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.messages import broker_registration_request as registration
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from odradek.protocol.messages.metadata_request import MetadataRequest

@@ -16,7 +16,7 @@ from helpers import kafka_tools
 from helpers.cli import Command, Said
 from helpers.nodes import Cluster, Kind, NodeSpec
 from helpers.waiting import wait_until
-from odradek.metadata.feature_versions import UNSERVED_FEATURES
+from odradek.metadata.features.feature_versions import UNSERVED_FEATURES
 
 WAIT_S = 120
 

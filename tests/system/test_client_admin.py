@@ -33,7 +33,7 @@ from odradek.client.admin_client import (
     VoterEndpoint,
 )
 from odradek.common.failures import InputError
-from odradek.metadata.feature_versions import UNSERVED_FEATURES
+from odradek.metadata.features.feature_versions import UNSERVED_FEATURES
 from odradek.protocol.error_codes import ErrorCode
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]

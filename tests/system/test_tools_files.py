@@ -20,8 +20,8 @@ from odradek.cli.app import run
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_to_text
 from odradek.common.system import SystemClock
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.record_serde import MetadataRecord, encode_record
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.records.record_serde import MetadataRecord, encode_record
 from odradek.protocol import json_form
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.message import Message

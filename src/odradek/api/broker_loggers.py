@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.common.config_definition import InvalidConfig
-from odradek.metadata.config_schema import InvalidRequest
+from odradek.metadata.configs.definitions import InvalidRequest
 from odradek.protocol.config_kinds import ConfigOp
 
 ROOT = "root"

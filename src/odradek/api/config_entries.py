@@ -13,11 +13,11 @@ from functools import partial
 from odradek.api.broker_loggers import levels
 from odradek.api.context import Context
 from odradek.common.config_definition import ConfigDefinition
-from odradek.metadata.config_dynamic import broker_definition, effective, usable
-from odradek.metadata.config_dynamic import synonyms as synonyms_of
-from odradek.metadata.config_schema import ConfigLayers, definitions, effective_topic_config, topic_synonym
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.configs.definitions import ConfigLayers, definitions, effective_topic_config, topic_synonym
+from odradek.metadata.configs.dynamic import broker_definition, effective, usable
+from odradek.metadata.configs.dynamic import synonyms as synonyms_of
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
 from odradek.protocol.messages.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
 

@@ -15,9 +15,9 @@ from odradek.api.config_authorization import check_may
 from odradek.api.context import Context
 from odradek.common.config_definition import InvalidConfig
 from odradek.common.failures import ApiError
-from odradek.metadata.config_dynamic import usable
-from odradek.metadata.config_schema import InvalidRequest, definitions
-from odradek.metadata.configs_image import ConfigResource
+from odradek.metadata.configs.definitions import InvalidRequest, definitions
+from odradek.metadata.configs.dynamic import usable
+from odradek.metadata.image.configs import ConfigResource
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_configs_request as alter

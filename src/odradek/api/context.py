@@ -13,8 +13,8 @@ from odradek.api.facades import Controller, Coordinator, Forwarder, Image, Quoru
 from odradek.common.failures import check, fail
 from odradek.common.ports import Clock
 from odradek.common.system import SystemClock
-from odradek.metadata.config_dynamic import check_dynamic
-from odradek.metadata.image import EMPTY
+from odradek.metadata.configs.dynamic import check_dynamic
+from odradek.metadata.image.image import EMPTY
 from odradek.protocol.api_keys import Listener
 from odradek.protocol.facts import Versions
 from odradek.security.authorizer import ALLOW_ALL, EVERYTHING, Action, Authorizer
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from odradek.api.registry import Registry
-    from odradek.metadata.topics_image import TopicImage
+    from odradek.metadata.image.topics import TopicImage
     from odradek.replica.replica_manager import ReplicaManager
 
 #: Whoever has not said who they are. Kafka's name.

@@ -6,8 +6,8 @@ Authorised by DESCRIBE_CONFIGS on the cluster.
 """
 
 from odradek.api.context import Context
-from odradek.metadata.client_quota_filter import quota_filter
-from odradek.metadata.client_quotas_image import QuotaEntity, Quotas
+from odradek.metadata.configs.quota_filter import quota_filter
+from odradek.metadata.image.client_quotas import QuotaEntity, Quotas
 from odradek.protocol.messages.describe_client_quotas_request import DescribeClientQuotasRequest
 from odradek.protocol.messages.describe_client_quotas_response import (
     DescribeClientQuotasResponse,

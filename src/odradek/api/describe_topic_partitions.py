@@ -12,10 +12,10 @@ from odradek.api.authorized_operations import topic_operations
 from odradek.api.context import Context
 from odradek.api.listener_view import ListenerView, error_of_missing
 from odradek.common.failures import ApiError
-from odradek.metadata.config_schema import definitions
+from odradek.metadata.configs.definitions import definitions
+from odradek.metadata.image.partition_registration import PartitionRegistration
+from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.internal_topics import INTERNAL_TOPICS
-from odradek.metadata.partition_registration import PartitionRegistration
-from odradek.metadata.topics_image import TopicImage
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest

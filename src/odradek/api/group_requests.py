@@ -5,7 +5,7 @@ from collections.abc import Container
 from odradek.api.context import Context
 from odradek.common.failures import ApiError
 from odradek.coordinator.group.values import RequestContext
-from odradek.metadata.topics_image import TopicImage
+from odradek.metadata.image.topics import TopicImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.security.resources import Operation, Resource, ResourceType
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from odradek.api.context import Context
 from odradek.api.listener_view import ListenerView
-from odradek.metadata.topics_image import TopicImage
+from odradek.metadata.image.topics import TopicImage
 
 _UNKNOWN = -1
 

@@ -7,8 +7,8 @@ One is made per request, from one image, so that an answer is of one moment.
 from odradek.api.context import Context
 from odradek.common.failures import ApiError
 from odradek.controller.topic_names import check_topic_name
-from odradek.metadata.node_registration import BrokerRegistration, Endpoint
-from odradek.metadata.partition_registration import Ids, PartitionRegistration
+from odradek.metadata.image.broker_registration import BrokerRegistration, Endpoint
+from odradek.metadata.image.partition_registration import Ids, PartitionRegistration
 from odradek.protocol.error_codes import ErrorCode
 
 NO_NODE = -1

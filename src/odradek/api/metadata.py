@@ -23,9 +23,9 @@ from odradek.api.context import Context
 from odradek.api.listener_view import NO_NODE, ListenerView, error_of_missing
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
+from odradek.metadata.image.partition_registration import PartitionRegistration
+from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.internal_topics import INTERNAL_TOPICS
-from odradek.metadata.partition_registration import PartitionRegistration
-from odradek.metadata.topics_image import TopicImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.metadata_response import (

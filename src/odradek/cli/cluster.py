@@ -25,7 +25,7 @@ from odradek.client.admin_cluster import (
     unregister_broker,
 )
 from odradek.client.bootstrap import Cluster
-from odradek.metadata.metadata_version import FEATURE_NAME, MetadataVersion
+from odradek.metadata.features.metadata_version import FEATURE_NAME, MetadataVersion
 
 
 @click.group()

@@ -22,7 +22,7 @@ from odradek.client.bootstrap import Cluster
 from odradek.client.metadata_observer import FetchedLog, fetch_metadata_log
 from odradek.client.quorum import describe_quorum
 from odradek.common.failures import InputError
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.image import MetadataImage
 
 #: Names that an error lists.
 _NAMES_MAX = 12

@@ -15,16 +15,16 @@ from typing import Any
 from odradek import __version__
 from odradek.cli.output import format_timestamp
 from odradek.common.ids import uuid_to_text
-from odradek.metadata.acls_image import StandardAcl
-from odradek.metadata.client_quotas_image import QuotaEntity
-from odradek.metadata.config_schema import is_sensitive
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.delegation_tokens_image import DelegationToken
-from odradek.metadata.image import MetadataImage, MetadataProvenance
-from odradek.metadata.node_registration import BrokerRegistration, ControllerRegistration, Endpoint
-from odradek.metadata.partition_registration import LeaderRecoveryState, PartitionRegistration
-from odradek.metadata.scram_image import ScramCredential
-from odradek.metadata.topics_image import TopicImage
+from odradek.metadata.configs.definitions import is_sensitive
+from odradek.metadata.image.acls import StandardAcl
+from odradek.metadata.image.broker_registration import BrokerRegistration, ControllerRegistration, Endpoint
+from odradek.metadata.image.client_quotas import QuotaEntity
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.image.delegation_tokens import DelegationToken
+from odradek.metadata.image.image import MetadataImage, MetadataProvenance
+from odradek.metadata.image.partition_registration import LeaderRecoveryState, PartitionRegistration
+from odradek.metadata.image.scram import ScramCredential
+from odradek.metadata.image.topics import TopicImage
 from odradek.protocol.config_kinds import ConfigResourceType
 
 REDACTED = "[redacted]"

@@ -11,9 +11,9 @@ from itertools import chain
 from odradek.cli.metadata_files import blaming, file_batches, find_metadata_files
 from odradek.client.metadata_observer import FetchedLog
 from odradek.common.failures import InputError, ProtocolError
-from odradek.metadata.image import MetadataImage, MetadataProvenance
-from odradek.metadata.loader import MetadataBatch, MetadataLoader
-from odradek.metadata.record_serde import MetadataRecord, decode_record
+from odradek.metadata.image.image import MetadataImage, MetadataProvenance
+from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
+from odradek.metadata.records.record_serde import MetadataRecord, decode_record
 from odradek.protocol.messages.snapshot_footer_record import SnapshotFooterRecord
 from odradek.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
 from odradek.raft.storage.control_records import read_control_records

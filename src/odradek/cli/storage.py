@@ -15,7 +15,7 @@ from odradek.cli.output import print_json, print_table
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_to_text
 from odradek.common.system import SystemClock
-from odradek.metadata import metadata_version
+from odradek.metadata.features import metadata_version
 from odradek.server.config import ServerConfig, load_server_config
 from odradek.server.storage_format import FormatPlan, FormatRequest, plan_format, run_format
 from odradek.server.storage_info import DirectoryInfo, StorageInfo, read_storage

@@ -6,10 +6,10 @@ from odradek.common.failures import Fault, check
 from odradek.controller.configuration_control import ALL_BROKERS, MIN_INSYNC_REPLICAS
 from odradek.controller.controls import Controls
 from odradek.controller.decision import Decision
-from odradek.metadata import metadata_version
-from odradek.metadata.feature_versions import ELIGIBLE_LEADER_REPLICAS_VERSION
-from odradek.metadata.features_image import known_version
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.features import metadata_version
+from odradek.metadata.features.feature_versions import ELIGIBLE_LEADER_REPLICAS_VERSION
+from odradek.metadata.image.features import known_version
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.messages.abort_transaction_record import AbortTransactionRecord
 from odradek.protocol.messages.begin_transaction_record import BeginTransactionRecord
 from odradek.protocol.messages.config_record import ConfigRecord

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 
 from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcome_of
-from odradek.metadata.client_quotas_image import QuotaEntity, quota_entity
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.image.client_quotas import QuotaEntity, quota_entity
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_client_quotas_response as response
 from odradek.protocol.messages.alter_client_quotas_request import AlterClientQuotasRequest, EntryData, OpData

@@ -15,15 +15,15 @@ from odradek.controller.decision import Decision, Refused
 from odradek.controller.feature_control import FeatureControl, NodeFeatures
 from odradek.controller.heartbeats import HeartbeatLimits, Heartbeats
 from odradek.controller.replica_placer import UsableBroker
-from odradek.metadata import metadata_version
-from odradek.metadata.directory_id import MIGRATING, UNASSIGNED
-from odradek.metadata.node_registration import (
+from odradek.metadata.features import metadata_version
+from odradek.metadata.image.broker_registration import (
     BrokerRegistration,
     ControllerRegistration,
     broker_from_record,
     controller_from_record,
 )
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.image.directory_id import MIGRATING, UNASSIGNED
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest

@@ -8,11 +8,11 @@ from odradek.common.failures import ApiError
 from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcome_of
 from odradek.controller.feature_control import FeatureControl
 from odradek.controller.topic_names import check_topic_name
-from odradek.metadata import config_schema
-from odradek.metadata.config_groups import validate_group
-from odradek.metadata.config_schema import ConfigLayers, EffectiveConfig, definitions, effective_topic_config
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.configs import definitions as config_schema
+from odradek.metadata.configs.definitions import ConfigLayers, EffectiveConfig, definitions, effective_topic_config
+from odradek.metadata.configs.groups import validate_group
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_configs_response as alter

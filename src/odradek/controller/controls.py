@@ -26,7 +26,7 @@ from odradek.controller.replica_placer import Randomness
 from odradek.controller.replication_state import ReplicationState
 from odradek.controller.security_control import AclControl, DelegationTokenControl, ScramControl
 from odradek.controller.topic_control import TopicControl, TopicDefaults
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.message import Message
 from odradek.protocol.messages.abort_transaction_record import AbortTransactionRecord
 from odradek.protocol.messages.begin_transaction_record import BeginTransactionRecord

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from odradek.common.failures import ApiError
-from odradek.metadata.record_serde import MetadataRecord, encode_record
+from odradek.metadata.records.record_serde import MetadataRecord, encode_record
 from odradek.protocol.error_codes import ErrorCode
 from odradek.raft.config import MAX_BATCH_BYTES
 

@@ -5,22 +5,22 @@ from dataclasses import dataclass, field
 
 from odradek.common.failures import check, fail
 from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcome_of
-from odradek.metadata import metadata_version
-from odradek.metadata.feature_versions import (
+from odradek.metadata.features import metadata_version
+from odradek.metadata.features.feature_versions import (
     ELIGIBLE_LEADER_REPLICAS_VERSION,
     KRAFT_VERSION,
     VersionRange,
     supported_features,
     unmet_need,
 )
-from odradek.metadata.features_image import known_version
-from odradek.metadata.metadata_version import (
+from odradek.metadata.features.metadata_version import (
     LATEST_PRODUCTION,
     MINIMUM_VERSION,
     MetadataVersion,
     metadata_changed_between,
 )
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.image.features import known_version
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
 from odradek.protocol.messages.no_op_record import NoOpRecord

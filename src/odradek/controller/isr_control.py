@@ -8,12 +8,12 @@ from odradek.controller.decision import Decision, Refused
 from odradek.controller.partition_change import Election, PartitionChange
 from odradek.controller.partition_index import TopicIdPartition
 from odradek.controller.replication_state import ReplicationState, TopicState
-from odradek.metadata.partition_registration import (
+from odradek.metadata.image.partition_registration import (
     NO_LEADER_CHANGE,
     LeaderRecoveryState,
     PartitionRegistration,
 )
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_partition_response as response
 from odradek.protocol.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData

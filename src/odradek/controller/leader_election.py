@@ -12,8 +12,8 @@ from odradek.controller.heartbeats import BrokerControlState
 from odradek.controller.partition_change import Election, PartitionChange
 from odradek.controller.partition_index import TopicIdPartition
 from odradek.controller.replication_state import ReplicationState, TopicState
-from odradek.metadata.node_registration import BrokerRegistration
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.image.broker_registration import BrokerRegistration
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_words import ERROR_WORDS
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from odradek.controller.controls import Controls
 from odradek.controller.decision import Decision
-from odradek.metadata.feature_versions import ELIGIBLE_LEADER_REPLICAS_VERSION
+from odradek.metadata.features.feature_versions import ELIGIBLE_LEADER_REPLICAS_VERSION
 from odradek.protocol.message import Message
 from odradek.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from odradek.protocol.messages.alter_client_quotas_request import AlterClientQuotasRequest

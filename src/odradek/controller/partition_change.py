@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from odradek.metadata.metadata_version import MetadataVersion
-from odradek.metadata.partition_registration import (
+from odradek.metadata.features.metadata_version import MetadataVersion
+from odradek.metadata.image.partition_registration import (
     NO_LEADER,
     NO_LEADER_CHANGE,
     LeaderRecoveryState,
     PartitionRegistration,
 )
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.messages.partition_change_record import PartitionChangeRecord
 
 

@@ -6,8 +6,8 @@ order in which partitions are visited decides the order of records.
 
 from typing import NamedTuple, TypeVar
 
-from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
-from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.image.directory_id import LOST, MIGRATING, UNASSIGNED
+from odradek.metadata.image.partition_registration import PartitionRegistration
 
 
 class TopicIdPartition(NamedTuple):

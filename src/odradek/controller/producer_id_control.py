@@ -3,7 +3,7 @@
 from odradek.common.failures import check
 from odradek.controller.cluster_control import ClusterControl
 from odradek.controller.decision import Decision, Refused
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from odradek.protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse

@@ -31,10 +31,10 @@ from odradek.controller.operations import OperationContext, decide
 from odradek.controller.performance import Performance, SlowEvent
 from odradek.controller.periodic_tasks import PeriodicTasks
 from odradek.controller.replica_placer import Randomness
-from odradek.metadata.image import MetadataProvenance
-from odradek.metadata.loader import MetadataBatch, MetadataLoader
-from odradek.metadata.publisher import LeaderAndEpoch
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.image.image import MetadataProvenance
+from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
+from odradek.metadata.publishing.publisher import LeaderAndEpoch
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest

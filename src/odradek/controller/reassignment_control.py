@@ -8,8 +8,8 @@ from odradek.controller.decision import DONE, Decision, Refused, outcome_of
 from odradek.controller.partition_change import Election, PartitionChange
 from odradek.controller.partition_index import TopicIdPartition
 from odradek.controller.replication_state import ReplicationState, TopicState
-from odradek.metadata.partition_registration import LeaderRecoveryState, PartitionRegistration
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.image.partition_registration import LeaderRecoveryState, PartitionRegistration
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import assign_replicas_to_dirs_response as assigned
 from odradek.protocol.messages.alter_partition_reassignments_request import (

@@ -16,10 +16,10 @@ from odradek.controller.feature_control import FeatureControl
 from odradek.controller.partition_change import PartitionContext
 from odradek.controller.partition_index import PartitionIndex, TopicIdPartition
 from odradek.controller.topic_names import collision_form
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.directory_id import UNASSIGNED
-from odradek.metadata.partition_registration import PartitionRegistration, partition_from_record
-from odradek.metadata.topics_image import TopicsImage
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.image.directory_id import UNASSIGNED
+from odradek.metadata.image.partition_registration import PartitionRegistration, partition_from_record
+from odradek.metadata.image.topics import TopicsImage
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.clear_elr_record import ClearElrRecord

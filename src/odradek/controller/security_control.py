@@ -6,9 +6,9 @@ active controller must know to decide then, and what makes its state the image's
 
 from odradek.common.failures import check
 from odradek.common.ids import uuid_to_text
-from odradek.metadata.acls_image import StandardAcl, acl_from_record
-from odradek.metadata.delegation_tokens_image import DelegationToken, token_from_record
-from odradek.metadata.scram_image import ScramCredential, ScramUser, credential_from_record
+from odradek.metadata.image.acls import StandardAcl, acl_from_record
+from odradek.metadata.image.delegation_tokens import DelegationToken, token_from_record
+from odradek.metadata.image.scram import ScramCredential, ScramUser, credential_from_record
 from odradek.protocol.messages.access_control_entry_record import AccessControlEntryRecord
 from odradek.protocol.messages.delegation_token_record import DelegationTokenRecord
 from odradek.protocol.messages.remove_access_control_entry_record import RemoveAccessControlEntryRecord

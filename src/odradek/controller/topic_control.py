@@ -12,11 +12,11 @@ from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcom
 from odradek.controller.replica_placer import Randomness, StripedReplicaPlacer
 from odradek.controller.replication_state import ReplicationState, TopicState
 from odradek.controller.topic_names import check_topic_name, collision_form
-from odradek.metadata.config_schema import EffectiveConfig, is_sensitive
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.partition_registration import PartitionRegistration
-from odradek.metadata.record_serde import MetadataRecord
-from odradek.metadata.writer_options import WriterOptions
+from odradek.metadata.configs.definitions import EffectiveConfig, is_sensitive
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.image.partition_registration import PartitionRegistration
+from odradek.metadata.records.record_serde import MetadataRecord
+from odradek.metadata.records.writer_options import WriterOptions
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_words import ERROR_WORDS

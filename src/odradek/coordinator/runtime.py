@@ -26,8 +26,8 @@ from odradek.coordinator.loading import Loader, ReadableLog
 from odradek.coordinator.reply import Reply
 from odradek.coordinator.serde import build_batch, module_of
 from odradek.coordinator.shard import NOBODY, Decision, Operation, Randomness, Shard, ShardContext, Writer
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataImage
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.records.builder import end_transaction_marker
 from odradek.records.compression import Compression

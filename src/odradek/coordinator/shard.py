@@ -19,8 +19,8 @@ from typing import Generic, Protocol, TypeVar
 
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.message import Message
 
 Answer = TypeVar("Answer")

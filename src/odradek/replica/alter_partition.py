@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from odradek.common.failures import check
-from odradek.metadata.partition_registration import Ids, LeaderRecoveryState
+from odradek.metadata.image.partition_registration import Ids, LeaderRecoveryState
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.alter_partition_request import AlterPartitionRequest, PartitionData, TopicData

@@ -6,8 +6,8 @@ import logging
 
 from odradek.common.ports import Clock
 from odradek.log.manager.log_manager import LogManager
-from odradek.metadata.image import EMPTY, MetadataImage
-from odradek.metadata.node_registration import BrokerRegistration
+from odradek.metadata.image.broker_registration import BrokerRegistration
+from odradek.metadata.image.image import EMPTY, MetadataImage
 from odradek.replica.alter_partition import AlterPartitionOutbox
 from odradek.replica.controller_contact import ControllerContact
 from odradek.replica.log_lines import PartitionLogLines

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import DamagedFile, KafkaStorageError
 from odradek.log.manager.log_changes import set_damaged_aside
-from odradek.metadata.directory_id import LOST
-from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
+from odradek.metadata.image.directory_id import LOST
+from odradek.metadata.image.partition_registration import NO_LEADER, PartitionRegistration
 
 if TYPE_CHECKING:
     from odradek.replica.replica_manager import ReplicaManager

@@ -16,7 +16,7 @@ from odradek.common.ids import TopicPartition
 from odradek.log.errors import KafkaStorageError
 from odradek.log.manager.log_changes import delete_log, promote_future, settle_duplicates
 from odradek.log.unified_log import UnifiedLog
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.image import MetadataImage
 from odradek.replica.metadata_changes import is_stray
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from odradek.metadata.partition_registration import Ids, LeaderRecoveryState
+from odradek.metadata.image.partition_registration import Ids, LeaderRecoveryState
 from odradek.protocol.messages.alter_partition_request import BrokerState
 
 

@@ -19,12 +19,12 @@ from odradek.common.ids import TopicPartition, uuid_to_text
 from odradek.log.errors import DamagedFile, InconsistentTopicId, KafkaStorageError, StorageFault
 from odradek.log.manager.log_changes import delete_logs, settle_deletions
 from odradek.log.unified_log import UnifiedLog
-from odradek.metadata.configs_image import ConfigsDelta
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
-from odradek.metadata.topics_image import TopicDelta, TopicsDelta
+from odradek.metadata.image.configs import ConfigsDelta
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.directory_id import LOST, MIGRATING, UNASSIGNED
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.image.partition_registration import NO_LEADER, PartitionRegistration
+from odradek.metadata.image.topics import TopicDelta, TopicsDelta
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.replica import damage
 from odradek.replica.fetcher import FetchFrom

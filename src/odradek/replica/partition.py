@@ -30,8 +30,8 @@ from odradek.log.producers.producer_append import TV_UNKNOWN
 from odradek.log.producers.producer_entry import NO_VERIFICATION, VerificationGuard
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import AppendInfo
-from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
-from odradek.metadata.partition_registration import NO_LEADER, Ids, LeaderRecoveryState, PartitionRegistration
+from odradek.metadata.image.directory_id import LOST, MIGRATING, UNASSIGNED
+from odradek.metadata.image.partition_registration import NO_LEADER, Ids, LeaderRecoveryState, PartitionRegistration
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.alter_partition_request import BrokerState

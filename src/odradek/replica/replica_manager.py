@@ -27,8 +27,8 @@ from odradek.log.offsets import AppendOrigin
 from odradek.log.producers.producer_append import TV_UNKNOWN
 from odradek.log.producers.producer_entry import VerificationGuard
 from odradek.log.values import Isolation
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
 from odradek.replica import damage, delete_records, fetch, first_image, list_offsets, metadata_changes, produce
 from odradek.replica.alter_partition import AlterPartitionOutbox
 from odradek.replica.context import ReplicaContext

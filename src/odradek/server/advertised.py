@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Iterable, Mapping
 
-from odradek.metadata.node_registration import Endpoint
+from odradek.metadata.image.broker_registration import Endpoint
 from odradek.server.addresses import Listener
 from odradek.server.listeners import PROTOCOLS
 

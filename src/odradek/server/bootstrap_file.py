@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from odradek.common.failures import InputError, ProtocolError
 from odradek.common.ports import Buffer, FileSystem, write_atomically
-from odradek.metadata.record_serde import MetadataRecord, decode_record, encode_record
+from odradek.metadata.records.record_serde import MetadataRecord, decode_record, encode_record
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
 from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import BOOTSTRAP_SNAPSHOT_ID, OffsetAndEpoch

@@ -18,12 +18,12 @@ from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import uuid_to_text
 from odradek.common.ports import Clock
 from odradek.common.system import SystemClock
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.feature_versions import supported_features
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.node_registration import Endpoint
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.metadata.features.feature_versions import supported_features
+from odradek.metadata.image.broker_registration import Endpoint
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.message import Message
 from odradek.server.broker_lifecycle import (

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 from odradek.common.failures import ApiError, check
-from odradek.metadata.feature_versions import VersionRange
-from odradek.metadata.node_registration import Endpoint
+from odradek.metadata.features.feature_versions import VersionRange
+from odradek.metadata.image.broker_registration import Endpoint
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest

@@ -8,7 +8,7 @@ from odradek.api.context import Services
 from odradek.client.channel import ChannelConfig
 from odradek.common.ports import FileSystem
 from odradek.log.manager.checkpoint_files import read_clean_shutdown
-from odradek.metadata.loader import MetadataLoader
+from odradek.metadata.publishing.loader import MetadataLoader
 from odradek.server.advertised import advertised_endpoints
 from odradek.server.broker_driver import BrokerDriver
 from odradek.server.broker_topic_creation import TopicCreation

@@ -5,7 +5,7 @@ from typing import Any
 from odradek.api.facades import Image
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
-from odradek.metadata.node_registration import BrokerRegistration
+from odradek.metadata.image.broker_registration import BrokerRegistration
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 

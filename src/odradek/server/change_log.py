@@ -7,13 +7,13 @@ one line.
 import logging
 from collections.abc import Iterator
 
-from odradek.metadata.cluster_image import ClusterDelta
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.features_image import FeaturesDelta
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.node_registration import BrokerRegistration
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind
-from odradek.metadata.topics_image import TopicsDelta
+from odradek.metadata.image.broker_registration import BrokerRegistration
+from odradek.metadata.image.cluster import ClusterDelta
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.features import FeaturesDelta
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.image.topics import TopicsDelta
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind
 
 logger = logging.getLogger("odradek.cluster")
 

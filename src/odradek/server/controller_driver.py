@@ -17,8 +17,8 @@ from odradek.common.failures import ApiError, check
 from odradek.common.ports import Clock
 from odradek.controller.operations import OperationContext, decide
 from odradek.controller.quorum_controller import Append, QuorumController, Submission
-from odradek.metadata.feature_versions import KRAFT_VERSION
-from odradek.metadata.publisher import LeaderAndEpoch
+from odradek.metadata.features.feature_versions import KRAFT_VERSION
+from odradek.metadata.publishing.publisher import LeaderAndEpoch
 from odradek.protocol.message import Message
 from odradek.protocol.messages.update_features_request import UpdateFeaturesRequest
 from odradek.raft import values

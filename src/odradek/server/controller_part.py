@@ -6,9 +6,9 @@ from odradek.controller.feature_control import QuorumFeatures
 from odradek.controller.heartbeats import HeartbeatLimits
 from odradek.controller.quorum_controller import ControllerSettings, QuorumController
 from odradek.controller.topic_control import TopicDefaults
-from odradek.metadata import metadata_version
-from odradek.metadata.metadata_version import LATEST_PRODUCTION
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.features import metadata_version
+from odradek.metadata.features.metadata_version import LATEST_PRODUCTION
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
 from odradek.server.bootstrap_file import read_bootstrap
 from odradek.server.config import ServerConfig

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 
 from odradek.api.facades import Forwarder
 from odradek.common.failures import ApiError
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.feature_versions import VersionRange, supported_features
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.node_registration import Endpoint
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.metadata.features.feature_versions import VersionRange, supported_features
+from odradek.metadata.image.broker_registration import Endpoint
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.controller_registration_request import (
     ControllerRegistrationRequest,

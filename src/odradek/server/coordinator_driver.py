@@ -18,10 +18,10 @@ from odradek.common.ports import Clock
 from odradek.coordinator.keys import partition_for
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.shard import NOBODY, Decision, Shard, Writer
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
-from odradek.metadata.topics_image import TopicImage
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.image.topics import TopicImage
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.error_codes import ErrorCode
 from odradek.server.coordinator_log import ReplicaLog
 

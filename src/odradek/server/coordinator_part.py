@@ -12,7 +12,7 @@ from odradek.api.context import Services
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.shard import Shard, ShardContext
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from odradek.metadata.loader import MetadataLoader
+from odradek.metadata.publishing.loader import MetadataLoader
 from odradek.records.compression import Compression
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.server.coordinator_driver import CoordinatorDriver

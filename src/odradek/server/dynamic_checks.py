@@ -8,7 +8,7 @@ that it wraps into one another.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from odradek.metadata.config_schema import InvalidRequest
+from odradek.metadata.configs.definitions import InvalidRequest
 from odradek.server.settings import Settings
 
 _MEGABYTE = 1024 * 1024

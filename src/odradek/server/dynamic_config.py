@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 from odradek.common.config_definition import InvalidConfig
 from odradek.common.failures import ApiError
-from odradek.metadata.config_dynamic import broker_definition, check_dynamic, effective, usable
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.metadata.configs.dynamic import broker_definition, check_dynamic, effective, usable
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.dynamic_checks import check_together, check_update
 from odradek.server.settings import Settings

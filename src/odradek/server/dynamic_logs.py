@@ -13,10 +13,10 @@ from odradek.log.cleaner.cleaner import CleanerConfig
 from odradek.log.log_config import SETTINGS, LogConfig
 from odradek.log.manager.log_changes import update_default_config, update_topic_config
 from odradek.log.manager.log_manager import LogManager
-from odradek.metadata.config_schema import ConfigLayers, effective_topic_config
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.metadata.configs.definitions import ConfigLayers, effective_topic_config
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.server.dynamic_config import DynamicConfig

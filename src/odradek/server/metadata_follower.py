@@ -7,10 +7,10 @@ known: the node must not go on as if it had understood, so that is a Fault.
 from collections.abc import Iterator
 
 from odradek.common.failures import Fault, ProtocolError
-from odradek.metadata.image import MetadataProvenance
-from odradek.metadata.loader import MetadataBatch, MetadataLoader
-from odradek.metadata.publisher import LeaderAndEpoch
-from odradek.metadata.record_serde import MetadataRecord, decode_record
+from odradek.metadata.image.image import MetadataProvenance
+from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
+from odradek.metadata.publishing.publisher import LeaderAndEpoch
+from odradek.metadata.records.record_serde import MetadataRecord, decode_record
 from odradek.raft import values
 from odradek.raft.effects import CommittedBatch, LoadSnapshot
 from odradek.raft.raft import Raft

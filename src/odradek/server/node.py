@@ -27,9 +27,9 @@ from odradek.common.files import OsFileSystem
 from odradek.common.hot_modules import describe, plain_modules
 from odradek.common.ports import Clock, FileSystem
 from odradek.common.system import SystemClock
-from odradek.metadata import metadata_version
-from odradek.metadata.feature_versions import KRAFT_VERSION, supported_features
-from odradek.metadata.snapshot_generator import SnapshotGenerator, SnapshotLimits
+from odradek.metadata.features import metadata_version
+from odradek.metadata.features.feature_versions import KRAFT_VERSION, supported_features
+from odradek.metadata.publishing.snapshot_generator import SnapshotGenerator, SnapshotLimits
 from odradek.network.listener import Listener
 from odradek.protocol.facts import Versions
 from odradek.server.admin import AdminServer, admin_address

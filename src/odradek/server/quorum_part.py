@@ -7,8 +7,8 @@ that it starts from where it was.
 from dataclasses import dataclass
 
 from odradek.common.addresses import HostPort
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.loader import MetadataLoader
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.publishing.loader import MetadataLoader
 from odradek.raft.config import LocalNode
 from odradek.raft.raft import Raft
 from odradek.raft.storage.quorum_state_file import QuorumStateStore

@@ -16,10 +16,10 @@ from odradek.api.facades import Forwarder
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataImage
-from odradek.metadata.node_registration import BrokerRegistration
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.metadata.image.broker_registration import BrokerRegistration
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataImage
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.replica.fetcher import Fetcher
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.server.config import ServerConfig

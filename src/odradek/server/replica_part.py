@@ -14,9 +14,9 @@ from odradek.client.channel import ChannelConfig
 from odradek.common.failures import Fault
 from odradek.common.ids import TopicPartition
 from odradek.log.manager.log_manager import LogManager
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.loader import MetadataLoader
-from odradek.metadata.topics_image import TopicImage
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.image.topics import TopicImage
+from odradek.metadata.publishing.loader import MetadataLoader
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.replica.settings import ReplicaSettings
 from odradek.replica.throttle import QuotaWindows

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from odradek.common.config_definition import ConfigDefinition, InvalidConfig
 from odradek.common.failures import InputError, check
 from odradek.common.properties import Properties
-from odradek.metadata.config_dynamic import dynamic_only_definitions
-from odradek.metadata.config_schema import definitions
-from odradek.metadata.config_support import broker_support
+from odradek.metadata.configs.definitions import definitions
+from odradek.metadata.configs.dynamic import dynamic_only_definitions
+from odradek.metadata.configs.support import broker_support
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.addresses import repeated
 from odradek.server.problems import Problems

@@ -10,9 +10,9 @@ from itertools import islice
 
 from odradek.common.failures import ApiError, Fault
 from odradek.common.ports import Clock
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.record_serde import encode_record
-from odradek.metadata.snapshot_generator import SnapshotDue, SnapshotGenerator
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.publishing.snapshot_generator import SnapshotDue, SnapshotGenerator
+from odradek.metadata.records.record_serde import encode_record
 from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import OffsetAndEpoch
 from odradek.server.raft_driver import RaftDriver

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from odradek.common.failures import InputError
-from odradek.metadata import metadata_version
-from odradek.metadata.feature_versions import FEATURES, KRAFT_VERSION, default_level, unmet_need
-from odradek.metadata.metadata_version import LATEST_PRODUCTION, MetadataVersion, from_version_string
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.features import metadata_version
+from odradek.metadata.features.feature_versions import FEATURES, KRAFT_VERSION, default_level, unmet_need
+from odradek.metadata.features.metadata_version import LATEST_PRODUCTION, MetadataVersion, from_version_string
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
 
 _LEVEL_MAX = (1 << 15) - 1

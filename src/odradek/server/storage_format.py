@@ -15,8 +15,8 @@ from odradek.common.failures import InputError
 from odradek.common.ids import uuid_from_text, uuid_to_text
 from odradek.common.ports import FileSystem
 from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
-from odradek.metadata.feature_versions import KRAFT_VERSION
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.features.feature_versions import KRAFT_VERSION
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import (
     BOOTSTRAP_SNAPSHOT_ID,

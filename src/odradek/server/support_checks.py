@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from odradek.common.config_definition import ConfigDefinition
 from odradek.common.config_support import Level, Support, is_ignored, is_rejected
-from odradek.metadata.config_dynamic import broker_definition
-from odradek.metadata.config_support import broker_support, listener_setting
+from odradek.metadata.configs.dynamic import broker_definition
+from odradek.metadata.configs.support import broker_support, listener_setting
 from odradek.server.listeners import Listeners
 from odradek.server.problems import Problems
 from odradek.server.settings import Settings

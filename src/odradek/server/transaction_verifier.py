@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from odradek.api.facades import Image
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
+from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.internal_topics import TRANSACTION_STATE
-from odradek.metadata.topics_image import TopicImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from odradek.common.config_support import Support, is_ignored
-from odradek.metadata.config_schema import definitions
-from odradek.metadata.config_support import FILE_ONLY, TABLES
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.metadata.configs.definitions import definitions
+from odradek.metadata.configs.support import FILE_ONLY, TABLES
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.support_checks import ignored_support
 

@@ -20,7 +20,7 @@ from odradek.common.failures import ApiError
 from odradek.coordinator.reply import Reply
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.shard import Shard, ShardContext
-from odradek.metadata.image import EMPTY, MetadataImage
+from odradek.metadata.image.image import EMPTY, MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.sim.coordinator_log import NOBODY_LEADS, SimulatedLog, SimulatedPartition, SimulatedTopic
 from odradek.sim.replica_controller import SimulatedClock

@@ -25,8 +25,8 @@ from odradek.coordinator.group.offsets import OffsetKey
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.group.shard import GroupShard
 from odradek.coordinator.serde import decode_record, module_of
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
 from odradek.protocol.messages.consumer_group_metadata_value import ConsumerGroupMetadataValue
 from odradek.protocol.messages.group_metadata_value import GroupMetadataValue
 from odradek.protocol.messages.offset_commit_key import OffsetCommitKey

@@ -14,8 +14,8 @@ from odradek.coordinator.reply import Reply
 from odradek.coordinator.runtime import CoordinatorRuntime
 from odradek.coordinator.serde import encode_key, encode_value
 from odradek.coordinator.shard import CoordinatorRecord, Decision, ShardContext, Writer
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.offset_commit_value import OffsetCommitValue

@@ -19,9 +19,9 @@ from odradek.coordinator.shard import ShardContext
 from odradek.coordinator.transaction.markers import MarkerOutbox
 from odradek.coordinator.transaction.settings import TransactionSettings
 from odradek.coordinator.transaction.shard import TransactionShard
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.feature_versions import TRANSACTION_VERSION
-from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
+from odradek.metadata.features.feature_versions import TRANSACTION_VERSION
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
 from odradek.protocol.messages.partition_record import PartitionRecord

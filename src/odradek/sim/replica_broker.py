@@ -17,11 +17,11 @@ from odradek.log.manager.log_manager import LogManager
 from odradek.log.manager.maintenance import write_high_watermarks, write_recovery_points
 from odradek.log.manager.settings import ManagerSettings
 from odradek.log.manager.startup import broker_epoch_of_last_stop
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.feature_versions import supported_features
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.loader import MetadataLoader
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest
+from odradek.metadata.features.feature_versions import supported_features
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.publishing.loader import MetadataLoader
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from odradek.protocol.messages.fetch_request import FetchRequest

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from odradek.common.ids import TopicPartition
-from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,

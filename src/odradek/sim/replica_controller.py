@@ -11,11 +11,11 @@ from odradek.controller.controls import ControlSettings
 from odradek.controller.feature_control import QuorumFeatures
 from odradek.controller.heartbeats import HeartbeatLimits
 from odradek.controller.quorum_controller import Append, ControllerSettings, QuorumController
-from odradek.metadata.feature_versions import ELIGIBLE_LEADER_REPLICAS_VERSION
-from odradek.metadata.loader import MetadataBatch, MetadataLoader
-from odradek.metadata.metadata_version import LATEST_PRODUCTION
-from odradek.metadata.publisher import LeaderAndEpoch
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.features.feature_versions import ELIGIBLE_LEADER_REPLICAS_VERSION
+from odradek.metadata.features.metadata_version import LATEST_PRODUCTION
+from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
+from odradek.metadata.publishing.publisher import LeaderAndEpoch
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.message import Message
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
 from odradek.sim.scheduler import Scheduler

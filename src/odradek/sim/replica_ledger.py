@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from odradek.common.ids import TopicPartition
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import Isolation
-from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.records.batch import read_batches
 from odradek.replica.partition import Partition
 

@@ -21,9 +21,9 @@ from odradek.controller.partition_index import PartitionIndex
 from odradek.controller.producer_id_control import ProducerIdControl
 from odradek.controller.quorum_controller import Answer, QuorumController
 from odradek.controller.topic_control import TopicControl
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.partition_registration import PartitionRegistration
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.image.partition_registration import PartitionRegistration
+from odradek.metadata.records.record_serde import MetadataRecord
 
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
 SEEDS = 300 * FACTOR

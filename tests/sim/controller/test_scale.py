@@ -10,9 +10,9 @@ from helpers.controller import CLUSTER_ID, Bench, topic
 from helpers.figures import report
 from odradek.controller.controls import Controls, ControlSettings
 from odradek.controller.feature_control import QuorumFeatures
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataProvenance
-from odradek.metadata.record_serde import decode_record, encode_record
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataProvenance
+from odradek.metadata.records.record_serde import decode_record, encode_record
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
 from odradek.protocol.messages.partition_change_record import PartitionChangeRecord
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from helpers.controller import Bench, bootstrap_records, registration
-from odradek.metadata.partition_registration import PartitionRegistration
+from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 
 

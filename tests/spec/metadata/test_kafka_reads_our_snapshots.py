@@ -11,8 +11,8 @@ from helpers.kafka_tools import dump_log_segments, metadata_shell
 from helpers.metadata import replayed, snapshot_bytes
 from helpers.metadata_records import RecordMaker, first_records
 from odradek.common.ids import uuid_to_text
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.partition_registration import LeaderRecoveryState, PartitionRegistration
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.image.partition_registration import LeaderRecoveryState, PartitionRegistration
 from odradek.protocol import json_form
 
 

@@ -12,7 +12,7 @@ from helpers.controller import CLUSTER_ID, Bench, registration, topic
 from helpers.protocol import messages
 from odradek.api.registry import Registry
 from odradek.common.failures import ApiError
-from odradek.metadata.publisher import LeaderAndEpoch
+from odradek.metadata.publishing.publisher import LeaderAndEpoch
 from odradek.protocol.api_keys import APIS, ApiKey, Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message

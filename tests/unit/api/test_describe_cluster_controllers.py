@@ -7,7 +7,7 @@ import pytest
 from helpers.api import SpokenQuorum, ask, bench_services, session
 from helpers.controller import Bench, bootstrap_records
 from odradek.api.facades import Node
-from odradek.metadata.metadata_version import MetadataVersion
+from odradek.metadata.features.metadata_version import MetadataVersion
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.controller_registration_request import ControllerRegistrationRequest, Listener
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest

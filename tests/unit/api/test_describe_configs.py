@@ -6,7 +6,7 @@ import pytest
 
 from helpers.api import ask, bench_services, session
 from helpers.controller import Bench
-from odradek.metadata.config_schema import definitions
+from odradek.metadata.configs.definitions import definitions
 from odradek.protocol.api_keys import Listener
 from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode

@@ -6,8 +6,8 @@ import pytest
 
 from helpers.api import ask, bench_services, session
 from helpers.controller import Bench
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
 from odradek.protocol.api_keys import Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_client_quotas_request as alter

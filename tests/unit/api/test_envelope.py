@@ -19,7 +19,7 @@ from odradek.api.envelope_form import (
 )
 from odradek.api.registry import Registry
 from odradek.common.failures import ApiError, ProtocolError
-from odradek.metadata.publisher import LeaderAndEpoch
+from odradek.metadata.publishing.publisher import LeaderAndEpoch
 from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message

@@ -18,7 +18,7 @@ from helpers.metadata_records import first_records
 from odradek import __version__
 from odradek.cli.app import run
 from odradek.cli.metadata_nodes import REDACTED
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.message import Message
 from odradek.protocol.messages.access_control_entry_record import AccessControlEntryRecord

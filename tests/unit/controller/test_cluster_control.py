@@ -6,9 +6,9 @@ import pytest
 
 from helpers.controller import Bench, ManualClock, directory_of, make_controller, registration
 from odradek.controller.cluster_control import BrokerState
-from odradek.metadata.directory_id import LOST
-from odradek.metadata.partition_registration import NO_LEADER, PartitionRegistration
-from odradek.metadata.publisher import LeaderAndEpoch
+from odradek.metadata.image.directory_id import LOST
+from odradek.metadata.image.partition_registration import NO_LEADER, PartitionRegistration
+from odradek.metadata.publishing.publisher import LeaderAndEpoch
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.assign_replicas_to_dirs_request import (
     AssignReplicasToDirsRequest,

@@ -8,10 +8,10 @@ from helpers.controller import Bench, ManualClock, as_batch, bootstrap_records, 
 from odradek.common.failures import Fault
 from odradek.controller.decision import Decision
 from odradek.controller.quorum_controller import QuorumController
-from odradek.metadata.loader import MetadataBatch
-from odradek.metadata.metadata_version import MetadataVersion
-from odradek.metadata.publisher import LeaderAndEpoch
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.features.metadata_version import MetadataVersion
+from odradek.metadata.publishing.loader import MetadataBatch
+from odradek.metadata.publishing.publisher import LeaderAndEpoch
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.begin_transaction_record import BeginTransactionRecord
 from odradek.protocol.messages.config_record import ConfigRecord

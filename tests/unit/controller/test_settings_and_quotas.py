@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from helpers.controller import Bench, bootstrap_records, registration
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.metadata_version import MetadataVersion
+from odradek.metadata.features.metadata_version import MetadataVersion
+from odradek.metadata.image.configs import ConfigResource
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from odradek.protocol.messages.alter_client_quotas_request import (

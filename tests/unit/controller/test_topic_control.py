@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from helpers.controller import Bench, topic
-from odradek.metadata.record_serde import MetadataRecord
+from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_partitions_request import (
     CreatePartitionsAssignment,

@@ -11,8 +11,8 @@ from odradek.coordinator.hosted import RETRY_TIMER_MS, ShardState
 from odradek.coordinator.runtime import DEFAULT_TIMEOUT_MS, CoordinatorRuntime
 from odradek.coordinator.shard import CoordinatorRecord, Decision, ShardContext, Writer
 from odradek.log.errors import KafkaStorageError
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.offset_commit_value import OffsetCommitValue

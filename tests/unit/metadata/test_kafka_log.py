@@ -7,11 +7,11 @@ import pytest
 from helpers import vectors
 from helpers.metadata import read_metadata_log, records_of, replayed, snapshot_bytes, snapshot_provenance
 from odradek.common.ids import uuid_from_text, uuid_to_text
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.loader import MetadataBatch, MetadataLoader
-from odradek.metadata.metadata_version import MetadataVersion
-from odradek.metadata.record_serde import encode_record
+from odradek.metadata.features.metadata_version import MetadataVersion
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
+from odradek.metadata.records.record_serde import encode_record
 from odradek.protocol.config_kinds import ConfigResourceType
 
 PARTITIONS = {

@@ -7,7 +7,7 @@ from helpers.replica import TOPIC_ID, TP, Broker, Cluster, change_record, direct
 from odradek.common.failures import ApiError
 from odradek.log.manager.log_changes import delete_logs
 from odradek.log.values import CorruptLog
-from odradek.metadata.directory_id import LOST
+from odradek.metadata.image.directory_id import LOST
 from odradek.protocol.error_codes import ErrorCode
 
 LOG = "/data0/topic-0/00000000000000000000.log"

@@ -6,7 +6,7 @@ from helpers.logs import stored_values
 from helpers.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of, partition_record
 from odradek.common.ids import TopicPartition
 from odradek.log.manager.checkpoint_files import write_partition_metadata
-from odradek.metadata.directory_id import UNASSIGNED
+from odradek.metadata.image.directory_id import UNASSIGNED
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.dir_moves import STEP_REPLICAS
 

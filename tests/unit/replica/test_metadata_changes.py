@@ -8,9 +8,9 @@ from helpers.logs import stored_values
 from helpers.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, directory_of, partition_record
 from odradek.common.ids import TopicPartition
 from odradek.log.log_config import LogConfig
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.directory_id import LOST, MIGRATING, UNASSIGNED
-from odradek.metadata.image import MetadataProvenance
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.directory_id import LOST, MIGRATING, UNASSIGNED
+from odradek.metadata.image.image import MetadataProvenance
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.remove_topic_record import RemoveTopicRecord

@@ -18,8 +18,8 @@ from helpers.network import each_loop, run, until
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.controller.cluster_control import BrokerState as SeenState
-from odradek.metadata.metadata_version import MetadataVersion
-from odradek.metadata.node_registration import Endpoint
+from odradek.metadata.features.metadata_version import MetadataVersion
+from odradek.metadata.image.broker_registration import Endpoint
 from odradek.network.listener import Listener
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode

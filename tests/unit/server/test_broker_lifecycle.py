@@ -8,7 +8,7 @@ import pytest
 from helpers.broker_lifecycle import START_MS, TIMINGS, heard, make
 from helpers.controller import CLUSTER_ID, directory_of
 from odradek.client.errors import RequestTimedOut
-from odradek.metadata.feature_versions import supported_features
+from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest

@@ -7,7 +7,7 @@ from helpers.config_cases import BROKER, CASES, COMBINED, CONTROLLER, Case
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
-from odradek.metadata.config_schema import definitions
+from odradek.metadata.configs.definitions import definitions
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.server.addresses import Listener, VoterAddress
 from odradek.server.config import ServerConfig, load_server_config

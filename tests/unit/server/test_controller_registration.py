@@ -8,9 +8,9 @@ from helpers.controller import Bench, bootstrap_records
 from helpers.network import each_loop, run, until
 from odradek.client.errors import RequestTimedOut
 from odradek.common.failures import ApiError
-from odradek.metadata.feature_versions import supported_features
-from odradek.metadata.metadata_version import MetadataVersion
-from odradek.metadata.node_registration import Endpoint
+from odradek.metadata.features.feature_versions import supported_features
+from odradek.metadata.features.metadata_version import MetadataVersion
+from odradek.metadata.image.broker_registration import Endpoint
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message

@@ -5,7 +5,7 @@ import pytest
 from helpers.dynamic import ALL, OWN, World
 from helpers.replica import TOPIC, TP, Broker, Cluster, partition_record
 from odradek.common.ids import TopicPartition
-from odradek.metadata.directory_id import UNASSIGNED
+from odradek.metadata.image.directory_id import UNASSIGNED
 from odradek.network.creation_rate import CreationRate
 from odradek.network.limits import ConnectionQuotas
 from odradek.protocol.config_kinds import ConfigResourceType

@@ -9,7 +9,7 @@ from helpers.metadata import image_in, read_metadata_log
 from helpers.raft_logs import content
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
-from odradek.metadata.loader import MetadataLoader
+from odradek.metadata.publishing.loader import MetadataLoader
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.server.raft_log import MetadataLog, MetadataLogConfig

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from helpers.logs import HandClock
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY, MetadataImage, MetadataProvenance
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind
 from odradek.server.replica_driver import ReplicaDriver
 
 MANIFEST = LoaderManifest(ManifestKind.LOG_DELTA, MetadataProvenance(0, 1), LeaderAndEpoch())

@@ -13,8 +13,9 @@ from odradek.common.config_definition import read_table
 from odradek.common.config_support import Level
 from odradek.common.files import OsFileSystem
 from odradek.log.log_config import SETTINGS
-from odradek.metadata import config_support, config_table
-from odradek.metadata.config_groups import validate_group
+from odradek.metadata.configs import support as config_support
+from odradek.metadata.configs import tables
+from odradek.metadata.configs.groups import validate_group
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.server import broker_topic_creation
 from odradek.server.config import load_server_config
@@ -119,7 +120,7 @@ def test_settings_are_read_exactly_if_they_are_listed_as_effective(recorder: Rec
     for name, module in IN_HANDLERS.items():
         assert f'"{name}"' in (SOURCE / module).read_text()
     unread, ignored = set(), set()
-    for name in read_table(config_table.BROKER):
+    for name in read_table(tables.BROKER):
         support = config_support.BROKER.find(name)
         assert support is not None
         if support.level is Level.EFFECTIVE and name not in names and name not in IN_HANDLERS:
@@ -154,7 +155,7 @@ def test_settings_of_topics_are_used_exactly_if_they_are_listed_as_effective() -
 
 def test_settings_of_groups_are_read_if_they_are_listed_as_effective() -> None:
     text = (SOURCE / "coordinator" / "group" / "consumer_settings.py").read_text()
-    for name in read_table(config_table.GROUP):
+    for name in read_table(tables.GROUP):
         support = config_support.GROUP.find(name)
         assert support is not None
         assert (f'"{name}"' in text) == (support.level is Level.EFFECTIVE), name

@@ -2,9 +2,9 @@
 
 import pytest
 
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY
-from odradek.metadata.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY
+from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.messages.client_quota_record import ClientQuotaRecord, EntityData
 from odradek.protocol.messages.config_record import ConfigRecord

@@ -24,7 +24,7 @@ from odradek.coordinator.group.join import Joining
 from odradek.coordinator.group.store import GroupStore
 from odradek.coordinator.group.values import UNKNOWN_MEMBER_ID, refusal
 from odradek.coordinator.shard import Decision
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest

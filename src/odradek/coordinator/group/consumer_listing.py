@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from odradek.coordinator.group.consumer_group import ConsumerGroup
 from odradek.coordinator.group.consumer_member import ConsumerMember
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.messages.consumer_group_describe_response import (
     Assignment,
     DescribedGroup,

@@ -36,7 +36,7 @@ from odradek.coordinator.group.consumer_topics import names_wanted
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.group.topic_hash import group_hash
 from odradek.coordinator.group.values import refusal
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.sync_group_response import SyncGroupResponse
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable, Mapping
 
 from odradek.common.failures import ProtocolError
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.codec import decode_prefix
 from odradek.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
 from odradek.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription

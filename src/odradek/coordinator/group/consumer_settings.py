@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from odradek.metadata.configs_image import ConfigResource
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.configs import ConfigResource
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.config_kinds import ConfigResourceType
 
 

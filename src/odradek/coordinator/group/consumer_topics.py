@@ -6,7 +6,7 @@ from odradek.coordinator.group.consumer_group import ConsumerGroup
 from odradek.coordinator.group.consumer_member import ConsumerMember
 from odradek.coordinator.patterns import compile_pattern
 from odradek.coordinator.shard import CoordinatorRecord
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.messages.consumer_group_regular_expression_key import ConsumerGroupRegularExpressionKey
 from odradek.protocol.messages.consumer_group_regular_expression_value import ConsumerGroupRegularExpressionValue

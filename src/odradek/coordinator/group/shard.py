@@ -35,8 +35,8 @@ from odradek.coordinator.group.values import CommittedOffset, RequestContext, re
 from odradek.coordinator.reply import Reply
 from odradek.coordinator.serde import first_batch
 from odradek.coordinator.shard import CoordinatorRecord, Decision, ShardContext
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages import consumer_group_describe_response as consumer_description

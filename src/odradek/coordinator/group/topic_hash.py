@@ -10,8 +10,8 @@ from struct import pack
 
 import xxhash
 
-from odradek.metadata.image import MetadataImage
-from odradek.metadata.topics_image import TopicImage
+from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.image.topics import TopicImage
 
 #: Names this way of hashing; another one would be another byte.
 _MAGIC = b"\x00"

@@ -19,7 +19,7 @@ from odradek.common.ids import TopicPartition
 from odradek.common.ports import Clock
 from odradek.coordinator.transaction.states import TransactionState
 from odradek.coordinator.transaction.transaction import Transaction
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.write_txn_markers_request import (

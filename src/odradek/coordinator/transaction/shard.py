@@ -36,9 +36,9 @@ from odradek.coordinator.transaction.transaction import (
     Transaction,
     is_exhausted,
 )
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.feature_versions import TRANSACTION_VERSION
-from odradek.metadata.image import MetadataImage
+from odradek.metadata.features.feature_versions import TRANSACTION_VERSION
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.transaction_log_key import TransactionLogKey
 from odradek.protocol.messages.transaction_log_value import TransactionLogValue

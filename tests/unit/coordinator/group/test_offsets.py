@@ -8,9 +8,9 @@ from helpers.groups import GroupWorld, error_code, subscription
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.serde import encode_key, encode_value
 from odradek.coordinator.shard import CoordinatorRecord, Writer
-from odradek.metadata.delta import MetadataDelta
-from odradek.metadata.image import EMPTY
-from odradek.metadata.topics_image import TopicsDelta
+from odradek.metadata.image.delta import MetadataDelta
+from odradek.metadata.image.image import EMPTY
+from odradek.metadata.image.topics import TopicsDelta
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.legacy_offset_commit_key import LegacyOffsetCommitKey
 from odradek.protocol.messages.legacy_offset_commit_value import LegacyOffsetCommitValue

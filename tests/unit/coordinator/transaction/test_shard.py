@@ -18,7 +18,7 @@ from odradek.coordinator.transaction.settings import TransactionSettings
 from odradek.coordinator.transaction.shard import Identity, TransactionShard
 from odradek.coordinator.transaction.states import TransactionState as State
 from odradek.coordinator.transaction.transaction import MAX_EPOCH, Transaction
-from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.image.delta import MetadataDelta
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord

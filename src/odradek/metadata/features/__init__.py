@@ -1,0 +1,1 @@
+"""Levels of `metadata.version` and of the other features."""

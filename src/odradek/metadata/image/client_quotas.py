@@ -1,0 +1,71 @@
+"""Quotas by the user, client id or address that they hold for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from odradek.metadata.image.immutable_map import MapDelta, SharedMap
+from odradek.metadata.records.record_serde import MetadataRecord
+from odradek.protocol.messages.client_quota_record import ClientQuotaRecord, EntityData
+
+#: Sorted pairs of type ("user", "client-id", "ip") and name; the name None means the default of that type.
+QuotaEntity = tuple[tuple[str, str | None], ...]
+
+Quotas = SharedMap[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientQuotasImage:
+    #: Only entities with at least one quota.
+    entities: SharedMap[QuotaEntity, Quotas] = field(default_factory=SharedMap)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.entities
+
+    def records(self) -> Iterator[MetadataRecord]:
+        for entity, quotas in sorted(self.entities.items(), key=lambda item: _order(item[0])):
+            for key, value in sorted(quotas.items()):
+                yield MetadataRecord(ClientQuotaRecord(entity=entity_data(entity), key=key, value=value), 0)
+
+
+class ClientQuotasDelta:
+    def __init__(self, image: ClientQuotasImage) -> None:
+        self.image = image
+        self.changed: dict[QuotaEntity, MapDelta[str, float]] = {}
+
+    def replay(self, record: ClientQuotaRecord) -> None:
+        quotas = self._entity(quota_entity(record.entity))
+        if record.remove:
+            quotas.remove(record.key)
+        else:
+            quotas.put(record.key, record.value)
+
+    def finish_snapshot(self) -> None:
+        for entity in self.image.entities:
+            self._entity(entity).finish_snapshot()
+
+    def apply(self) -> ClientQuotasImage:
+        changes = {entity: quotas.apply() or None for entity, quotas in self.changed.items()}
+        return ClientQuotasImage(self.image.entities.changed(changes))
+
+    def _entity(self, entity: QuotaEntity) -> MapDelta[str, float]:
+        found = self.changed.get(entity)
+        if found is None:
+            found = self.changed[entity] = MapDelta(self.image.entities.get(entity, _NONE))
+        return found
+
+
+_NONE: Quotas = SharedMap()
+
+
+def quota_entity(parts: list[EntityData]) -> QuotaEntity:
+    named = {part.entity_type: part.entity_name for part in parts}
+    return tuple((kind, named[kind]) for kind in sorted(named))
+
+
+def entity_data(entity: QuotaEntity) -> list[EntityData]:
+    return [EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
+
+
+def _order(entity: QuotaEntity) -> tuple[tuple[str, bool, str], ...]:
+    return tuple((kind, name is not None, name or "") for kind, name in entity)
