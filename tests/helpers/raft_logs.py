@@ -5,13 +5,13 @@ from random import Random
 
 from helpers.raft import WALL_MS
 from odradek.common.ports import Buffer
+from odradek.metadata_log.metadata_log import MetadataLog, MetadataLogConfig
+from odradek.metadata_log.opening import open_metadata_log
 from odradek.raft.storage.raft_log import RaftLog
 from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.records.errors import CorruptRecord, InvalidRecord
-from odradek.server.raft_log import MetadataLog, MetadataLogConfig
-from odradek.server.raft_log_open import open_metadata_log
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_crash import Keep
 from odradek.sim.raft_log import Entry, SimulatedRaftLog, SimulatedSnapshot

@@ -3,7 +3,7 @@
 from random import Random
 
 from helpers.raft_logs import TwinRaftLog
-from odradek.server.raft_log import MetadataLogConfig
+from odradek.metadata_log.metadata_log import MetadataLogConfig
 from odradek.sim.raft_cluster import RaftCluster
 from odradek.sim.raft_node import SimulatedNode
 

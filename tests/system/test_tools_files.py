@@ -22,6 +22,8 @@ from odradek.common.ids import uuid_to_text
 from odradek.common.system import SystemClock
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.records.record_serde import MetadataRecord, encode_record
+from odradek.metadata_log.metadata_log import MetadataLog, MetadataLogConfig
+from odradek.metadata_log.opening import open_metadata_log
 from odradek.protocol import json_form
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.message import Message
@@ -32,8 +34,6 @@ from odradek.protocol.messages.unregister_controller_record import UnregisterCon
 from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import OffsetAndEpoch
 from odradek.raft.voters import VoterSet
-from odradek.server.raft_log import MetadataLog, MetadataLogConfig
-from odradek.server.raft_log_open import open_metadata_log
 
 pytestmark = pytest.mark.peer
 

@@ -12,7 +12,18 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "odradek"
 
 _BELOW_SERVER = (
-    *("network", "api", "client", "security", "coordinator", "replica", "controller", "metadata", "raft"),
+    *(
+        "network",
+        "api",
+        "client",
+        "security",
+        "coordinator",
+        "replica",
+        "controller",
+        "metadata_log",
+        "metadata",
+        "raft",
+    ),
     *("log", "records", "protocol", "common", "zookeeper", "console"),
 )
 
@@ -24,6 +35,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "log": ("records", "common"),
     "raft": ("records", "protocol", "common"),
     "metadata": ("protocol", "common"),
+    "metadata_log": ("log", "raft", "metadata", "records", "protocol", "common"),
     "controller": ("metadata", "raft", "protocol", "common"),
     "replica": ("log", "metadata", "records", "protocol", "common"),
     "coordinator": ("records", "metadata", "protocol", "common"),

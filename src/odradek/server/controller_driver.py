@@ -19,11 +19,11 @@ from odradek.controller.operations import OperationContext, decide
 from odradek.controller.quorum_controller import Append, QuorumController, Submission
 from odradek.metadata.features.feature_versions import KRAFT_VERSION
 from odradek.metadata.publishing.publisher import LeaderAndEpoch
+from odradek.metadata_log.committed_records import metadata_batches, snapshot_of
 from odradek.protocol.message import Message
 from odradek.protocol.messages.update_features_request import UpdateFeaturesRequest
 from odradek.raft import values
 from odradek.raft.effects import CommittedBatch, LoadSnapshot
-from odradek.server.metadata_follower import metadata_batches, snapshot_of
 from odradek.server.raft_driver import RaftDriver
 
 logger = logging.getLogger("odradek.controller")

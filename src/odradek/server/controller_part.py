@@ -9,8 +9,8 @@ from odradek.controller.topic_control import TopicDefaults
 from odradek.metadata.features import metadata_version
 from odradek.metadata.features.metadata_version import LATEST_PRODUCTION
 from odradek.metadata.records.record_serde import MetadataRecord
+from odradek.metadata_log.bootstrap_checkpoint import read_bootstrap
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
-from odradek.server.bootstrap_file import read_bootstrap
 from odradek.server.config import ServerConfig
 from odradek.server.controller_driver import ControllerDriver
 from odradek.server.foundation import Foundation

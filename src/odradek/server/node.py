@@ -30,6 +30,7 @@ from odradek.common.system import SystemClock
 from odradek.metadata.features import metadata_version
 from odradek.metadata.features.feature_versions import KRAFT_VERSION, supported_features
 from odradek.metadata.publishing.snapshot_generator import SnapshotGenerator, SnapshotLimits
+from odradek.metadata_log.committed_records import MetadataFollower
 from odradek.network.listener import Listener
 from odradek.protocol.facts import Versions
 from odradek.server.admin import AdminServer, admin_address
@@ -42,7 +43,6 @@ from odradek.server.descriptors import allow_many_descriptors
 from odradek.server.dynamic_config import DynamicConfig
 from odradek.server.dynamic_network import follow_connection_limits
 from odradek.server.foundation import Foundation
-from odradek.server.metadata_follower import MetadataFollower
 from odradek.server.node_dirs import NodeDirs, take_dirs
 from odradek.server.node_listeners import NodeListeners, build_listeners
 from odradek.server.quorum_part import QuorumPart, build_quorum

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from odradek.common.addresses import HostPort
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.publishing.loader import MetadataLoader
+from odradek.metadata_log.metadata_log import MetadataLog
+from odradek.metadata_log.opening import open_metadata_log
 from odradek.raft.config import LocalNode
 from odradek.raft.raft import Raft
 from odradek.raft.storage.quorum_state_file import QuorumStateStore
@@ -17,10 +19,9 @@ from odradek.raft.voters import NO_VOTERS, VoterSet
 from odradek.server.advertised import advertised_endpoints
 from odradek.server.config import ServerConfig
 from odradek.server.foundation import Foundation
+from odradek.server.log_settings import metadata_log_config
 from odradek.server.node_dirs import NodeDirs
 from odradek.server.raft_driver import RaftDriver
-from odradek.server.raft_log import MetadataLog, MetadataLogConfig
-from odradek.server.raft_log_open import open_metadata_log
 
 #: Ids of servers that are known by address alone go down from here.
 _FIRST_BOOTSTRAP_ID = -2
@@ -40,7 +41,7 @@ class QuorumPart:
 def build_quorum(base: Foundation, ports: dict[str, int]) -> QuorumPart:
     """`ports`: where the node's listeners are bound, by name. Raises Fault where the log is broken."""
     config, clock = base.config, base.clock
-    log = open_metadata_log(base.files, clock, config.metadata_log_dir, MetadataLogConfig.of(config.settings))
+    log = open_metadata_log(base.files, clock, config.metadata_log_dir, metadata_log_config(config.settings))
     store = QuorumStateStore(base.files, log.directory)
     quorum = config.quorum()
     local = local_node(config, base.dirs, ports)

@@ -17,6 +17,8 @@ from odradek.common.ports import FileSystem
 from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 from odradek.metadata.features.feature_versions import KRAFT_VERSION
 from odradek.metadata.records.record_serde import MetadataRecord
+from odradek.metadata_log.bootstrap_checkpoint import write_bootstrap
+from odradek.metadata_log.snapshot_file import SnapshotFile
 from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import (
     BOOTSTRAP_SNAPSHOT_ID,
@@ -30,10 +32,8 @@ from odradek.raft.values import (
 )
 from odradek.raft.voters import Voter, VoterSet
 from odradek.server.addresses import VoterAddress, parse_initial_controller, repeated
-from odradek.server.bootstrap_file import write_bootstrap
 from odradek.server.config import ServerConfig
 from odradek.server.scram_credentials import parse_scram_argument
-from odradek.server.snapshot_file import SnapshotFile
 from odradek.server.storage_features import InitialFeatures, initial_features
 
 METADATA_LOG_NAME = f"{METADATA_TOPIC}-{METADATA_PARTITION}"

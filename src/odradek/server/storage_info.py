@@ -13,8 +13,8 @@ from odradek.common.ids import uuid_to_text
 from odradek.common.ports import FileSystem
 from odradek.common.remedies import explained
 from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties
+from odradek.metadata_log.bootstrap_checkpoint import feature_levels, read_bootstrap
 from odradek.server.addresses import repeated
-from odradek.server.bootstrap_file import feature_levels, read_bootstrap
 from odradek.server.config import ServerConfig
 
 

@@ -10,10 +10,10 @@ from helpers.raft_logs import content
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
 from odradek.metadata.publishing.loader import MetadataLoader
+from odradek.metadata_log.metadata_log import MetadataLog, MetadataLogConfig
+from odradek.metadata_log.opening import open_metadata_log
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
-from odradek.server.raft_log import MetadataLog, MetadataLogConfig
-from odradek.server.raft_log_open import open_metadata_log
 
 SEGMENT = "__cluster_metadata-0/00000000000000000000.log"
 

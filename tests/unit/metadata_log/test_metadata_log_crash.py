@@ -13,9 +13,9 @@ from helpers.log_faults import scaled
 from helpers.raft import data_batch
 from helpers.raft_logs import DIRECTORY, content, freeze, new_disk, open_log
 from odradek.common.failures import Fault
+from odradek.metadata_log.metadata_log import MetadataLog
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
-from odradek.server.raft_log import MetadataLog
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_crash import Keep
 

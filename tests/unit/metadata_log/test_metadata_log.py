@@ -14,12 +14,11 @@ from helpers.raft import WALL_MS, data_batch, leader_change_batch
 from helpers.raft_logs import DIRECTORY, TwinRaftLog, content, freeze, new_disk, open_log
 from odradek.common.failures import Fault
 from odradek.log.manager.checkpoint_files import write_partition_metadata
+from odradek.metadata_log.metadata_log import MetadataLogConfig
 from odradek.raft.storage.snapshots import read_snapshot, snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.records.errors import CorruptRecord, InvalidRecord
-from odradek.server.raft_log import MetadataLogConfig
-from odradek.server.settings import Given, Settings
 
 # -- against the simulator's log
 
@@ -283,10 +282,3 @@ def test_a_flush_in_steps_is_a_flush() -> None:
     log.finish_flush(plan)
     assert log.plan_flush() is None, "nothing is synced twice"
     assert open_log(disk.crash("none")).end_offset == 1
-
-
-def test_its_settings_have_kafkas_names() -> None:
-    file = "metadata.log.segment.bytes=8388608\nmetadata.log.segment.ms=1\nmetadata.max.retention.bytes=2\n"
-    given = {key: Given(value, "here") for key, value in (line.split("=") for line in file.split())}
-    assert MetadataLogConfig.of(Settings("server.properties", given)) == MetadataLogConfig(8388608, 1, 2)
-    assert MetadataLogConfig.of(Settings("server.properties", {})) == MetadataLogConfig()

@@ -16,6 +16,8 @@ from odradek.log.file_names import LOG_SUFFIX, parse_segment_file
 from odradek.log.log_config import LogConfig
 from odradek.log.recovery.log_loader import LogOptions, load_log
 from odradek.log.unified_log import UnifiedLog
+from odradek.metadata_log.clean_end_marker import take_synced_end
+from odradek.metadata_log.metadata_log import FOREVER, MetadataLog, MetadataLogConfig
 from odradek.raft.config import MAX_BATCH_BYTES
 from odradek.raft.storage.snapshots import (
     DELETED_SUFFIX,
@@ -24,8 +26,6 @@ from odradek.raft.storage.snapshots import (
     snapshot_file_name,
 )
 from odradek.raft.values import METADATA_PARTITION, METADATA_TOPIC, METADATA_TOPIC_ID, OffsetAndEpoch
-from odradek.server.raft_log import FOREVER, MetadataLog, MetadataLogConfig
-from odradek.server.synced_end import take_synced_end
 
 logger = logging.getLogger("odradek.metadata_log")
 

@@ -24,6 +24,8 @@ from odradek.log.log_flusher import FlushPlan
 from odradek.log.offsets import AppendOrigin
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import Isolation
+from odradek.metadata_log.clean_end_marker import SyncedEnd, write_synced_end
+from odradek.metadata_log.snapshot_file import SnapshotFile
 from odradek.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
 from odradek.raft.storage.control_records import read_control_records
 from odradek.raft.storage.raft_log import RawSnapshot
@@ -31,9 +33,6 @@ from odradek.raft.storage.snapshots import snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import OVERHEAD_BYTES, Batch, read_batch, read_batches, size_at
 from odradek.records.errors import CorruptRecord, InvalidRecord
-from odradek.server.settings import Settings
-from odradek.server.snapshot_file import SnapshotFile
-from odradek.server.synced_end import SyncedEnd, write_synced_end
 
 logger = logging.getLogger("odradek.metadata_log")
 
@@ -51,15 +50,6 @@ class MetadataLogConfig:
     segment_ms: int = 7 * 24 * 3_600_000
     retention_bytes: int = 100 * _MEGABYTE
     retention_ms: int = 7 * 24 * 3_600_000
-
-    @classmethod
-    def of(cls, settings: Settings) -> "MetadataLogConfig":
-        return cls(
-            segment_bytes=settings.whole("metadata.log.segment.bytes"),
-            segment_ms=settings.whole("metadata.log.segment.ms"),
-            retention_bytes=settings.whole("metadata.max.retention.bytes"),
-            retention_ms=settings.whole("metadata.max.retention.ms"),
-        )
 
 
 class MetadataLog:

@@ -5,8 +5,8 @@ import pytest
 from helpers.raft import data_batch
 from helpers.raft_logs import DIRECTORY, new_disk, open_log
 from odradek.common.failures import Fault
-from odradek.server.raft_log import MetadataLogConfig
-from odradek.server.synced_end import SYNCED_END_FILE, SyncedEnd, take_synced_end, write_synced_end
+from odradek.metadata_log.clean_end_marker import SYNCED_END_FILE, SyncedEnd, take_synced_end, write_synced_end
+from odradek.metadata_log.metadata_log import MetadataLogConfig
 from odradek.sim.disk import SimulatedDisk
 
 NOTE = f"{DIRECTORY}/{SYNCED_END_FILE}"
