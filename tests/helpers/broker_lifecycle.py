@@ -3,14 +3,14 @@
 from typing import Any
 
 from helpers.controller import CLUSTER_ID, directory_of
-from odradek.metadata.features.feature_versions import supported_features
-from odradek.metadata.image.broker_registration import Endpoint
-from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
-from odradek.server.broker_lifecycle import (
+from odradek.broker.lifecycle import (
     BrokerIdentity,
     BrokerLifecycle,
     LifecycleTimings,
 )
+from odradek.metadata.features.feature_versions import supported_features
+from odradek.metadata.image.broker_registration import Endpoint
+from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 
 TIMINGS = LifecycleTimings(
     heartbeat_interval_ms=2_000, registration_timeout_ms=60_000, directory_failure_timeout_ms=30_000

@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "odradek"
 _BELOW_SERVER = (
     *(
         "network",
+        "broker",
         "api",
         "client",
         "security",
@@ -36,6 +37,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "raft": ("records", "protocol", "common"),
     "metadata": ("protocol", "common"),
     "metadata_log": ("log", "raft", "metadata", "records", "protocol", "common"),
+    "broker": ("metadata", "protocol", "common"),
     "controller": ("metadata", "raft", "protocol", "common"),
     "replica": ("log", "metadata", "records", "protocol", "common"),
     "coordinator": ("records", "metadata", "protocol", "common"),

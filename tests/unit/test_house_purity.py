@@ -13,7 +13,18 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "odradek"
 
-CORES = ("raft", "metadata", "metadata_log", "controller", "coordinator", "replica", "log", "records", "protocol")
+CORES = (
+    "raft",
+    "metadata",
+    "metadata_log",
+    "broker",
+    "controller",
+    "coordinator",
+    "replica",
+    "log",
+    "records",
+    "protocol",
+)
 
 IMPURE_MODULES = frozenset(
     [

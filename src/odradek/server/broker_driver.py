@@ -13,6 +13,14 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from odradek.api.facades import Image, Quorum
+from odradek.broker.lifecycle import (
+    BrokerIdentity,
+    BrokerLifecycle,
+    BrokerState,
+    Change,
+    LifecycleTimings,
+    Standing,
+)
 from odradek.client.channel import ChannelConfig
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import uuid_to_text
@@ -26,14 +34,6 @@ from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.message import Message
-from odradek.server.broker_lifecycle import (
-    BrokerIdentity,
-    BrokerLifecycle,
-    BrokerState,
-    Change,
-    LifecycleTimings,
-    Standing,
-)
 from odradek.server.config import ServerConfig
 from odradek.server.controller_channel import ControllerChannel
 from odradek.server.uuids import random_uuid

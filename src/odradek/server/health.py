@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.lifecycle import BrokerState
 from odradek.common.printable import printable
-from odradek.server.broker_lifecycle import BrokerState
 
 if TYPE_CHECKING:
     from odradek.server.node import Node

@@ -15,6 +15,7 @@ from helpers.controller import CLUSTER_ID, Bench, bootstrap_records, directory_o
 from helpers.fake_controllers import FakeQuorum, break_connections, controller_listener, of_core
 from helpers.figures import report
 from helpers.network import each_loop, run, until
+from odradek.broker.lifecycle import BrokerState, Standing
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.controller.cluster_control import BrokerState as SeenState
@@ -30,7 +31,6 @@ from odradek.protocol.messages.broker_registration_request import BrokerRegistra
 from odradek.protocol.messages.broker_registration_response import BrokerRegistrationResponse
 from odradek.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.server.broker_driver import BrokerDriver
-from odradek.server.broker_lifecycle import BrokerState, Standing
 from odradek.server.config import ServerConfig, load_server_config
 
 __all__ = ["each_loop"]

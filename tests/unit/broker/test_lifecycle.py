@@ -7,17 +7,17 @@ import pytest
 
 from helpers.broker_lifecycle import START_MS, TIMINGS, heard, make
 from helpers.controller import CLUSTER_ID, directory_of
+from odradek.broker.lifecycle import (
+    BrokerLifecycle,
+    BrokerState,
+    Standing,
+)
 from odradek.client.errors import RequestTimedOut
 from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from odradek.protocol.messages.broker_registration_response import BrokerRegistrationResponse
-from odradek.server.broker_lifecycle import (
-    BrokerLifecycle,
-    BrokerState,
-    Standing,
-)
 
 
 class Life:

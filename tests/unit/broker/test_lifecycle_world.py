@@ -9,6 +9,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from helpers.broker_lifecycle import START_MS, TIMINGS, heard, make
 from helpers.controller import Bench
+from odradek.broker.lifecycle import (
+    TRANSITIONS,
+    BrokerLifecycle,
+    BrokerState,
+    Standing,
+)
 from odradek.common.failures import ApiError
 from odradek.controller.cluster_control import BrokerState as SeenState
 from odradek.protocol.error_codes import ErrorCode
@@ -16,12 +22,6 @@ from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRe
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from odradek.protocol.messages.broker_registration_response import BrokerRegistrationResponse
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
-from odradek.server.broker_lifecycle import (
-    TRANSITIONS,
-    BrokerLifecycle,
-    BrokerState,
-    Standing,
-)
 
 
 @settings(max_examples=60, stateful_step_count=40, deadline=None)
