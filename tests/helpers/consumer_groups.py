@@ -6,12 +6,12 @@ from helpers.groups import GroupWorld
 from helpers.metadata import replayed
 from helpers.replica import partition_record
 from odradek.common.failures import ApiError
-from odradek.coordinator.group.consumer_group import ConsumerGroup
-from odradek.coordinator.group.consumer_protocol import read_assignment, read_subscription
-from odradek.coordinator.group.consumer_settings import ConsumerSettings
+from odradek.coordinator.group.consumer.group import ConsumerGroup
+from odradek.coordinator.group.consumer.protocol import read_assignment, read_subscription
+from odradek.coordinator.group.consumer.settings import ConsumerSettings
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.group.values import RequestContext
-from odradek.coordinator.reply import Reply
+from odradek.coordinator.runtime.reply import Reply
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.protocol.codec import encode
 from odradek.protocol.error_codes import ErrorCode

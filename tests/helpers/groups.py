@@ -6,14 +6,14 @@ from typing import Any, TypeVar
 
 from helpers.logs import HandClock
 from odradek.common.failures import ApiError
-from odradek.coordinator.group.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.group.shard import GroupShard
 from odradek.coordinator.group.values import RequestContext
-from odradek.coordinator.reply import Reply
-from odradek.coordinator.runtime import CoordinatorRuntime
-from odradek.coordinator.serde import decode_record
-from odradek.coordinator.shard import NOBODY, CoordinatorRecord, Decision, ShardContext, Writer
+from odradek.coordinator.runtime.reply import Reply
+from odradek.coordinator.runtime.runtime import CoordinatorRuntime
+from odradek.coordinator.runtime.serde import decode_record
+from odradek.coordinator.runtime.shard import NOBODY, CoordinatorRecord, Decision, ShardContext, Writer
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from helpers.logs import idempotent
 from odradek.common.ids import TopicPartition
-from odradek.coordinator.serde import encode_key, encode_value
+from odradek.coordinator.runtime.serde import encode_key, encode_value
 from odradek.coordinator.transaction.states import TransactionState
 from odradek.coordinator.transaction.transaction import MAX_EPOCH, NO_TIME, Transaction
 from odradek.protocol.message import Message

@@ -9,8 +9,8 @@ Authorised by READ on the group, and DESCRIBE on each topic that is named.
 from odradek.api.context import Context
 from odradek.api.group_requests import authorize_group, request_context
 from odradek.common.failures import ApiError
-from odradek.coordinator.group.consumer_assignors import ASSIGNORS
-from odradek.coordinator.group.consumer_member import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
+from odradek.coordinator.group.consumer.assignors import ASSIGNORS
+from odradek.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from odradek.metadata.features.feature_versions import GROUP_VERSION
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest

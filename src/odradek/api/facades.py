@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from odradek.common.ids import TopicPartition
-from odradek.coordinator.shard import NOBODY, Decision, Writer
+from odradek.coordinator.runtime.shard import NOBODY, Decision, Writer
 from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message

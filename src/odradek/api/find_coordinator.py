@@ -16,7 +16,7 @@ from odradek.api.facades import Node
 from odradek.api.listener_view import NO_NODE
 from odradek.common.failures import ApiError
 from odradek.common.ids import uuid_from_text
-from odradek.coordinator.keys import partition_for
+from odradek.coordinator.runtime.keys import partition_for
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest

@@ -8,7 +8,7 @@ Authorised by DESCRIBE on each transactional id: others are left out.
 from collections.abc import Callable
 
 from odradek.api.context import Context
-from odradek.coordinator.patterns import compile_pattern
+from odradek.coordinator.runtime.patterns import compile_pattern
 from odradek.coordinator.transaction.states import BY_NAME, TransactionState
 from odradek.coordinator.transaction.transaction import Transaction
 from odradek.protocol.messages import list_transactions_response as answer

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from odradek.coordinator.reply import Reply
+from odradek.coordinator.runtime.reply import Reply
 
 Answer = TypeVar("Answer")
 Asked = TypeVar("Asked")

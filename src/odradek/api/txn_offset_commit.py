@@ -14,8 +14,8 @@ from odradek.api.offset_topics import Refused, all_refused, merge, sort_out
 from odradek.api.verified import Support, ask_coordinator
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
-from odradek.coordinator.errors import of_log_error
-from odradek.coordinator.shard import Writer
+from odradek.coordinator.runtime.errors import of_log_error
+from odradek.coordinator.runtime.shard import Writer
 from odradek.coordinator.transaction.transaction import EPOCH_BUMP_VERSION
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestTopic

@@ -12,7 +12,7 @@ import asyncio
 from odradek.api.context import Context
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
-from odradek.coordinator.shard import Writer
+from odradek.coordinator.runtime.shard import Writer
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.write_txn_markers_request import WritableTxnMarker, WriteTxnMarkersRequest

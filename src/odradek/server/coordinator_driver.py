@@ -15,9 +15,9 @@ from typing import Generic, TypeVar
 from odradek.api.replies import answer
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
-from odradek.coordinator.keys import partition_for
-from odradek.coordinator.runtime import CoordinatorRuntime
-from odradek.coordinator.shard import NOBODY, Decision, Shard, Writer
+from odradek.coordinator.runtime.keys import partition_for
+from odradek.coordinator.runtime.runtime import CoordinatorRuntime
+from odradek.coordinator.runtime.shard import NOBODY, Decision, Shard, Writer
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.image.topics import TopicImage

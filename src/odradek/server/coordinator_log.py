@@ -10,7 +10,7 @@ from collections.abc import Callable
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Buffer
-from odradek.coordinator.shard import NOBODY, Writer
+from odradek.coordinator.runtime.shard import NOBODY, Writer
 from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
 from odradek.log.offsets import AppendOrigin
 from odradek.log.producers.producer_append import TV_UNKNOWN

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.api.context import Services
-from odradek.coordinator.runtime import CoordinatorRuntime
-from odradek.coordinator.shard import Shard, ShardContext
+from odradek.coordinator.runtime.runtime import CoordinatorRuntime
+from odradek.coordinator.runtime.shard import Shard, ShardContext
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.metadata.publishing.loader import MetadataLoader
 from odradek.records.compression import Compression

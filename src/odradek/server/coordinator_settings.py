@@ -1,8 +1,8 @@
 """What a node's configuration says about groups and transactions, as the coordinators want to have it."""
 
 from odradek.common.failures import InputError
-from odradek.coordinator.group.consumer_assignors import ASSIGNORS
-from odradek.coordinator.group.consumer_settings import ConsumerSettings, MigrationPolicy
+from odradek.coordinator.group.consumer.assignors import ASSIGNORS
+from odradek.coordinator.group.consumer.settings import ConsumerSettings, MigrationPolicy
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.transaction.settings import TransactionSettings
 from odradek.records.compression import Compression

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from odradek.api.context import Context, Services, Session
 from odradek.api.registry import Registry
-from odradek.coordinator.shard import ShardContext
+from odradek.coordinator.runtime.shard import ShardContext
 from odradek.coordinator.transaction.markers import MarkerOutbox
 from odradek.metadata.internal_topics import TRANSACTION_STATE
 from odradek.protocol.api_keys import APIS, ApiKey, Listener

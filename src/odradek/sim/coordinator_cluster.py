@@ -17,9 +17,9 @@ from random import Random
 from typing import Generic, TypeVar
 
 from odradek.common.failures import ApiError
-from odradek.coordinator.reply import Reply
-from odradek.coordinator.runtime import CoordinatorRuntime
-from odradek.coordinator.shard import Shard, ShardContext
+from odradek.coordinator.runtime.reply import Reply
+from odradek.coordinator.runtime.runtime import CoordinatorRuntime
+from odradek.coordinator.runtime.shard import Shard, ShardContext
 from odradek.metadata.image.image import EMPTY, MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.sim.coordinator_log import NOBODY_LEADS, SimulatedLog, SimulatedPartition, SimulatedTopic

@@ -18,13 +18,13 @@ from odradek.client.group.consumer_member import ConsumerMember
 from odradek.client.group.core import MemberConfig, MemberCore
 from odradek.client.group.subscription import Topics
 from odradek.common.failures import check
-from odradek.coordinator.group.classic_group import ClassicGroup
-from odradek.coordinator.group.consumer_group import ConsumerGroup
-from odradek.coordinator.group.consumer_settings import ConsumerSettings
-from odradek.coordinator.group.offsets import OffsetKey
+from odradek.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.coordinator.group.consumer.group import ConsumerGroup
+from odradek.coordinator.group.consumer.settings import ConsumerSettings
+from odradek.coordinator.group.offsets.offset_store import OffsetKey
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.group.shard import GroupShard
-from odradek.coordinator.serde import decode_record, module_of
+from odradek.coordinator.runtime.serde import decode_record, module_of
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
 from odradek.protocol.messages.consumer_group_metadata_value import ConsumerGroupMetadataValue

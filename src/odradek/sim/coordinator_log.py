@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from odradek.common.failures import ApiError
-from odradek.coordinator.shard import Writer
+from odradek.coordinator.runtime.shard import Writer
 from odradek.records.batch import Batch, read_batch
 from odradek.records.patch import assign
 from odradek.replica.errors import NotLeaderOrFollower

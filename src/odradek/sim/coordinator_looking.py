@@ -4,12 +4,12 @@ from collections.abc import Callable
 from random import Random
 from typing import TypeVar
 
-from odradek.coordinator.deadlines import Deadlines
-from odradek.coordinator.hosted import ShardTimers
-from odradek.coordinator.loading import Loader
-from odradek.coordinator.reply import Reply
-from odradek.coordinator.serde import module_of
-from odradek.coordinator.shard import Shard, ShardContext
+from odradek.coordinator.runtime.deadlines import Deadlines
+from odradek.coordinator.runtime.hosted_shard import ShardTimers
+from odradek.coordinator.runtime.loading import Loader
+from odradek.coordinator.runtime.reply import Reply
+from odradek.coordinator.runtime.serde import module_of
+from odradek.coordinator.runtime.shard import Shard, ShardContext
 from odradek.sim.coordinator_cluster import CoordinatorCluster
 
 AnyShard = TypeVar("AnyShard", bound=Shard)

@@ -24,9 +24,9 @@ from odradek.client.producer.transaction_requests import EndTransaction, Pending
 from odradek.client.producer.transaction_states import Result, State
 from odradek.common.failures import ApiError, check
 from odradek.common.ids import TopicPartition
-from odradek.coordinator.reply import Reply
-from odradek.coordinator.runtime import CoordinatorRuntime
-from odradek.coordinator.shard import Decision
+from odradek.coordinator.runtime.reply import Reply
+from odradek.coordinator.runtime.runtime import CoordinatorRuntime
+from odradek.coordinator.runtime.shard import Decision
 from odradek.coordinator.transaction.ending import EndRequest
 from odradek.coordinator.transaction.shard import Identity, TransactionShard
 from odradek.protocol.error_codes import ErrorCode

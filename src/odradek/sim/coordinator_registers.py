@@ -10,10 +10,10 @@ from __future__ import annotations
 from random import Random
 
 from odradek.common.failures import ApiError, check
-from odradek.coordinator.reply import Reply
-from odradek.coordinator.runtime import CoordinatorRuntime
-from odradek.coordinator.serde import encode_key, encode_value
-from odradek.coordinator.shard import CoordinatorRecord, Decision, ShardContext, Writer
+from odradek.coordinator.runtime.reply import Reply
+from odradek.coordinator.runtime.runtime import CoordinatorRuntime
+from odradek.coordinator.runtime.serde import encode_key, encode_value
+from odradek.coordinator.runtime.shard import CoordinatorRecord, Decision, ShardContext, Writer
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode

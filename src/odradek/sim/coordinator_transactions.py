@@ -15,7 +15,7 @@ from random import Random
 
 from odradek.common.failures import check
 from odradek.common.ids import TopicPartition
-from odradek.coordinator.shard import ShardContext
+from odradek.coordinator.runtime.shard import ShardContext
 from odradek.coordinator.transaction.markers import MarkerOutbox
 from odradek.coordinator.transaction.settings import TransactionSettings
 from odradek.coordinator.transaction.shard import TransactionShard

@@ -19,9 +19,9 @@ from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.coordinator.group.shard import GroupShard
 from odradek.coordinator.group.values import RequestContext
-from odradek.coordinator.reply import Reply
-from odradek.coordinator.runtime import CoordinatorRuntime
-from odradek.coordinator.shard import Decision
+from odradek.coordinator.runtime.reply import Reply
+from odradek.coordinator.runtime.runtime import CoordinatorRuntime
+from odradek.coordinator.runtime.shard import Decision
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest

@@ -22,17 +22,17 @@ from odradek.client.producer.producer_batch import ProducerBatch
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.topic_partition import TopicPartition
 from odradek.common.failures import ApiError
-from odradek.coordinator import hosted, loading, runtime
-from odradek.coordinator.deadlines import Deadlines
-from odradek.coordinator.group import consumer_member as coordinator_member
-from odradek.coordinator.group.classic_group import ClassicGroup
-from odradek.coordinator.group.classic_member import ClassicMember
-from odradek.coordinator.group.consumer_group import ConsumerGroup
+from odradek.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.classic_member import ClassicMember
+from odradek.coordinator.group.classic.sync import Syncs
+from odradek.coordinator.group.consumer import member as coordinator_member
+from odradek.coordinator.group.consumer.group import ConsumerGroup
 from odradek.coordinator.group.store import GroupStore
-from odradek.coordinator.group.sync import Syncs
-from odradek.coordinator.hosted import HostedShard, ShardState
-from odradek.coordinator.runtime import CoordinatorRuntime
-from odradek.coordinator.shard import Decision
+from odradek.coordinator.runtime import hosted_shard, loading, runtime
+from odradek.coordinator.runtime.deadlines import Deadlines
+from odradek.coordinator.runtime.hosted_shard import HostedShard, ShardState
+from odradek.coordinator.runtime.runtime import CoordinatorRuntime
+from odradek.coordinator.runtime.shard import Decision
 from odradek.coordinator.transaction.ending import EndRequest, ProducerIds, decide
 from odradek.coordinator.transaction.shard import TransactionShard
 from odradek.coordinator.transaction.states import TransactionState
@@ -105,13 +105,13 @@ def answer_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answer_what_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    finish = hosted.finish
+    finish = hosted_shard.finish
     monkeypatch.setattr(runtime, "finish", lambda decision, reply, error: finish(decision, reply, None))
 
 
 def answer_what_moved_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    finish = hosted.finish
-    monkeypatch.setattr(hosted, "finish", lambda decision, reply, error: finish(decision, reply, None))
+    finish = hosted_shard.finish
+    monkeypatch.setattr(hosted_shard, "finish", lambda decision, reply, error: finish(decision, reply, None))
 
 
 def keep_the_shard_whoever_led_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from helpers.controller import Bench
 from odradek.api import find_coordinator
 from odradek.api.context import Session
 from odradek.common.ids import uuid_to_text
-from odradek.coordinator.keys import partition_for
+from odradek.coordinator.runtime.keys import partition_for
 from odradek.protocol.api_keys import APIS, ApiKey, Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import broker_registration_request as registration

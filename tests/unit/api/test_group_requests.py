@@ -11,8 +11,8 @@ from helpers.groups import NO_DELAY, SESSION_MS, GroupWorld, subscription
 from odradek.api.context import Services, Session
 from odradek.api.registry import Registry
 from odradek.coordinator.group.shard import GroupShard
-from odradek.coordinator.reply import Reply
-from odradek.coordinator.shard import NOBODY, Decision, Writer
+from odradek.coordinator.runtime.reply import Reply
+from odradek.coordinator.runtime.shard import NOBODY, Decision, Writer
 from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_groups_request import DeleteGroupsRequest

@@ -15,8 +15,8 @@ from odradek.common.failures import ApiError
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
 from odradek.coordinator.group.shard import GroupShard
-from odradek.coordinator.hosted import ShardState
-from odradek.coordinator.shard import CoordinatorRecord, Decision, Writer
+from odradek.coordinator.runtime.hosted_shard import ShardState
+from odradek.coordinator.runtime.shard import CoordinatorRecord, Decision, Writer
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest

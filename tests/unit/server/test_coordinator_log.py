@@ -4,8 +4,8 @@ import pytest
 
 from helpers.replica import TOPIC, TP, Cluster, change_record
 from odradek.common.failures import ApiError
-from odradek.coordinator.serde import build_batch
-from odradek.coordinator.shard import NOBODY, CoordinatorRecord
+from odradek.coordinator.runtime.serde import build_batch
+from odradek.coordinator.runtime.shard import NOBODY, CoordinatorRecord
 from odradek.log.log_config import LogConfig
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.group_metadata_key import GroupMetadataKey

@@ -154,7 +154,7 @@ def test_settings_of_topics_are_used_exactly_if_they_are_listed_as_effective() -
 
 
 def test_settings_of_groups_are_read_if_they_are_listed_as_effective() -> None:
-    text = (SOURCE / "coordinator" / "group" / "consumer_settings.py").read_text()
+    text = (SOURCE / "coordinator" / "group" / "consumer" / "settings.py").read_text()
     for name in read_table(tables.GROUP):
         support = config_support.GROUP.find(name)
         assert support is not None

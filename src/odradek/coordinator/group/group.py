@@ -7,7 +7,7 @@ there. Each kind keeps its own rules about who may commit, read and delete what;
 from typing import Protocol
 
 from odradek.coordinator.group.values import CommitAttempt, CommittedOffset, GroupType
-from odradek.coordinator.shard import CoordinatorRecord
+from odradek.coordinator.runtime.shard import CoordinatorRecord
 
 
 class CommitValidator(Protocol):

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from odradek.coordinator.group.classic_group import ClassicGroup, ClassicState
-from odradek.coordinator.group.classic_member import ClassicMember
+from odradek.coordinator.group.classic.classic_group import ClassicGroup, ClassicState
+from odradek.coordinator.group.classic.classic_member import ClassicMember
 from odradek.coordinator.group.group import Group
 from odradek.coordinator.group.store import GroupStore
 from odradek.protocol.error_codes import ErrorCode

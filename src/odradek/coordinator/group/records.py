@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.group.values import CommittedOffset
-from odradek.coordinator.shard import CoordinatorRecord
+from odradek.coordinator.runtime.shard import CoordinatorRecord
 from odradek.protocol.messages.group_metadata_key import GroupMetadataKey
 from odradek.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.offset_commit_value import OffsetCommitValue
 
 if TYPE_CHECKING:
-    from odradek.coordinator.group.classic_group import ClassicGroup
+    from odradek.coordinator.group.classic.classic_group import ClassicGroup
 
 _GROUP_METADATA_VERSION = 3
 _OFFSET_COMMIT_VERSION = 4

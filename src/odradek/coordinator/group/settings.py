@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from odradek.coordinator.group.consumer_settings import ConsumerSettings
+from odradek.coordinator.group.consumer.settings import ConsumerSettings
 
 _MINUTE_MS = 60_000
 _MAX_INT = 2**31 - 1

@@ -11,30 +11,30 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from odradek.common.failures import ApiError
-from odradek.coordinator.group.classic_group import ClassicGroup, ClassicState, join_error
-from odradek.coordinator.group.classic_member import EMPTY_ASSIGNMENT
-from odradek.coordinator.group.consumer_changes import ConsumerChanges
-from odradek.coordinator.group.consumer_classic import ClassicConsumers
-from odradek.coordinator.group.consumer_group import ConsumerGroup
-from odradek.coordinator.group.consumer_groups import ConsumerGroups
-from odradek.coordinator.group.consumer_listing import describe_consumer_group
-from odradek.coordinator.group.consumer_replay import CONSUMER_REPLAYS
-from odradek.coordinator.group.heartbeat import heartbeat
-from odradek.coordinator.group.join import Joining, Joins
-from odradek.coordinator.group.leave import leave
+from odradek.coordinator.group.classic.classic_group import ClassicGroup, ClassicState, join_error
+from odradek.coordinator.group.classic.classic_member import EMPTY_ASSIGNMENT
+from odradek.coordinator.group.classic.heartbeat import heartbeat
+from odradek.coordinator.group.classic.join import Joining, Joins
+from odradek.coordinator.group.classic.leave import leave
+from odradek.coordinator.group.classic.rebalance import Rebalances
+from odradek.coordinator.group.classic.sync import Syncs
+from odradek.coordinator.group.consumer.changes import ConsumerChanges
+from odradek.coordinator.group.consumer.classic import ClassicConsumers
+from odradek.coordinator.group.consumer.group import ConsumerGroup
+from odradek.coordinator.group.consumer.groups import ConsumerGroups
+from odradek.coordinator.group.consumer.listing import describe_consumer_group
+from odradek.coordinator.group.consumer.replay import CONSUMER_REPLAYS
 from odradek.coordinator.group.listing import describe_classic_group, list_groups
-from odradek.coordinator.group.offset_commit import OffsetCommits
-from odradek.coordinator.group.offset_fetch import OffsetFetches
-from odradek.coordinator.group.offset_removal import OffsetRemovals
-from odradek.coordinator.group.offsets import OffsetKey, Offsets
-from odradek.coordinator.group.rebalance import Rebalances
+from odradek.coordinator.group.offsets.offset_commit import OffsetCommits
+from odradek.coordinator.group.offsets.offset_fetch import OffsetFetches
+from odradek.coordinator.group.offsets.offset_removal import OffsetRemovals
+from odradek.coordinator.group.offsets.offset_store import OffsetKey, Offsets
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.group.store import GroupStore
-from odradek.coordinator.group.sync import Syncs
 from odradek.coordinator.group.values import CommittedOffset, RequestContext, refusal
-from odradek.coordinator.reply import Reply
-from odradek.coordinator.serde import first_batch
-from odradek.coordinator.shard import CoordinatorRecord, Decision, ShardContext
+from odradek.coordinator.runtime.reply import Reply
+from odradek.coordinator.runtime.serde import first_batch
+from odradek.coordinator.runtime.shard import CoordinatorRecord, Decision, ShardContext
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode

@@ -3,14 +3,14 @@
 import logging
 from dataclasses import dataclass, field
 
-from odradek.coordinator.group.classic_group import ClassicGroup, ClassicState
-from odradek.coordinator.group.classic_member import ClassicMember, MemberProtocol
-from odradek.coordinator.group.consumer_group import ConsumerGroup
-from odradek.coordinator.group.consumer_replay import replay_consumer_record
+from odradek.coordinator.group.classic.classic_group import ClassicGroup, ClassicState
+from odradek.coordinator.group.classic.classic_member import ClassicMember, MemberProtocol
+from odradek.coordinator.group.consumer.group import ConsumerGroup
+from odradek.coordinator.group.consumer.replay import replay_consumer_record
 from odradek.coordinator.group.group import Group
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.group.values import group_not_found
-from odradek.coordinator.shard import CoordinatorRecord, ShardContext
+from odradek.coordinator.runtime.shard import CoordinatorRecord, ShardContext
 from odradek.protocol.messages.consumer_group_metadata_key import ConsumerGroupMetadataKey
 from odradek.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 

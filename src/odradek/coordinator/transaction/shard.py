@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
-from odradek.coordinator.serde import first_batch
-from odradek.coordinator.shard import CoordinatorRecord, Decision, ShardContext
+from odradek.coordinator.runtime.serde import first_batch
+from odradek.coordinator.runtime.shard import CoordinatorRecord, Decision, ShardContext
 from odradek.coordinator.transaction.ending import EndRequest, ProducerIds, fence, next_after_end
 from odradek.coordinator.transaction.errors import (
     ConcurrentTransactions,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from odradek.common.failures import ApiError, check
 from odradek.common.ids import TopicPartition
-from odradek.coordinator.shard import CoordinatorRecord
+from odradek.coordinator.runtime.shard import CoordinatorRecord
 from odradek.coordinator.transaction.errors import ProducerFenced
 from odradek.coordinator.transaction.states import LEGAL, TransactionState
 from odradek.protocol.error_codes import ErrorCode

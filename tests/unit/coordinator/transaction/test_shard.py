@@ -9,9 +9,9 @@ from helpers.metadata import replayed
 from helpers.replica import TOPIC_ID, change_record, partition_record
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
-from odradek.coordinator.reply import Reply
-from odradek.coordinator.runtime import CoordinatorRuntime
-from odradek.coordinator.shard import ShardContext
+from odradek.coordinator.runtime.reply import Reply
+from odradek.coordinator.runtime.runtime import CoordinatorRuntime
+from odradek.coordinator.runtime.shard import ShardContext
 from odradek.coordinator.transaction.ending import EndRequest
 from odradek.coordinator.transaction.markers import MarkerOutbox
 from odradek.coordinator.transaction.settings import TransactionSettings

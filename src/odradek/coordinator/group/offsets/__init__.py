@@ -1,0 +1,1 @@
+"""Committed offsets of groups: the store, commits, fetches and removal."""

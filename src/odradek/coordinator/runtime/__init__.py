@@ -1,0 +1,1 @@
+"""The runtime of coordinators: shards, their loading, writes, timers and replies, whatever they coordinate."""
