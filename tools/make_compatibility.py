@@ -7,7 +7,7 @@ python tools/make_compatibility.py --check    fails if it is not what would be w
 import sys
 from pathlib import Path
 
-from odradek.api.registry import Registry
+from odradek.api.dispatch.registry import Registry
 from odradek.metadata.features import metadata_version
 from odradek.metadata.features.feature_versions import FEATURES, UNSERVED_FEATURES, default_level, supported_features
 from odradek.metadata.features.metadata_version import LATEST_PRODUCTION

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from helpers.controller import Bench
-from odradek.api import envelope_form
-from odradek.api.context import ANONYMOUS, Context, Services, Session
-from odradek.api.errors import error_response
-from odradek.api.facades import Node
-from odradek.api.registry import Registry
+from odradek.api.dispatch import envelope_codec
+from odradek.api.dispatch.context import ANONYMOUS, Context, Services, Session
+from odradek.api.dispatch.error_responses import error_response
+from odradek.api.dispatch.registry import Registry
+from odradek.api.dispatch.services import Node
 from odradek.common.failures import ApiError
 from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.codec import decode, encode, schema_of
@@ -73,13 +73,13 @@ class ToController:
         self.asked.append((request, principal, client_address, timeout_ms))
         if self.error is not None:
             raise self.error
-        envelope = envelope_form.wrap(request, principal, client_address)
+        envelope = envelope_codec.wrap(request, principal, client_address)
         asking = session(self.services, Listener.CONTROLLER)
         context = Context(asking, ApiKey.ENVELOPE, 0, 1, "broker", ANONYMOUS)
         answer: Any = asking.registry.entry(ApiKey.ENVELOPE).handle(context, envelope)
         response = await answer
         assert isinstance(response, EnvelopeResponse)
-        return envelope_form.unwrap(response)
+        return envelope_codec.unwrap(response)
 
     async def send(self, request: Message, timeout_ms: int) -> Any:
         raise NotImplementedError

@@ -5,7 +5,7 @@ from typing import Any
 
 from helpers.controller import topic
 from helpers.controller_talk import UNKNOWN_ID, Learned, Line
-from odradek.api.envelope_form import wrap
+from odradek.api.dispatch.envelope_codec import wrap
 from odradek.protocol.message import Message
 from odradek.protocol.messages import add_raft_voter_request as voters
 from odradek.protocol.messages import alter_client_quotas_request as quotas

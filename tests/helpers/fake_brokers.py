@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from helpers.network import listening
-from odradek.api.registry import Api
+from odradek.api.dispatch.registry import Api
 from odradek.network.listener import Listener
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode

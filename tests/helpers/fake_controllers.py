@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from helpers.controller import Bench
-from odradek.api.context import Context
-from odradek.api.facades import Node
-from odradek.api.registry import Api, Registry
+from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.registry import Api, Registry
+from odradek.api.dispatch.services import Node
 from odradek.common.failures import ApiError
 from odradek.network.endpoint import Endpoint
 from odradek.network.listener import Listener

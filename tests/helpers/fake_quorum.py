@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 from helpers.network import PATIENCE_S
-from odradek.api.registry import Api, Registry
+from odradek.api.dispatch.registry import Api, Registry
 from odradek.common.addresses import HostPort
 from odradek.network.endpoint import Endpoint
 from odradek.network.listener import Listener

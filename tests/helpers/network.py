@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from odradek.api.registry import SERVED, Api, Registry
+from odradek.api.dispatch.registry import SERVED, Api, Registry
 from odradek.network.endpoint import Endpoint
 from odradek.network.limits import Limits
 from odradek.network.listener import Listener

@@ -22,7 +22,7 @@ from typing import Any
 
 from helpers.network import PATIENCE_S, api_versions_bytes, exchange, unknown_api_versions_bytes
 from helpers.waiting import wait_until
-from odradek.api.registry import SERVED, Api, Registry
+from odradek.api.dispatch.registry import SERVED, Api, Registry
 from odradek.network.endpoint import Endpoint
 from odradek.network.limits import ConnectionQuotas, Limits
 from odradek.network.listener import Listener

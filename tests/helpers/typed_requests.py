@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from helpers.nodes import CONTROLLER_LISTENER
 from helpers.protocol_fuzz import mutated
-from odradek.api.envelope_form import FORWARDABLE
-from odradek.api.registry import Registry
+from odradek.api.dispatch.envelope_codec import FORWARDABLE
+from odradek.api.dispatch.registry import Registry
 from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.codec import encode, schema_of
 from odradek.protocol.explain import INTEGER_BITS, integer_range

@@ -22,8 +22,8 @@ from kio.static.primitive import i16, i32
 
 from helpers import kafka_tools
 from helpers.network import PATIENCE_S, exchange, listening_in_thread, unknown_api_versions_bytes
-from odradek.api.context import Context
-from odradek.api.registry import Api
+from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.registry import Api
 from odradek.network.listener import Listener
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.metadata_response import (

@@ -3,8 +3,8 @@
 import asyncio
 import struct
 
-from odradek.api.context import Context
-from odradek.api.registry import Answer, Entry
+from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.registry import Answer, Entry
 from odradek.common.ports import Buffer
 from odradek.protocol.codec import encode, encode_parts
 from odradek.protocol.framing import LENGTH_BYTES

@@ -21,9 +21,9 @@ from collections.abc import Awaitable
 from time import perf_counter_ns
 from typing import cast
 
-from odradek.api.context import Context, Session
-from odradek.api.errors import error_response
-from odradek.api.registry import Answer, Entry
+from odradek.api.dispatch.context import Context, Session
+from odradek.api.dispatch.error_responses import error_response
+from odradek.api.dispatch.registry import Answer, Entry
 from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.common.ports import Buffer
 from odradek.network.answers import Begun, framed_answer

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.api.context import Services
-from odradek.api.registry import Registry
+from odradek.api.dispatch.context import Services
+from odradek.api.dispatch.registry import Registry
 from odradek.common.failures import Fault, ProtocolError
 from odradek.network.flaw_log import FlawLog
 from odradek.network.limits import ConnectionQuotas, Limits, RequestBudget

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from odradek.api.facades import Image, Quorum
+from odradek.api.dispatch.services import Image, Quorum
 from odradek.broker.lifecycle import (
     BrokerIdentity,
     BrokerLifecycle,

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from odradek.api.context import Services
+from odradek.api.dispatch.context import Services
 from odradek.client.channel import ChannelConfig
 from odradek.common.ports import FileSystem
 from odradek.log.manager.checkpoint_files import read_clean_shutdown

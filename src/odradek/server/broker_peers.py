@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from odradek.api.facades import Image
+from odradek.api.dispatch.services import Image
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.metadata.image.broker_registration import BrokerRegistration

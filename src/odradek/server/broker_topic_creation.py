@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from odradek.api.facades import Forwarder
+from odradek.api.dispatch.services import Forwarder
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.protocol.api_keys import ApiKey

@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from odradek.api import envelope_form
-from odradek.api.facades import Node, Quorum
+from odradek.api.dispatch import envelope_codec
+from odradek.api.dispatch.services import Node, Quorum
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.common.failures import ApiError
@@ -104,8 +104,8 @@ class ControllerChannel:
 
         An error of the Envelope itself raises ApiError with its code.
         """
-        response = await self.send(envelope_form.wrap(request, principal, client_address), timeout_ms)
-        return envelope_form.unwrap(response)
+        response = await self.send(envelope_codec.wrap(request, principal, client_address), timeout_ms)
+        return envelope_codec.unwrap(response)
 
     async def close(self) -> None:
         self._closed = True

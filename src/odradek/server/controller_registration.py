@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
-from odradek.api.facades import Forwarder
+from odradek.api.dispatch.services import Forwarder
 from odradek.common.failures import ApiError
 from odradek.metadata.features.feature_versions import VersionRange, supported_features
 from odradek.metadata.image.broker_registration import Endpoint

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from odradek.api.replies import answer
+from odradek.api.dispatch.replies import answer
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
 from odradek.coordinator.runtime.keys import partition_for

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from odradek.api.context import Services
+from odradek.api.dispatch.context import Services
 from odradek.coordinator.runtime.runtime import CoordinatorRuntime
 from odradek.coordinator.runtime.shard import Shard, ShardContext
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from odradek.api.facades import Forwarder
+from odradek.api.dispatch.services import Forwarder
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name

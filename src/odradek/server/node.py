@@ -19,7 +19,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from odradek import __version__
-from odradek.api.context import Features, Services
+from odradek.api.dispatch.context import Features, Services
 from odradek.client.channel import ChannelConfig
 from odradek.common.addresses import HostPort
 from odradek.common.failures import Fault

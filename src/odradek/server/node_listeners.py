@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from odradek.api.context import Services
-from odradek.api.registry import Registry
+from odradek.api.dispatch.context import Services
+from odradek.api.dispatch.registry import Registry
 from odradek.common.failures import ApiError, Fault, InputError
 from odradek.network.creation_rate import CreationRate
 from odradek.network.endpoint import Endpoint

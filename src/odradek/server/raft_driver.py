@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-from odradek.api.facades import Node
+from odradek.api.dispatch.services import Node
 from odradek.client.channel import ChannelConfig
 from odradek.client.errors import Disconnected, VersionsDiffer
 from odradek.client.pool import ChannelPool

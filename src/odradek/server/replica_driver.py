@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from odradek.api.facades import Forwarder
+from odradek.api.dispatch.services import Forwarder
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock

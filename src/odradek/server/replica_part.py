@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Callable
 
-from odradek.api.context import Services
+from odradek.api.dispatch.context import Services
 from odradek.client.channel import ChannelConfig
 from odradek.common.failures import Fault
 from odradek.common.ids import TopicPartition

@@ -6,8 +6,8 @@ Both may be for this very broker; then the handler's function is called as it is
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from odradek.api.context import Context, Services, Session
-from odradek.api.registry import Registry
+from odradek.api.dispatch.context import Context, Services, Session
+from odradek.api.dispatch.registry import Registry
 from odradek.coordinator.runtime.shard import ShardContext
 from odradek.coordinator.transaction.markers import MarkerOutbox
 from odradek.metadata.internal_topics import TRANSACTION_STATE
@@ -70,12 +70,12 @@ class TransactionPart:
         await self._peers.close()
 
     async def _write_markers(self, request: "WriteTxnMarkersRequest") -> "WriteTxnMarkersResponse":
-        from odradek.api.write_txn_markers import write_markers
+        from odradek.api.handlers.write_txn_markers import write_markers
 
         return await write_markers(self._inside(ApiKey.WRITE_TXN_MARKERS), request)
 
     async def _add_or_verify(self, request: "AddPartitionsToTxnRequest") -> "AddPartitionsToTxnResponse":
-        from odradek.api.add_partitions_to_txn import add_or_verify
+        from odradek.api.handlers.add_partitions_to_txn import add_or_verify
 
         return await add_or_verify(self._inside(ApiKey.ADD_PARTITIONS_TO_TXN), request)
 

@@ -6,7 +6,7 @@ The coordinator may be this node itself: then nothing goes over a connection.
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from odradek.api.facades import Image
+from odradek.api.dispatch.services import Image
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.metadata.image.topics import TopicImage

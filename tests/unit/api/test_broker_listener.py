@@ -8,7 +8,7 @@ import pytest
 
 from helpers.api import ask, bench_services, session
 from helpers.controller import CLUSTER_ID, Bench
-from odradek.api.context import Services, Session
+from odradek.api.dispatch.context import Services, Session
 from odradek.protocol.api_keys import APIS, ApiKey
 from odradek.protocol.api_keys import Listener as Kind
 from odradek.protocol.error_codes import ErrorCode

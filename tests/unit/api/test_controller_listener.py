@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helpers.api import BenchController, SpokenQuorum, ask, bench_services, codes_in, full_request, session
 from helpers.controller import CLUSTER_ID, Bench, registration, topic
 from helpers.protocol import messages
-from odradek.api.registry import Registry
+from odradek.api.dispatch.registry import Registry
 from odradek.common.failures import ApiError
 from odradek.metadata.publishing.publisher import LeaderAndEpoch
 from odradek.protocol.api_keys import APIS, ApiKey, Listener

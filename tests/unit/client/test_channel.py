@@ -12,7 +12,7 @@ import pytest
 
 from helpers.network import Gate, each_loop, listening, run, until  # noqa: F401
 from helpers.ports import free_ports
-from odradek.api.registry import Api
+from odradek.api.dispatch.registry import Api
 from odradek.client.channel import Channel, ChannelConfig
 from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
 from odradek.client.pool import ChannelPool

@@ -20,7 +20,7 @@ from helpers.network import (
     unknown_api_versions_bytes,
     until,
 )
-from odradek.api.registry import Api
+from odradek.api.dispatch.registry import Api
 from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.network.limits import Limits, RequestBudget
 from odradek.protocol.api_keys import ApiKey

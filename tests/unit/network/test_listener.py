@@ -17,7 +17,7 @@ from helpers.network import (
     run,
     until,
 )
-from odradek.api.registry import Api
+from odradek.api.dispatch.registry import Api
 from odradek.common.failures import InputError
 from odradek.network.limits import ConnectionQuotas, Limits
 from odradek.network.listener import Listener

@@ -9,9 +9,9 @@ import pytest
 from helpers.fake_controllers import FakeQuorum, break_connections, controller_listener
 from helpers.network import each_loop, run, until
 from helpers.ports import free_ports
-from odradek.api.context import Context
-from odradek.api.envelope_form import client_address_of, principal_of
-from odradek.api.facades import Node
+from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.envelope_codec import client_address_of, principal_of
+from odradek.api.dispatch.services import Node
 from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
 from odradek.common.failures import ApiError
 from odradek.protocol.api_keys import ApiKey

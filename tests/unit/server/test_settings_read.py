@@ -31,8 +31,8 @@ PARSER = "per_ip_overrides"
 
 #: Read when a request comes, by the handler that names it.
 IN_HANDLERS = {
-    "delete.topic.enable": "api/delete_topics.py",
-    "max.request.partition.size.limit": "api/describe_topic_partitions.py",
+    "delete.topic.enable": "api/handlers/delete_topics.py",
+    "max.request.partition.size.limit": "api/handlers/describe_topic_partitions.py",
 }
 
 #: Looked up as bounds of settings of groups that have no effect themselves.

@@ -1,0 +1,21 @@
+"""AlterPartitionReassignments (key 45): partitions move to other brokers, or their move is taken back.
+
+v0 KIP-455 · v1 the replication factor may be kept (KIP-860)
+
+Authorised by ALTER on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.dispatch.context import Context
+from odradek.protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from odradek.protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
+from odradek.security.resources import Operation
+
+
+async def handle(ctx: Context, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
+    ctx.authorize(Operation.ALTER)
+    return cast(
+        AlterPartitionReassignmentsResponse,
+        await ctx.controller.handle(request, deadline_ms=ctx.deadline_ms(request.timeout_ms)),
+    )

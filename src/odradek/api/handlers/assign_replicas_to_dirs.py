@@ -1,0 +1,18 @@
+"""AssignReplicasToDirs (key 73): a broker says in which of its log directories replicas live.
+
+v0 KIP-858
+
+Authorised by CLUSTER_ACTION on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.dispatch.context import Context
+from odradek.protocol.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
+from odradek.protocol.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
+from odradek.security.resources import Operation
+
+
+async def handle(ctx: Context, request: AssignReplicasToDirsRequest) -> AssignReplicasToDirsResponse:
+    ctx.authorize(Operation.CLUSTER_ACTION)
+    return cast(AssignReplicasToDirsResponse, await ctx.controller.handle(request))

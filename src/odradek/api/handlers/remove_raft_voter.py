@@ -1,0 +1,18 @@
+"""RemoveRaftVoter (key 81): a voter leaves the quorum (KIP-853). Answered once the change of voters is committed.
+
+v0 KIP-853
+
+Authorised by ALTER on the cluster.
+"""
+
+from typing import cast
+
+from odradek.api.dispatch.context import Context
+from odradek.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
+from odradek.protocol.messages.remove_raft_voter_response import RemoveRaftVoterResponse
+from odradek.security.resources import Operation
+
+
+async def handle(ctx: Context, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
+    ctx.authorize(Operation.ALTER)
+    return cast(RemoveRaftVoterResponse, await ctx.quorum.handle(request, ctx.api_version, ctx.listener_name))
