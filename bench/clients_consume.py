@@ -65,7 +65,7 @@ def _cpu_s() -> float:
 
 async def _odradek_one(servers: str, topic: str, wanted: int) -> Consumed:
     from odradek.client.consumer.consumer import Consumer
-    from odradek.client.topic_partition import TopicPartition
+    from odradek.client.types import TopicPartition
 
     async with Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
         consumer.assign([TopicPartition(topic, 0)])
@@ -80,7 +80,7 @@ async def _odradek_one(servers: str, topic: str, wanted: int) -> Consumed:
 
 async def _odradek_lists(servers: str, topic: str, wanted: int) -> Consumed:
     from odradek.client.consumer.consumer import Consumer
-    from odradek.client.topic_partition import TopicPartition
+    from odradek.client.types import TopicPartition
 
     async with Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
         consumer.assign([TopicPartition(topic, 0)])
@@ -94,9 +94,9 @@ async def _odradek_lists(servers: str, topic: str, wanted: int) -> Consumed:
 
 
 async def _odradek_columns(servers: str, topic: str, wanted: int) -> Consumed:
-    from odradek.client.consumer import batches  # noqa: F401 - numpy is not what is measured
+    from odradek.client.consumer import record_columns  # noqa: F401 - numpy is not what is measured
     from odradek.client.consumer.consumer import Consumer
-    from odradek.client.topic_partition import TopicPartition
+    from odradek.client.types import TopicPartition
 
     async with Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
         consumer.assign([TopicPartition(topic, 0)])

@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from beside import Effort, Figure, Figures, both_kinds, in_turn, servers_of
 from helpers.nodes import Cluster
 from loads import cpu_seconds, create_topic, produce
-from odradek.client.channel import Channel, ChannelConfig
+from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message

@@ -17,7 +17,7 @@ from typing import Any
 
 import odradek
 from helpers.nodes import HOST, Cluster, Kind, Node, NodeSpec
-from odradek.client.channel import Channel, ChannelConfig
+from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.error_codes import ErrorCode

@@ -18,7 +18,7 @@ from confluent_kafka import Producer
 from beside import running, servers_of
 from helpers.nodes import Kind
 from loads import create_topic, leaders
-from odradek.client.direct.leaders import Leaders
+from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.ranges import RangeRequest, read_ranges
 from odradek.common.addresses import parse_host_port
 from odradek.common.ids import TopicPartition

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from odradek.client import KafkaError, TopicPartition
-from odradek.client.admin_client import OffsetSpec
+from odradek.client.admin.admin import OffsetSpec
 from odradek.client.blocking import Admin
 
 _EACH_S = 1.0

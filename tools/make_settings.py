@@ -1,6 +1,6 @@
 """Make the table of what producers, consumers and admin clients may be told.
 
-    tools/make_settings.py DIRECTORY     Kafka's facts (configs.json) into src/odradek/client/tables/client_settings.py
+    tools/make_settings.py DIRECTORY     Kafka's facts (configs.json) into src/odradek/client/settings/table.py
 
 Needed when Kafka's settings change.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).parents[1] / "src" / "odradek" / "client" / "tables" / "client_settings.py"
+TABLE = Path(__file__).parents[1] / "src" / "odradek" / "client" / "settings" / "table.py"
 
 HEAD = '''# ruff: noqa: E501
 """Every setting of a producer, a consumer and an admin client. Made by tools/make_settings.py.

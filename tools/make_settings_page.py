@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from odradek.client.setting_support import client_support
-from odradek.client.settings_reading import Kind, definitions
+from odradek.client.settings.parsing import Kind, definitions
+from odradek.client.settings.support import client_support
 from odradek.common.config_definition import ConfigDefinition, read_table
 from odradek.common.config_support import Level, Support
 from odradek.metadata.configs import support as config_support

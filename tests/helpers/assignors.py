@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from helpers import jvm, peers
-from odradek.client.group.assignor import Assignor, make_assignors
+from odradek.client.group.assignors.assignor import Assignor, make_assignors
 from odradek.client.group.subscription import (
     Assignment,
     MemberSubscription,

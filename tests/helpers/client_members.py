@@ -4,9 +4,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from odradek.client.backoff import Backoff
 from odradek.client.group.core import MemberConfig, MemberCore, Request, Step
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.net.backoff import Backoff
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.message import Message
 

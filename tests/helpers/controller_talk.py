@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from odradek.client.channel import Channel
+from odradek.client.net.channel import Channel
 from odradek.protocol.message import Message
 
 ANSWER_TIMEOUT_MS = 30_000

@@ -28,7 +28,7 @@ from confluent_kafka.error import ProduceError
 from helpers.client_diary import ClientDiary
 from helpers.nodes import Cluster
 from helpers.waiting import wait_until
-from odradek.client.channel import Channel, ChannelConfig
+from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 
 #: Longer than any fault of a test lasts: a record is acknowledged or the test fails.

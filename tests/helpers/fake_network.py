@@ -5,8 +5,8 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from odradek.client.backoff import Backoff
-from odradek.client.metadata_cache import MetadataCache
+from odradek.client.net.backoff import Backoff
+from odradek.client.net.metadata_cache import MetadataCache
 from odradek.protocol.message import Message
 from odradek.protocol.messages.metadata_response import (
     MetadataResponse,

@@ -6,9 +6,9 @@ from helpers.records import Made, build
 from odradek.client.consumer.completed_fetch import CompletedFetch, Reading
 from odradek.client.consumer.partition_state import FetchPosition
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.metadata_cache import LeaderAndEpoch
-from odradek.client.settings import OffsetReset, ResetStrategy
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.net.metadata_cache import LeaderAndEpoch
+from odradek.client.settings.settings import OffsetReset, ResetStrategy
+from odradek.client.types import TopicPartition
 from odradek.protocol.messages.fetch_response import AbortedTransaction, PartitionData
 from odradek.records.batch import Compression
 from odradek.records.builder import BatchBuilder, end_transaction_marker

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from helpers.nodes import HOST, Cluster, Node
 from helpers.nodes_metadata import check_identical, image_at, topics_of
 from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum, QuorumView
-from odradek.client.channel import Channel
+from odradek.client.net.channel import Channel
 from odradek.common.failures import ApiError
 from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.error_codes import ErrorCode

@@ -7,7 +7,7 @@ from typing import Any
 
 from helpers.network import PATIENCE_S
 from helpers.ports import free_ports
-from odradek.client.channel import Channel
+from odradek.client.net.channel import Channel
 from odradek.common.files import OsFileSystem
 from odradek.common.ports import FileSystem
 from odradek.metadata.features.feature_versions import supported_features

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 from helpers.nodes import Cluster, Node
-from odradek.client.channel import Channel, ChannelConfig
+from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message

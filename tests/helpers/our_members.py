@@ -10,7 +10,7 @@ from typing import Any
 
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.group.listener import RebalanceListener
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 
 _POLL_MS = 50
 _TIMEOUT_S = 60

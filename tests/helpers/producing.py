@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from random import Random
 
-from odradek.client.backoff import Backoff
-from odradek.client.producer.accumulator import Accumulator, AccumulatorSettings
+from odradek.client.net.backoff import Backoff
 from odradek.client.producer.producer_batch import ProducerBatch
+from odradek.client.producer.record_accumulator import Accumulator, AccumulatorSettings
 from odradek.client.producer.transaction_manager import TransactionManager
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.protocol.messages.init_producer_id_response import InitProducerIdResponse
 
 PLACE = TopicPartition("t", 0)

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, Message
 
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.consumer.record import ConsumerRecord
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 
 _Result = TypeVar("_Result")
 

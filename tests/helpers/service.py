@@ -7,7 +7,7 @@ from typing import Any
 
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.group.listener import RebalanceListener
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError, InputError
 from odradek.common.system import SystemClock
 from odradek.records.record import Header, TimestampType

@@ -16,7 +16,7 @@ from confluent_kafka import admin as confluent
 
 from helpers import kafka_tools, nodes
 from helpers.nodes import HOST, OURS, Cluster, Node, NodeSpec, controllers
-from odradek.client.channel import Channel
+from odradek.client.net.channel import Channel
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 
 pytestmark = pytest.mark.slow

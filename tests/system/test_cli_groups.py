@@ -12,8 +12,8 @@ from helpers.cli import Command
 from helpers.group_members import Member, members, wait_balanced
 from helpers.nodes import OURS, Cluster, Kind, NodeSpec
 from helpers.waiting import wait_until
-from odradek.client.bootstrap import Cluster as ClusterClient
-from odradek.client.config import ClientConfig
+from odradek.client.net.cluster import Cluster as ClusterClient
+from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import parse_bootstrap
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import ProduceResponse

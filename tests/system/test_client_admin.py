@@ -16,7 +16,7 @@ from helpers.nodes import OURS, Cluster, Kind, NodeSpec
 from helpers.reading import run
 from helpers.waiting import wait_until
 from odradek.client import Admin, Consumer, KafkaError, OffsetAndMetadata, Producer, TopicPartition
-from odradek.client.admin_client import (
+from odradek.client.admin.admin import (
     HIGH_WATERMARK,
     ConfigChange,
     ConfigOp,

@@ -15,9 +15,9 @@ from helpers.network import run, until
 from odradek.client import KafkaError, OffsetAndMetadata, OutgoingRecord, RebalanceListener, TopicPartition
 from odradek.client.blocking import Admin, Consumer, Producer
 from odradek.client.errors import Refused, Unreachable
-from odradek.client.network_client import CoordinatorKind, NetworkClient
+from odradek.client.net.network_client import CoordinatorKind, NetworkClient
 from odradek.client.producer.errors import ProducerClosed, RecordTooLarge
-from odradek.client.settings import consumer_settings, producer_settings
+from odradek.client.settings.settings import consumer_settings, producer_settings
 from odradek.common.failures import InputError
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest
 from odradek.testing import Cluster

@@ -5,8 +5,8 @@ import logging
 
 import pytest
 
-from odradek.client import Consumer, Producer, contexts
-from odradek.client.network_client import NetworkClient
+from odradek.client import Consumer, Producer, async_context
+from odradek.client.net.network_client import NetworkClient
 from odradek.client.producer.errors import ProducerClosed
 from odradek.testing import Cluster
 
@@ -17,7 +17,7 @@ _POLL_MS = 60_000
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait itself is not what is tested."""
     monkeypatch.setattr(NetworkClient.unless_gone, "__defaults__", (200,))
-    monkeypatch.setattr(contexts, "EXIT_TIMEOUT_MS", 200)
+    monkeypatch.setattr(async_context, "EXIT_TIMEOUT_MS", 200)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

@@ -16,7 +16,7 @@ from helpers.reading import LIMIT_S, Seen, read_by_librdkafka, read_to_the_end, 
 from helpers.waiting import wait_until
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.consumer.errors import NoOffsetForPartition, OffsetOutOfRange
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from helpers.nodes import OURS, Cluster, NodeSpec
 from helpers.reading import LIMIT_S, run
 from helpers.waiting import wait_until
 from odradek.client.consumer.consumer import Consumer
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from confluent_kafka import TopicPartition as Place
 
 from helpers.data_load import admin_of, bootstrap_of, create_topic, leaders_of
 from helpers.nodes import OURS, Cluster, NodeSpec
-from odradek.client.direct.leaders import Leaders
+from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.ranges import DataLost, RangeRequest, read_range
 from odradek.common import special_timestamps

@@ -11,7 +11,7 @@ import pytest
 from helpers.java_clients import JavaClients
 from helpers.nodes import Cluster, Kind, Node, NodeSpec
 from helpers.waiting import wait_until
-from odradek.client.channel import Channel, ChannelConfig
+from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
 from odradek.protocol.message import Message

@@ -17,7 +17,7 @@ from helpers.figures import report
 from helpers.metadata_load import MetadataLoad, check_nothing_lost
 from helpers.nodes import HOST, OURS, PATIENT_QUORUM, Cluster, Kind, controllers
 from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum
-from odradek.client.channel import Channel
+from odradek.client.net.channel import Channel
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest

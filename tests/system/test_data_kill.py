@@ -25,7 +25,7 @@ from helpers.figures import report
 from helpers.nodes import HOST, OURS, Cluster, Node, NodeSpec, controllers
 from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum
 from helpers.waiting import wait_until
-from odradek.client.channel import Channel
+from odradek.client.net.channel import Channel
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData

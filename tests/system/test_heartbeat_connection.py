@@ -10,7 +10,7 @@ from helpers.controller import registration, topic
 from helpers.figures import report
 from helpers.nodes import Cluster, Kind, controllers
 from helpers.nodes_quorum import Quorum
-from odradek.client.channel import Channel
+from odradek.client.net.channel import Channel
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest

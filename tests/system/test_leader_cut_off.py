@@ -10,7 +10,7 @@ from confluent_kafka import Consumer
 from helpers.cli import Command
 from helpers.nodes import HOST, Cluster, NodeSpec, controllers
 from helpers.waiting import wait_until
-from odradek.client.channel import Channel, ChannelConfig
+from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.records.builder import BatchBuilder

@@ -14,7 +14,7 @@ from helpers.figures import report
 from helpers.nodes import HOST, OURS, Cluster, NodeSpec
 from helpers.nodes_quorum import CHANNEL_CONFIG
 from helpers.waiting import wait_until
-from odradek.client.channel import Channel
+from odradek.client.net.channel import Channel
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.end_txn_request import EndTxnRequest

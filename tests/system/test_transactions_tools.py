@@ -18,7 +18,7 @@ from helpers.logs import idempotent
 from helpers.nodes import HOST, ODRADEK, OURS, Cluster, NodeSpec, node_on
 from helpers.nodes_quorum import CHANNEL_CONFIG
 from helpers.waiting import wait_until
-from odradek.client.channel import Channel
+from odradek.client.net.channel import Channel
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.delete_records_request import (

@@ -8,7 +8,7 @@ import click
 from odradek.cli.errors import wrong_usage
 from odradek.cli.options import Settings
 from odradek.cli.pairs import parse_pairs
-from odradek.client.settings_reading import Kind, definitions
+from odradek.client.settings.parsing import Kind, definitions
 from odradek.common.files import OsFileSystem
 from odradek.common.properties import read_properties
 

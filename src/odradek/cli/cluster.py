@@ -16,7 +16,7 @@ from odradek.cli.errors import echo, warn
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, status_of
 from odradek.cli.output import UNKNOWN, print_json, print_table
-from odradek.client.admin_cluster import (
+from odradek.client.admin.cluster import (
     LogDir,
     NodesDescription,
     describe_features,
@@ -24,7 +24,7 @@ from odradek.client.admin_cluster import (
     describe_nodes,
     unregister_broker,
 )
-from odradek.client.bootstrap import Cluster
+from odradek.client.net.cluster import Cluster
 from odradek.metadata.features.metadata_version import FEATURE_NAME, MetadataVersion
 
 

@@ -11,7 +11,7 @@ import click
 from odradek.cli.options import settings_of
 
 if TYPE_CHECKING:
-    from odradek.client.bootstrap import Cluster
+    from odradek.client.net.cluster import Cluster
 
 #: All of it; longer feels like a broken shell.
 _PATIENCE_S = 0.5
@@ -19,7 +19,7 @@ _PATIENCE_S = 0.5
 
 def complete_topics(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     async def names(cluster: "Cluster") -> Iterable[str]:
-        from odradek.client.admin_topics import list_topics
+        from odradek.client.admin.topics import list_topics
 
         return [each.name for each in await list_topics(cluster) if not each.is_internal or incomplete.startswith("_")]
 
@@ -28,7 +28,7 @@ def complete_topics(context: click.Context, parameter: click.Parameter, incomple
 
 def complete_groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     async def names(cluster: "Cluster") -> Iterable[str]:
-        from odradek.client.admin_groups import list_groups
+        from odradek.client.admin.groups import list_groups
 
         return [each.group_id for each in await list_groups(cluster)]
 

@@ -18,9 +18,9 @@ from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, status_of
 from odradek.cli.output import print_json, print_table
 from odradek.cli.pairs import parse_pairs
-from odradek.client.admin_configs import ConfigChange, ConfigEntry, ConfigResource, alter_configs, describe_configs
-from odradek.client.admin_topics import list_topics
-from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.admin.configs import ConfigChange, ConfigEntry, ConfigResource, alter_configs, describe_configs
+from odradek.client.admin.topics import list_topics
+from odradek.client.net.cluster import Cluster, Refused
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 

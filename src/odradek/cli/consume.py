@@ -22,8 +22,8 @@ from odradek.cli.options import Settings, network_options
 from odradek.cli.record_format import Writer, compile_format, printable_value_line, value_line
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.errors import RequestTimedOut, UnknownTopic
-from odradek.client.settings_reading import Kind as Client
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.settings.parsing import Kind as Client
+from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 
 _JSON = "json"

@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 from odradek.cli.times import parse_moment
 from odradek.client.consumer.consumer import Consumer
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 
 #: As seconds these are the years from 2001 on; as milliseconds some weeks of 1970 to 1973, when nobody wrote records.

@@ -15,10 +15,10 @@ from odradek.cli.options import Settings, network_options
 from odradek.cli.outcomes import accepted, status_of, unknown_topic
 from odradek.cli.output import print_json
 from odradek.cli.partitions import find_partitions
-from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_reassign import ElectionType
-from odradek.client.admin_reassign import elect_leaders as elect
-from odradek.client.bootstrap import Cluster
+from odradek.client.admin.outcomes import Outcomes, TopicPartition
+from odradek.client.admin.reassignments import ElectionType
+from odradek.client.admin.reassignments import elect_leaders as elect
+from odradek.client.net.cluster import Cluster
 
 
 @click.command("elect-leaders")

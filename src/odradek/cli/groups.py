@@ -30,9 +30,9 @@ from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, status_of, unknown_topic
 from odradek.cli.output import plural, print_json, print_table
 from odradek.cli.partitions import find_partitions
-from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_groups import committed_offsets, delete_groups, delete_offsets, list_groups
-from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.admin.groups import committed_offsets, delete_groups, delete_offsets, list_groups
+from odradek.client.admin.outcomes import Outcomes, TopicPartition
+from odradek.client.net.cluster import Cluster, Refused
 from odradek.protocol.error_codes import ErrorCode
 
 _TYPES = ("classic", "consumer", "share", "streams")

@@ -19,10 +19,10 @@ from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.output import plural, print_json, print_table
 from odradek.cli.partitions import find_partitions
 from odradek.cli.times import parse_moment
-from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_groups import Committed, committed_offsets, describe_groups, set_offsets
-from odradek.client.admin_partitions import list_offsets
-from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.admin.groups import Committed, committed_offsets, describe_groups, set_offsets
+from odradek.client.admin.outcomes import Outcomes, TopicPartition
+from odradek.client.admin.partitions import list_offsets
+from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.failures import InputError
 from odradek.common.special_timestamps import EARLIEST, LATEST
 from odradek.protocol.error_codes import ErrorCode

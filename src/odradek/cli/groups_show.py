@@ -7,8 +7,7 @@ from typing import Any
 
 from odradek.cli.errors import warn
 from odradek.cli.output import UNKNOWN, print_table
-from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_groups import (
+from odradek.client.admin.groups import (
     Committed,
     GroupDescription,
     GroupMember,
@@ -16,8 +15,9 @@ from odradek.client.admin_groups import (
     describe_groups,
     list_groups,
 )
-from odradek.client.admin_partitions import OffsetAndTimestamp, list_offsets
-from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.admin.outcomes import Outcomes, TopicPartition
+from odradek.client.admin.partitions import OffsetAndTimestamp, list_offsets
+from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.special_timestamps import LATEST
 
 _NOBODY = "-"

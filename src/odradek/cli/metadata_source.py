@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from odradek.cli.metadata_files import blaming, file_batches, find_metadata_files
-from odradek.client.metadata_observer import FetchedLog
+from odradek.client.net.metadata_log_fetch import FetchedLog
 from odradek.common.failures import InputError, ProtocolError
 from odradek.metadata.image.image import MetadataImage, MetadataProvenance
 from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from odradek.cli.errors import warn
-from odradek.client.admin import Outcomes
-from odradek.client.bootstrap import Refused
+from odradek.client.admin.outcomes import Outcomes
+from odradek.client.net.cluster import Refused
 from odradek.protocol.error_codes import ErrorCode
 
 _Key = TypeVar("_Key")

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from odradek.cli.outcomes import accepted, refused
-from odradek.client.admin import TopicPartition
-from odradek.client.admin_topics import describe_topics
-from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.admin.outcomes import TopicPartition
+from odradek.client.admin.topics import describe_topics
+from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.failures import InputError
 
 

@@ -17,7 +17,7 @@ from odradek.cli.client_options import client_config, is_for, property_option
 from odradek.cli.complete import complete_topics
 from odradek.cli.errors import echo
 from odradek.cli.options import Settings, local_options, network_options
-from odradek.client.settings_reading import Kind
+from odradek.client.settings.parsing import Kind
 from odradek.common.failures import InputError
 from odradek.common.hot_modules import describe, plain_modules
 

@@ -25,7 +25,7 @@ from odradek.cli.record_input import Outgoing, RecordForm, numbered, unescaped
 from odradek.cli.times import parse_moment
 from odradek.client.producer.delivery import BatchDelivery
 from odradek.client.producer.producer import OutgoingRecord, Producer
-from odradek.client.settings_reading import Kind
+from odradek.client.settings.parsing import Kind
 from odradek.common.failures import ApiError, InputError
 
 _LINES, _JSON = "lines", "json"

@@ -15,8 +15,8 @@ from odradek.cli.errors import echo, warn
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.output import print_json
 from odradek.cli.quorum_show import print_replication, print_status, replication_document, status_document
-from odradek.client.bootstrap import Cluster
-from odradek.client.quorum import QuorumDescription, VoterEndpoint, add_voter, describe_quorum, remove_voter
+from odradek.client.admin.quorum import QuorumDescription, VoterEndpoint, add_voter, describe_quorum, remove_voter
+from odradek.client.net.cluster import Cluster
 from odradek.common.failures import ApiError, InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_from_text, uuid_to_text

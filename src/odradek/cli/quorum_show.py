@@ -5,7 +5,7 @@ from typing import Any
 
 from odradek.cli.errors import echo
 from odradek.cli.output import UNKNOWN, format_timestamp, plural, print_table
-from odradek.client.quorum import QuorumDescription, Replica
+from odradek.client.admin.quorum import QuorumDescription, Replica
 from odradek.common.ids import uuid_to_text
 
 _LABEL_WIDTH = 18

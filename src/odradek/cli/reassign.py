@@ -23,15 +23,15 @@ from odradek.cli.output import Progress, plural, print_json, print_table
 from odradek.cli.pairs import parse_ids
 from odradek.cli.partitions import find_partitions
 from odradek.cli.reassign_files import Replicas, plan_document, read_plan, write_plan
-from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_cluster import describe_nodes
-from odradek.client.admin_configs import ConfigResource
-from odradek.client.admin_log_dirs import Replica
-from odradek.client.admin_reassign import Reassignment, alter_reassignments, list_reassignments
-from odradek.client.admin_topics import describe_topics, list_topics
-from odradek.client.bootstrap import Cluster
-from odradek.client.reassign_plan import plan_reassignment
-from odradek.client.reassign_throttle import clear_throttle, set_throttle
+from odradek.client.admin.cluster import describe_nodes
+from odradek.client.admin.configs import ConfigResource
+from odradek.client.admin.log_dirs import Replica
+from odradek.client.admin.outcomes import Outcomes, TopicPartition
+from odradek.client.admin.reassignment_plan import plan_reassignment
+from odradek.client.admin.reassignment_throttle import clear_throttle, set_throttle
+from odradek.client.admin.reassignments import Reassignment, alter_reassignments, list_reassignments
+from odradek.client.admin.topics import describe_topics, list_topics
+from odradek.client.net.cluster import Cluster
 from odradek.common.failures import InputError
 
 #: Between two looks at what still moves.

@@ -7,9 +7,9 @@ if its broker knows in time; so brokers are told before the reassignment begins,
 import asyncio
 
 from odradek.cli.output import Progress, plural
-from odradek.client.admin import Outcomes
-from odradek.client.admin_log_dirs import Replica, alter_replica_log_dirs, find_replicas
-from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.admin.log_dirs import Replica, alter_replica_log_dirs, find_replicas
+from odradek.client.admin.outcomes import Outcomes
+from odradek.client.net.cluster import Cluster, Refused
 from odradek.protocol.error_codes import ErrorCode
 
 LogDirs = dict[Replica, str]

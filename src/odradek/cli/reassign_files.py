@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from odradek.client.admin import TopicPartition
-from odradek.client.admin_log_dirs import Replica
+from odradek.client.admin.log_dirs import Replica
+from odradek.client.admin.outcomes import TopicPartition
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ports import write_atomically

@@ -12,7 +12,7 @@ from odradek.cli.errors import describe, echo, wrong_usage
 from odradek.cli.options import Settings, network_options
 from odradek.cli.output import plural, print_json, print_table
 from odradek.cli.pairs import parse_pairs
-from odradek.client.admin_cluster import describe_nodes
+from odradek.client.admin.cluster import describe_nodes
 from odradek.common.failures import ApiError, InputError, ProtocolError
 from odradek.spark.deploy.diagnosis import PROBLEM, Examination, Finding, Process, findings
 from odradek.spark.deploy.doctor import run_doctor

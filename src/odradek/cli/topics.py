@@ -29,8 +29,8 @@ from odradek.cli.topics_show import (
     print_descriptions,
     print_partitions,
 )
-from odradek.client.admin import Outcomes
-from odradek.client.admin_topics import (
+from odradek.client.admin.outcomes import Outcomes
+from odradek.client.admin.topics import (
     CreatedTopic,
     NewTopic,
     create_partitions,
@@ -38,7 +38,7 @@ from odradek.client.admin_topics import (
     delete_topics,
     list_topics,
 )
-from odradek.client.bootstrap import Refused
+from odradek.client.net.cluster import Refused
 from odradek.common.failures import InputError
 from odradek.common.ids import uuid_to_text
 from odradek.protocol.error_codes import ErrorCode

@@ -14,10 +14,10 @@ from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.output import UNKNOWN, format_timestamp, plural, print_json, print_table
 from odradek.cli.partitions import find_partitions
 from odradek.cli.times import parse_moment
-from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_partitions import HIGH_WATERMARK, OffsetAndTimestamp, delete_records, list_offsets
-from odradek.client.admin_topics import list_topics
-from odradek.client.bootstrap import Cluster
+from odradek.client.admin.outcomes import Outcomes, TopicPartition
+from odradek.client.admin.partitions import HIGH_WATERMARK, OffsetAndTimestamp, delete_records, list_offsets
+from odradek.client.admin.topics import list_topics
+from odradek.client.net.cluster import Cluster
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.special_timestamps import (

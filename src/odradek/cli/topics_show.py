@@ -7,11 +7,11 @@ from typing import Any
 from odradek.cli.errors import echo
 from odradek.cli.outcomes import accepted
 from odradek.cli.output import plural, print_table
-from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_configs import ConfigEntry, ConfigResource, describe_configs
-from odradek.client.admin_reassign import Reassignment, list_reassignments
-from odradek.client.admin_topics import PartitionDescription, TopicDescription, describe_topics, list_topics
-from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.admin.configs import ConfigEntry, ConfigResource, describe_configs
+from odradek.client.admin.outcomes import Outcomes, TopicPartition
+from odradek.client.admin.reassignments import Reassignment, list_reassignments
+from odradek.client.admin.topics import PartitionDescription, TopicDescription, describe_topics, list_topics
+from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.ids import uuid_to_text
 from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
 

@@ -19,9 +19,9 @@ from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.output import format_timestamp, print_json, print_table
 from odradek.cli.partitions import find_partitions
-from odradek.client.admin import Outcomes, TopicPartition
-from odradek.client.admin_topics import describe_topics, list_topics
-from odradek.client.admin_transactions import (
+from odradek.client.admin.outcomes import Outcomes, TopicPartition
+from odradek.client.admin.topics import describe_topics, list_topics
+from odradek.client.admin.transactions import (
     ProducerState,
     TransactionDescription,
     abort_in_partition,
@@ -29,7 +29,7 @@ from odradek.client.admin_transactions import (
     describe_transactions,
     list_transactions,
 )
-from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.failures import InputError
 from odradek.protocol.error_codes import ErrorCode
 

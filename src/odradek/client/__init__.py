@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from odradek.client import errors
-    from odradek.client.admin_client import Admin
+    from odradek.client.admin.admin import Admin
     from odradek.client.consumer.consumer import Consumer
     from odradek.client.consumer.record import ConsumerRecord
     from odradek.client.errors import KafkaError
     from odradek.client.group.listener import RebalanceListener
     from odradek.client.producer.delivery import Delivery, RecordMetadata
     from odradek.client.producer.producer import OutgoingRecord, Producer
-    from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+    from odradek.client.types import OffsetAndMetadata, TopicPartition
     from odradek.common.failures import InputError
 
 __all__ = [
@@ -37,18 +37,18 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Admin": "admin_client",
+    "Admin": "admin.admin",
     "Consumer": "consumer.consumer",
     "ConsumerRecord": "consumer.record",
     "Delivery": "producer.delivery",
     "InputError": "errors",
     "KafkaError": "errors",
-    "OffsetAndMetadata": "topic_partition",
+    "OffsetAndMetadata": "types",
     "OutgoingRecord": "producer.producer",
     "Producer": "producer.producer",
     "RebalanceListener": "group.listener",
     "RecordMetadata": "producer.delivery",
-    "TopicPartition": "topic_partition",
+    "TopicPartition": "types",
 }
 
 if not TYPE_CHECKING:  # or a name that is misspelt would pass for Any

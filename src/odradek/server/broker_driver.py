@@ -21,7 +21,7 @@ from odradek.broker.lifecycle import (
     LifecycleTimings,
     Standing,
 )
-from odradek.client.channel import ChannelConfig
+from odradek.client.net.channel import ChannelConfig
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import uuid_to_text
 from odradek.common.ports import Clock

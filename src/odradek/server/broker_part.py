@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from odradek.api.dispatch.context import Services
-from odradek.client.channel import ChannelConfig
+from odradek.client.net.channel import ChannelConfig
 from odradek.common.ports import FileSystem
 from odradek.log.manager.checkpoint_files import read_clean_shutdown
 from odradek.metadata.publishing.loader import MetadataLoader

@@ -3,7 +3,7 @@
 from typing import Any
 
 from odradek.api.dispatch.services import Image
-from odradek.client.channel import Channel, ChannelConfig
+from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.metadata.image.broker_registration import BrokerRegistration
 from odradek.protocol.error_codes import ErrorCode

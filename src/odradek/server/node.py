@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from odradek import __version__
 from odradek.api.dispatch.context import Features, Services
-from odradek.client.channel import ChannelConfig
+from odradek.client.net.channel import ChannelConfig
 from odradek.common.addresses import HostPort
 from odradek.common.failures import Fault
 from odradek.common.files import OsFileSystem

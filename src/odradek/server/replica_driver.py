@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from odradek.api.dispatch.services import Forwarder
-from odradek.client.channel import Channel, ChannelConfig
+from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
 from odradek.metadata.image.broker_registration import BrokerRegistration

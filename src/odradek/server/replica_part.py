@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 
 from odradek.api.dispatch.context import Services
-from odradek.client.channel import ChannelConfig
+from odradek.client.net.channel import ChannelConfig
 from odradek.common.failures import Fault
 from odradek.common.ids import TopicPartition
 from odradek.log.manager.log_manager import LogManager

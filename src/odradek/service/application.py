@@ -19,12 +19,12 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any, TypeVar
 
-from odradek.client.bootstrap import Cluster
-from odradek.client.config import ClientConfig
 from odradek.client.consumer.consumer import Consumer
+from odradek.client.net.cluster import Cluster
+from odradek.client.net.config import ClientConfig
 from odradek.client.producer.producer import Producer
-from odradek.client.settings_reading import Kind, definitions
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.settings.parsing import Kind, definitions
+from odradek.client.types import TopicPartition
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import InputError
 from odradek.common.system import SystemClock

@@ -27,7 +27,7 @@ from odradek.client.consumer.consumer import Consumer
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.errors import is_retriable
 from odradek.client.group.errors import CommitFailed, RebalanceInProgress
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
 from odradek.service.engine import Engine

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from odradek.client.group.listener import RebalanceListener
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.moved_headers import TRACE
 from odradek.common.ports import Clock

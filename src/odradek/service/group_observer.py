@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 
 from odradek.client.group.listener import RebalanceListener
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.ports import Clock
 from odradek.service.group_state import GroupPhase, GroupState
 

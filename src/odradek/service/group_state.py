@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 
 
 class GroupPhase(Enum):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from odradek.client.consumer.record import ConsumerRecord
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.ports import Clock
 from odradek.service.figures import Figures
 from odradek.service.handlers import Handler

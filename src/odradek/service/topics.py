@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from odradek.client.admin_topics import NewTopic, TopicDescription, create_topics, describe_topics
-from odradek.client.bootstrap import Cluster, Refused
+from odradek.client.admin.topics import NewTopic, TopicDescription, create_topics, describe_topics
+from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.failures import InputError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.handlers import Handler

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from odradek.client.group.listener import RebalanceListener
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.moved_headers import Reason
 from odradek.common.ports import Clock

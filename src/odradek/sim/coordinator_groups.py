@@ -11,12 +11,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from odradek.client.backoff import Backoff
-from odradek.client.group.assignor import make_assignors
+from odradek.client.group.assignors.assignor import make_assignors
 from odradek.client.group.classic_member import ClassicMember
 from odradek.client.group.consumer_member import ConsumerMember
 from odradek.client.group.core import MemberConfig, MemberCore
 from odradek.client.group.subscription import Topics
+from odradek.client.net.backoff import Backoff
 from odradek.common.failures import check
 from odradek.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.coordinator.group.consumer.group import ConsumerGroup

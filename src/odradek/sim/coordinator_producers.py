@@ -15,10 +15,10 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from odradek.client.backoff import Backoff
-from odradek.client.producer.accumulator import Accumulator, AccumulatorSettings
-from odradek.client.producer.outcomes import Outcomes
+from odradek.client.net.backoff import Backoff
+from odradek.client.producer.batch_results import Outcomes
 from odradek.client.producer.producer_batch import ProducerBatch
+from odradek.client.producer.record_accumulator import Accumulator, AccumulatorSettings
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_requests import EndTransaction, PendingRequest
 from odradek.client.producer.transaction_states import Result, State

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from odradek.client.direct.leaders import Leaders
+from odradek.client.direct.bulk_producer import BulkProducer
+from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
-from odradek.client.direct.producing import BulkProducer
 from odradek.client.direct.ranges import RangeRequest, read_range
 from odradek.client.direct.transactions import Transactions
 from odradek.client.errors import UnknownTopic
-from odradek.client.producer.sequences import ProducerIdentity
-from odradek.client.settings import ProducerSettings
+from odradek.client.producer.batch_sequences import ProducerIdentity
+from odradek.client.settings.settings import ProducerSettings
 from odradek.common import special_timestamps
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition

@@ -8,10 +8,10 @@ import logging
 import time
 from functools import lru_cache
 
-from odradek.client.direct.leaders import Leaders
+from odradek.client.direct.leader_connections import Leaders
 from odradek.client.errors import Refused, check_error, is_retriable
 from odradek.client.producer.murmur2 import partition_for_key
-from odradek.client.settings import ProducerSettings
+from odradek.client.settings.settings import ProducerSettings
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
 from odradek.protocol.config_kinds import ConfigResourceType

@@ -7,12 +7,12 @@ wrong here stops the stream: it is said once, and what is next to be told is tri
 import logging
 import time
 
-from odradek.client.coordinator_kind import CoordinatorKind
 from odradek.client.errors import check_error, is_retriable
 from odradek.client.group.core import Identity
 from odradek.client.group.offset_messages import IDS_FROM, commit_errors, commit_request
-from odradek.client.settings import ConsumerSettings
-from odradek.client.topic_partition import OffsetAndMetadata
+from odradek.client.net.coordinator_kind import CoordinatorKind
+from odradek.client.settings.settings import ConsumerSettings
+from odradek.client.types import OffsetAndMetadata
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
 from odradek.protocol.error_names import error_name

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from odradek.client.settings_reading import Kind, definitions
+from odradek.client.settings.parsing import Kind, definitions
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
 from odradek.common.topic_names import name_problem

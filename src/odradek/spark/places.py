@@ -15,10 +15,10 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TypeVar
 
-from odradek.client.direct.leaders import Leaders
+from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
 from odradek.client.errors import Disconnected, NoLeader, RequestTimedOut, UnknownTopic, Unreachable
-from odradek.client.settings import ConsumerSettings, IsolationLevel, consumer_settings
+from odradek.client.settings.settings import ConsumerSettings, IsolationLevel, consumer_settings
 from odradek.common import special_timestamps
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError

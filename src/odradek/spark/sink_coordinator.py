@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from odradek.client.direct.transactions import Transactions
 from odradek.client.errors import Refused
-from odradek.client.producer.sequences import ProducerIdentity
+from odradek.client.producer.batch_sequences import ProducerIdentity
 from odradek.protocol.error_codes import ErrorCode
 from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.transactions import Fate

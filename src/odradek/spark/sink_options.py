@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from odradek.client.settings import ProducerSettings, producer_settings
+from odradek.client.settings.settings import ProducerSettings, producer_settings
 from odradek.common.failures import InputError
 from odradek.spark.options import Options, check_topics
 

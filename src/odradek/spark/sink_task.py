@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from odradek.client.direct.leaders import Leaders
-from odradek.client.direct.producing import BulkProducer, partition_count
+from odradek.client.direct.bulk_producer import BulkProducer, partition_count
+from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.transactions import Transactions
 from odradek.client.errors import Refused
+from odradek.client.producer.batch_sequences import NOBODY, ProducerIdentity
 from odradek.client.producer.compressing import codec_and_level
-from odradek.client.producer.sequences import NOBODY, ProducerIdentity
 from odradek.common.failures import ApiError, InputError, check
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode

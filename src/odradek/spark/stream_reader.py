@@ -26,7 +26,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from odradek.client.direct.ranges import replaced_text
-from odradek.client.settings import consumer_settings
+from odradek.client.settings.settings import consumer_settings
 from odradek.common.failures import InputError
 from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.spark.lag import LagGroup

@@ -19,7 +19,7 @@ from contextlib import suppress
 from types import MappingProxyType, TracebackType
 from typing import Self
 
-from odradek.client.admin_topics import NewTopic
+from odradek.client.admin.topics import NewTopic
 from odradek.common.failures import InputError
 from odradek.common.system import SystemClock
 from odradek.server.local_cluster import LocalNode, ports_needed, prepare_cluster

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from odradek.client.admin_topics import (
+from odradek.client.admin.topics import (
     NewTopic,
     PartitionDescription,
     create_topics,
@@ -11,9 +11,9 @@ from odradek.client.admin_topics import (
     describe_topics,
     list_topics,
 )
-from odradek.client.bootstrap import Cluster
-from odradek.client.config import ClientConfig
 from odradek.client.errors import Refused, Unreachable
+from odradek.client.net.cluster import Cluster
+from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import Fault
 

@@ -15,12 +15,12 @@ from odradek.client.group.classic_member import ClassicMember as ClassicClient
 from odradek.client.group.consumer_heartbeat import Heartbeats, Saying
 from odradek.client.group.consumer_member import ConsumerMember as ConsumerClient
 from odradek.client.group.core import Step
-from odradek.client.group.leading import Leading
+from odradek.client.group.leader_assignment import Leading
 from odradek.client.group.subscription import encode_assignment
-from odradek.client.producer.accumulator import Accumulator
 from odradek.client.producer.producer_batch import ProducerBatch
+from odradek.client.producer.record_accumulator import Accumulator
 from odradek.client.producer.transaction_manager import TransactionManager
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.coordinator.group.classic.classic_member import ClassicMember

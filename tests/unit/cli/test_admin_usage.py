@@ -11,8 +11,8 @@ from helpers.fake_quorum import FakeQuorum, running_in_thread
 from helpers.ports import free_ports
 from odradek.cli.app import run
 from odradek.cli.reassign_files import read_plan, write_plan
-from odradek.client.admin import TopicPartition
-from odradek.client.admin_log_dirs import Replica
+from odradek.client.admin.log_dirs import Replica
+from odradek.client.admin.outcomes import TopicPartition
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 1) -> str:

@@ -11,8 +11,8 @@ from odradek.cli.groups_show import (
     print_members,
     print_states,
 )
-from odradek.client.admin import TopicPartition
-from odradek.client.admin_groups import GroupDescription, GroupMember
+from odradek.client.admin.groups import GroupDescription, GroupMember
+from odradek.client.admin.outcomes import TopicPartition
 from odradek.common.addresses import HostPort
 
 PLACES = tuple(TopicPartition("orders", number) for number in range(4))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from odradek.client.errors import RequestTimedOut
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.system import SystemClock
 from odradek.service.batch import BatchSource, Overlap
 

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.service import GROUP, Bench
 from helpers.waiting import wait_until
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.context import Context, Reject, Send

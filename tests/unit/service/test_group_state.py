@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.service import Service, group_observer
 from odradek.service.group_state import GroupPhase, GroupState
 from odradek.service.watching import Watching, unreadiness

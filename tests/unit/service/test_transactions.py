@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from helpers.service import Bench
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.context import Context, Send

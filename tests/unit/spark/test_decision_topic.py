@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.client.errors import Refused
-from odradek.client.settings import producer_settings
+from odradek.client.settings.settings import producer_settings
 from odradek.common.failures import InputError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest

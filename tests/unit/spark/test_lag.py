@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from odradek.client.errors import Disconnected, Unreachable
-from odradek.client.settings import consumer_settings
+from odradek.client.settings.settings import consumer_settings
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.find_coordinator_response import FindCoordinatorResponse

@@ -7,7 +7,7 @@ import pytest
 
 from odradek.client.direct.transactions import DescribedTransaction
 from odradek.client.errors import Refused
-from odradek.client.producer.sequences import ProducerIdentity
+from odradek.client.producer.batch_sequences import ProducerIdentity
 from odradek.protocol.error_codes import ErrorCode
 from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.sink_coordinator import SinkCoordinator

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from odradek.client.admin_topics import PartitionDescription, TopicDescription, TopicListing
-from odradek.client.bootstrap import Cluster
+from odradek.client.admin.topics import PartitionDescription, TopicDescription, TopicListing
+from odradek.client.net.cluster import Cluster
 from odradek.testing import topics
 
 STALE, CURRENT = "127.0.0.1:1", "127.0.0.1:2"

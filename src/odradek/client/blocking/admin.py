@@ -1,9 +1,9 @@
-"""The admin client for threads: every operation of `odradek.client.admin_client.Admin`, waited for."""
+"""The admin client for threads: every operation of `odradek.client.admin.admin.Admin`, waited for."""
 
 from collections.abc import Mapping
 
-from odradek.client.admin_client import Admin as AsyncAdmin
-from odradek.client.blocking.face import Face, waiting
+from odradek.client.admin.admin import Admin as AsyncAdmin
+from odradek.client.blocking.blocking_client import Face, waiting
 
 
 class Admin(Face[AsyncAdmin]):

@@ -14,15 +14,15 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from operator import length_hint
 from typing import TYPE_CHECKING
 
-from odradek.client.blocking.face import Face, at_once, waiting
+from odradek.client.blocking.blocking_client import Face, at_once, waiting
 from odradek.client.blocking.loop_thread import in_caller
 from odradek.client.consumer.consumer import Consumer as AsyncConsumer
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.group.listener import RebalanceListener
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 
 if TYPE_CHECKING:
-    from odradek.client.consumer.batches import RecordColumns
+    from odradek.client.consumer.record_columns import RecordColumns
 
 
 class _InCaller(RebalanceListener):

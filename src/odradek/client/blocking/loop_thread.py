@@ -18,7 +18,7 @@ from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
-from odradek.client.contexts import EXIT_TIMEOUT_MS
+from odradek.client.async_context import EXIT_TIMEOUT_MS
 from odradek.common.event_loop import new_event_loop
 from odradek.common.failures import ApiError, InputError
 

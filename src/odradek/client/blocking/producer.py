@@ -13,17 +13,17 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, 
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+from odradek.client.blocking.blocking_client import Face, waiting
 from odradek.client.blocking.delivery import BatchDelivery, Delivery
-from odradek.client.blocking.face import Face, waiting
-from odradek.client.blocking.hand_over import HandOver, Record
+from odradek.client.blocking.record_queue import HandOver, Record
 from odradek.client.producer import delivery as inner_delivery
 from odradek.client.producer.delivery import RecordMetadata
 from odradek.client.producer.producer import OnDelivery, OutgoingRecord
 from odradek.client.producer.producer import Producer as AsyncProducer
 from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
 from odradek.client.serializers import as_bytes
-from odradek.client.settings import ProducerSettings, producer_settings
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.settings.settings import ProducerSettings, producer_settings
+from odradek.client.types import TopicPartition
 from odradek.records.pack import Headers
 
 _Value = TypeVar("_Value")

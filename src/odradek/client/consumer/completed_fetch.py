@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.client.consumer.errors import DeserializationFailed, FetchFailed
 from odradek.client.consumer.partition_state import PartitionState
 from odradek.client.consumer.record import BatchRows, ConsumerRecord, append_rows
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.messages.fetch_response import PartitionData
 from odradek.records.aborted import AbortedTransaction, AbortedTransactions

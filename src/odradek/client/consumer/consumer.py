@@ -21,24 +21,30 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.client.async_context import AsyncContext
 from odradek.client.consumer.completed_fetch import Reading
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.fetcher import Fetcher
 from odradek.client.consumer.offset_requests import ListedOffset
-from odradek.client.consumer.offsets import Offsets
 from odradek.client.consumer.partition_state import FetchPosition
-from odradek.client.consumer.reader import Reader
+from odradek.client.consumer.position_resolver import Offsets
 from odradek.client.consumer.record import ConsumerRecord
+from odradek.client.consumer.record_reader import Reader
 from odradek.client.consumer.subscriptions import SubscriptionKind, Subscriptions
-from odradek.client.contexts import AsyncContext
 from odradek.client.errors import Disconnected, RequestTimedOut, refusal
 from odradek.client.group.listener import RebalanceListener
 from odradek.client.group.membership import GroupMetadata, Membership, membership
-from odradek.client.network_client import NetworkClient
+from odradek.client.net.network_client import NetworkClient
 from odradek.client.serializers import from_bytes
-from odradek.client.settings import ConsumerSettings, IsolationLevel, OffsetReset, ResetStrategy, consumer_settings
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.settings.settings import (
+    ConsumerSettings,
+    IsolationLevel,
+    OffsetReset,
+    ResetStrategy,
+    consumer_settings,
+)
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common import special_timestamps
 from odradek.common.failures import InputError
 from odradek.protocol.error_codes import ErrorCode
@@ -46,7 +52,7 @@ from odradek.protocol.messages.metadata_request import MetadataRequest
 from odradek.protocol.messages.metadata_response import MetadataResponse
 
 if TYPE_CHECKING:
-    from odradek.client.consumer.batches import RecordColumns
+    from odradek.client.consumer.record_columns import RecordColumns
 
 #: What `close` takes at most unless told otherwise, as in Kafka's Java consumer.
 CLOSE_TIMEOUT_MS = 30_000

@@ -3,7 +3,7 @@ by a seek, by a reset policy, by other rights."""
 
 from collections.abc import Mapping
 
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 

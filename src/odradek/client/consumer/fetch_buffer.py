@@ -7,7 +7,7 @@ meanwhile. More would be memory for nothing, fewer would make the application wa
 from collections.abc import Iterator
 
 from odradek.client.consumer.completed_fetch import CompletedFetch
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 
 #: Chunks of a partition that may wait here before it is asked for again.
 DEPTH = 2

@@ -13,7 +13,7 @@ from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.partition_state import FetchPosition, PartitionState
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.settings import ResetStrategy
+from odradek.client.settings.settings import ResetStrategy
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name

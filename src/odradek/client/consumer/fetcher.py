@@ -21,10 +21,10 @@ from odradek.client.consumer.fetch_collector import note_ends
 from odradek.client.consumer.fetch_session import FetchSession, PartitionFetch
 from odradek.client.consumer.partition_state import FetchPosition, PartitionState
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.metadata_cache import LeaderAndEpoch, Node
-from odradek.client.network_client import NetworkClient
-from odradek.client.settings import ConsumerSettings
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.net.metadata_cache import LeaderAndEpoch, Node
+from odradek.client.net.network_client import NetworkClient
+from odradek.client.settings.settings import ConsumerSettings
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError, Fault
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.error_codes import ErrorCode

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from odradek.client.consumer.partition_state import FetchPosition
-from odradek.client.metadata_cache import NO_EPOCH, LeaderAndEpoch
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.net.metadata_cache import NO_EPOCH, LeaderAndEpoch
+from odradek.client.types import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.messages.list_offsets_response import ListOffsetsResponse

@@ -12,8 +12,8 @@ up, never while records are handed out: what was fetched under an older one is d
 from enum import Enum
 from typing import NamedTuple
 
-from odradek.client.metadata_cache import LeaderAndEpoch
-from odradek.client.settings import OffsetReset
+from odradek.client.net.metadata_cache import LeaderAndEpoch
+from odradek.client.settings.settings import OffsetReset
 from odradek.common.failures import check
 
 

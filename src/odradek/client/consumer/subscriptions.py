@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 
 from odradek.client.consumer.partition_state import FetchPosition, FetchState, PartitionState
-from odradek.client.metadata_cache import LeaderAndEpoch
-from odradek.client.settings import OffsetReset
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.net.metadata_cache import LeaderAndEpoch
+from odradek.client.settings.settings import OffsetReset
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import InputError, check
 
 

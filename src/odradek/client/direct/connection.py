@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from odradek import __version__
 from odradek.client.errors import Disconnected, RequestTimedOut
-from odradek.client.versions import version_for
+from odradek.client.net.versions import version_for
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ProtocolError
 from odradek.protocol.error_codes import ErrorCode

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from odradek.client.consumer.offset_requests import list_offsets_request
-from odradek.client.direct.leaders import Leaders
+from odradek.client.direct.leader_connections import Leaders
 from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from odradek.client.direct.leaders import Leaders, Leadership
+from odradek.client.direct.leader_connections import Leaders, Leadership
 from odradek.client.direct.offsets import MOVED, list_offsets
 from odradek.client.errors import Disconnected, Refused, RequestTimedOut, Unreachable
 from odradek.common import special_timestamps

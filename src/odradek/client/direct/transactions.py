@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from odradek.client.coordinator_kind import CoordinatorKind
-from odradek.client.direct.leaders import Leaders
+from odradek.client.direct.leader_connections import Leaders
 from odradek.client.errors import Disconnected, RequestTimedOut, Unreachable, check_error
-from odradek.client.producer.sequences import ProducerIdentity
+from odradek.client.net.coordinator_kind import CoordinatorKind
+from odradek.client.producer.batch_sequences import ProducerIdentity
 from odradek.common.addresses import HostPort
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode

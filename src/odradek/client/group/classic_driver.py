@@ -4,16 +4,16 @@ A member that leads divides partitions of topics that it does not read itself; t
 kept, since the leader is the one who notices that a topic has changed.
 """
 
-from odradek.client.backoff import Backoff
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.errors import Refused
-from odradek.client.group.assignor import make_assignors
+from odradek.client.group.assignors.assignor import make_assignors
 from odradek.client.group.classic_member import ClassicMember
 from odradek.client.group.core import MemberConfig
 from odradek.client.group.driver import GroupDriver, Listener
 from odradek.client.group.subscription import Topics
-from odradek.client.network_client import NetworkClient
-from odradek.client.settings import ConsumerSettings
+from odradek.client.net.backoff import Backoff
+from odradek.client.net.network_client import NetworkClient
+from odradek.client.settings.settings import ConsumerSettings
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 

@@ -15,20 +15,20 @@ leader sees that its topics have changed, and when the application asks for it.
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from odradek.client.backoff import Randomness
 from odradek.client.errors import Refused, is_retriable, refusal
 from odradek.client.group import classic_requests as requests
-from odradek.client.group.assignor import Assignor, is_cooperative
+from odradek.client.group.assignors.assignor import Assignor, is_cooperative
 from odradek.client.group.core import Identity, MemberConfig, Partitions, Request, Step
 from odradek.client.group.errors import not_in_group, rebalancing, too_late
 from odradek.client.group.heartbeat_timers import HeartbeatTimers
-from odradek.client.group.leading import Leading
+from odradek.client.group.leader_assignment import Leading
 from odradek.client.group.subscription import (
     MemberSubscription,
     Topics,
     decode_assignment,
     encode_subscription,
 )
+from odradek.client.net.backoff import Randomness
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TypeVar
 
-from odradek.client.coordinator_kind import CoordinatorKind
 from odradek.client.errors import Disconnected, RequestTimedOut, refusal
 from odradek.client.group.core import Identity
 from odradek.client.group.offset_messages import (
@@ -20,8 +19,9 @@ from odradek.client.group.offset_messages import (
     fetched,
     has_ids,
 )
-from odradek.client.network_client import NetworkClient
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.net.coordinator_kind import CoordinatorKind
+from odradek.client.net.network_client import NetworkClient
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError, InputError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name

@@ -7,8 +7,8 @@ from odradek.client.group.classic_driver import member_config
 from odradek.client.group.consumer_member import ConsumerMember
 from odradek.client.group.core import Identity
 from odradek.client.group.driver import GroupDriver, Listener
-from odradek.client.network_client import NetworkClient
-from odradek.client.settings import ConsumerSettings
+from odradek.client.net.network_client import NetworkClient
+from odradek.client.settings.settings import ConsumerSettings
 from odradek.common.failures import ApiError
 from odradek.common.ids import uuid_to_text
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic

@@ -18,7 +18,6 @@ know yet is left for later, and `unresolved` says what to ask for.
 from collections.abc import Callable, Mapping
 from enum import Enum
 
-from odradek.client.backoff import Randomness
 from odradek.client.errors import refusal
 from odradek.client.group.consumer_heartbeat import (
     JOIN_EPOCH,
@@ -31,7 +30,8 @@ from odradek.client.group.consumer_heartbeat import (
 )
 from odradek.client.group.core import Identity, MemberConfig, Partitions, Request, Step
 from odradek.client.group.errors import not_in_group, too_late
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.net.backoff import Randomness
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message

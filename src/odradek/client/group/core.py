@@ -10,9 +10,9 @@ without us while a callback runs.
 from dataclasses import dataclass
 from typing import Protocol
 
-from odradek.client.backoff import Backoff
 from odradek.client.group.subscription import NO_GENERATION
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.net.backoff import Backoff
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.message import Message
 

@@ -13,17 +13,17 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
-from odradek.client.connections import own_connection
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.coordinator_kind import CoordinatorKind
 from odradek.client.errors import Disconnected, RequestTimedOut, is_retriable
 from odradek.client.group.commits import Commits
 from odradek.client.group.core import Identity, MemberCore, Request, Step
 from odradek.client.group.group_metadata import GroupMetadata
 from odradek.client.group.listener import RebalanceListener
-from odradek.client.network_client import NetworkClient
-from odradek.client.settings import ConsumerSettings
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.net.connections import own_connection
+from odradek.client.net.coordinator_kind import CoordinatorKind
+from odradek.client.net.network_client import NetworkClient
+from odradek.client.settings.settings import ConsumerSettings
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError, check
 from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest

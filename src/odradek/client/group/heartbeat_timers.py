@@ -1,8 +1,8 @@
 """When a member of a classic group sends heartbeats, when it has heard nothing for too long, and when its application
 has. Pure."""
 
-from odradek.client.backoff import Randomness
 from odradek.client.group.core import MemberConfig
+from odradek.client.net.backoff import Randomness
 
 
 class HeartbeatTimers:

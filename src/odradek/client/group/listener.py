@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Sequence
 
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 
 
 class RebalanceListener:

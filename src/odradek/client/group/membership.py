@@ -18,11 +18,11 @@ from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.group.classic_driver import ClassicDriver
 from odradek.client.group.consumer_driver import ConsumerDriver
 from odradek.client.group.group_metadata import GroupMetadata
+from odradek.client.group.groupless import NoMembership
 from odradek.client.group.listener import RebalanceListener
-from odradek.client.group.no_group import NoMembership
-from odradek.client.network_client import NetworkClient
-from odradek.client.settings import ConsumerSettings
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.net.network_client import NetworkClient
+from odradek.client.settings.settings import ConsumerSettings
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 
 
 class Membership(Protocol):

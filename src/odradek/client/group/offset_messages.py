@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from odradek.client.group.core import Identity
 from odradek.client.group.subscription import NO_GENERATION, by_topic
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.offset_commit_request import (

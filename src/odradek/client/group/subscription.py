@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.protocol.messages import consumer_protocol_assignment as assignment_message
 from odradek.protocol.messages import consumer_protocol_subscription as subscription_message
 from odradek.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment

@@ -1,6 +1,6 @@
 """How a producer compresses, by its settings. Pure."""
 
-from odradek.client.settings import ProducerSettings
+from odradek.client.settings.settings import ProducerSettings
 from odradek.records.compression import Compression
 
 

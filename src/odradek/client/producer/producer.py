@@ -19,30 +19,30 @@ from contextlib import AbstractAsyncContextManager, suppress
 from time import time as _time
 from typing import Any, NamedTuple
 
-from odradek.client.contexts import AsyncContext
+from odradek.client.async_context import AsyncContext
 from odradek.client.errors import UnknownTopic
-from odradek.client.network_client import NetworkClient
-from odradek.client.producer.accumulator import (
-    Accumulator,
-    AccumulatorSettings,
-    PartitionQueue,
-    TopicQueues,
-    record_size,
-)
+from odradek.client.net.network_client import NetworkClient
+from odradek.client.producer.buffer_memory import Room
 from odradek.client.producer.compressing import codec_and_level
 from odradek.client.producer.delivery import BatchDelivery, Delivery, RecordMetadata, RecordRange
 from odradek.client.producer.errors import ProducerClosed, RecordTooLarge
 from odradek.client.producer.murmur2 import partition_for_key
 from odradek.client.producer.partitioners import RoundRobinPartitioner
 from odradek.client.producer.producer_batch import ProducerBatch
-from odradek.client.producer.room import Room
+from odradek.client.producer.record_accumulator import (
+    Accumulator,
+    AccumulatorSettings,
+    PartitionQueue,
+    TopicQueues,
+    record_size,
+)
 from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
 from odradek.client.producer.transactions import Transactions
 from odradek.client.serializers import as_bytes, check_record
-from odradek.client.settings import ProducerSettings, producer_settings
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.settings.settings import ProducerSettings, producer_settings
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError, InputError
 from odradek.records.batch import HEADER_BYTES
 from odradek.records.pack import Headers

@@ -8,7 +8,7 @@ split: its records, and those who wait for them, go on in its parts.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, read_batch
 from odradek.records.builder import batch_of_payload
 from odradek.records.compression import Compression, compress

@@ -6,8 +6,8 @@ a linger, a back-off, a delivery time-out. It is woken by those who append, by a
 by news about leaders. Nothing in it waits, so that it needs no task; only requests of transactions, which look for
 their coordinator first, have one.
 
-What answers mean for batches is decided in `outcomes`. A hint at the new leader (KIP-951) is used before the metadata
-is asked for.
+What answers mean for batches is decided in `batch_results`. A hint at the new leader (KIP-951) is used before the
+metadata is asked for.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from odradek.client.errors import Disconnected, RequestTimedOut
-from odradek.client.metadata_cache import Node
-from odradek.client.network_client import NetworkClient
-from odradek.client.producer.accumulator import Accumulator
+from odradek.client.net.metadata_cache import Node
+from odradek.client.net.network_client import NetworkClient
+from odradek.client.producer.batch_results import Outcomes
 from odradek.client.producer.errors import ProducerClosed, ProducerFailed
-from odradek.client.producer.outcomes import Outcomes
 from odradek.client.producer.producer_batch import NO_OFFSET, ProducerBatch
+from odradek.client.producer.record_accumulator import Accumulator
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_requests import PendingRequest
-from odradek.client.settings import ProducerSettings
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.settings.settings import ProducerSettings
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.error_codes import ErrorCode

@@ -1,8 +1,8 @@
 """Who a producer is to the brokers, and where its transaction stands. Pure.
 
-An idempotent producer has a producer id, an epoch, and sequence numbers for each partition (`sequences`). When a gap in
-them cannot be closed it raises its epoch by itself and numbers what is in flight anew. A transactional one gets its
-identity from the coordinator of its transactional id, which also decides about each transaction's end. Version 1 of
+An idempotent producer has a producer id, an epoch, and sequence numbers for each partition (`batch_sequences`). When a
+gap in them cannot be closed it raises its epoch by itself and numbers what is in flight anew. A transactional one gets
+its identity from the coordinator of its transactional id, which also decides about each transaction's end. Version 1 of
 transactions: partitions and groups are added to a transaction before anything is sent to them, and only an error
 raises the epoch. Version 2 (KIP-890): brokers add partitions themselves, and the end of every transaction gives the
 next one an epoch of its own.
@@ -17,7 +17,8 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Iterable, Mapping
 
-from odradek.client.coordinator_kind import CoordinatorKind
+from odradek.client.net.coordinator_kind import CoordinatorKind
+from odradek.client.producer.batch_sequences import NOBODY, ProducerIdentity, Sequences
 from odradek.client.producer.errors import (
     ProducerClosed,
     ProducerFailed,
@@ -26,7 +27,6 @@ from odradek.client.producer.errors import (
     WrongTransactionState,
 )
 from odradek.client.producer.producer_batch import NO_OFFSET, ProducerBatch
-from odradek.client.producer.sequences import NOBODY, ProducerIdentity, Sequences
 from odradek.client.producer.transaction_requests import (
     AddOffsets,
     AddPartitions,
@@ -38,7 +38,7 @@ from odradek.client.producer.transaction_requests import (
     PendingRequest,
 )
 from odradek.client.producer.transaction_states import DESCRIPTIONS, SOURCES, Result, State
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 

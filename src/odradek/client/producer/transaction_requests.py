@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from odradek.client.coordinator_kind import CoordinatorKind
 from odradek.client.errors import refusal
+from odradek.client.net.coordinator_kind import CoordinatorKind
+from odradek.client.producer.batch_sequences import ProducerIdentity
 from odradek.client.producer.errors import ProducerFenced, TransactionMustAbort
-from odradek.client.producer.sequences import ProducerIdentity
 from odradek.client.producer.transaction_states import Result
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message

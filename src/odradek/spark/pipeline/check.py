@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from odradek.client.errors import Unreachable
-from odradek.client.settings import consumer_settings
+from odradek.client.settings.settings import consumer_settings
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
 from odradek.spark.installed_spark import pipelines_problem

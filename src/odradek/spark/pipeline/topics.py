@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from odradek.client.direct.leaders import Leaders
+from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.ranges import RangeRequest, read_range
-from odradek.client.settings import consumer_settings
+from odradek.client.settings.settings import consumer_settings
 from odradek.common import special_timestamps
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition

@@ -9,7 +9,7 @@ import pytest
 
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.errors import Unreachable
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 
 A0 = TopicPartition("a", 0)

@@ -14,8 +14,8 @@ from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.settings import ResetStrategy
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.settings.settings import ResetStrategy
+from odradek.client.types import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 
 

@@ -1,7 +1,7 @@
 """Fetch sessions as KIP-227 has them: who remembers what, and what makes the two ends begin anew."""
 
 from odradek.client.consumer.fetch_session import FetchSession, PartitionFetch, SessionRequest
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest

@@ -12,9 +12,9 @@ from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.fetcher import Fetcher
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
 from odradek.client.errors import Disconnected
-from odradek.client.metadata_cache import LeaderAndEpoch
-from odradek.client.settings import consumer_settings
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.net.metadata_cache import LeaderAndEpoch
+from odradek.client.settings.settings import consumer_settings
+from odradek.client.types import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import (

@@ -6,9 +6,9 @@ import pytest
 
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
 from odradek.client.consumer.subscriptions import SubscriptionKind, Subscriptions
-from odradek.client.metadata_cache import LeaderAndEpoch
-from odradek.client.settings import OffsetReset, ResetStrategy
-from odradek.client.topic_partition import OffsetAndMetadata, TopicPartition
+from odradek.client.net.metadata_cache import LeaderAndEpoch
+from odradek.client.settings.settings import OffsetReset, ResetStrategy
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import Fault, InputError
 
 EARLIEST = OffsetReset(ResetStrategy.EARLIEST)

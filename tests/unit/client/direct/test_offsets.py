@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from odradek.client.direct.leaders import Leadership
+from odradek.client.direct.leader_connections import Leadership
 from odradek.client.direct.offsets import list_offsets
 from odradek.client.errors import Disconnected, Refused, RequestTimedOut
 from odradek.common.addresses import HostPort

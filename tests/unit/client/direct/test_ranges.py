@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.client.direct.leaders import Leadership
+from odradek.client.direct.leader_connections import Leadership
 from odradek.client.direct.ranges import Chunk, OffsetsDeleted, RangeRequest, TopicReplaced, read_range, read_ranges
 from odradek.client.errors import Disconnected, Refused, RequestTimedOut
 from odradek.common.addresses import HostPort

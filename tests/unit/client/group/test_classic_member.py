@@ -6,7 +6,7 @@ import pytest
 
 from helpers.client_members import CONFIG, RANDOM, Played, counted, partitions
 from odradek.client.errors import Disconnected
-from odradek.client.group.assignor import make_assignors
+from odradek.client.group.assignors.assignor import make_assignors
 from odradek.client.group.classic_member import ClassicMember, State
 from odradek.client.group.core import MemberConfig
 from odradek.client.group.errors import CommitFailed, RebalanceInProgress
@@ -17,7 +17,7 @@ from odradek.client.group.subscription import (
     encode_assignment,
     encode_subscription,
 )
-from odradek.client.topic_partition import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest

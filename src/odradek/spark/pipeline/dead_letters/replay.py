@@ -8,7 +8,7 @@ from odradek.client.consumer.consumer import Consumer
 from odradek.client.producer.delivery import Delivery
 from odradek.client.producer.errors import ProducerFenced, TransactionAborted, TransactionMustAbort
 from odradek.client.producer.producer import Producer
-from odradek.client.settings_reading import Kind
+from odradek.client.settings.parsing import Kind
 from odradek.common.failures import ApiError, InputError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name

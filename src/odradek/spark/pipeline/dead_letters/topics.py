@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from odradek.client.settings_reading import Kind as ClientKind
-from odradek.client.settings_reading import definitions
+from odradek.client.settings.parsing import Kind as ClientKind
+from odradek.client.settings.parsing import definitions
 from odradek.common.failures import InputError
 from odradek.spark.pipeline.definitions import Definitions, dead_letter_uses, read_definitions, uses_of
 from odradek.spark.pipeline.project import Project

@@ -1,0 +1,1 @@
+"""The admin client and its operations, by what they are about."""

@@ -1,0 +1,1 @@
+"""Assignors of partitions to the members of a classic group."""

@@ -1,0 +1,70 @@
+"""How the leader of a classic group divides its partitions. Pure.
+
+Kafka's own four, by their names or by the names of their classes in Java, and whatever an application brings along that
+has the same shape.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
+
+from odradek.client.group.assignors.range_assignor import RangeAssignor
+from odradek.client.group.assignors.round_robin_assignor import RoundRobinAssignor
+from odradek.client.group.assignors.sticky_assignor import CooperativeStickyAssignor, StickyAssignor
+from odradek.client.group.subscription import Assignment, Members, Topics
+from odradek.client.types import TopicPartition
+from odradek.common.failures import InputError
+
+
+@runtime_checkable
+class Assignor(Protocol):
+    """One for each member, since it may remember what it was assigned."""
+
+    #: What the members of a group agree on.
+    name: str
+    #: Members keep their partitions while they join; one that moves is given up first and assigned in the next round.
+    is_cooperative: bool
+
+    def user_data(self) -> bytes | None:
+        """What the leader's assignor wants to know of this member."""
+
+    def on_assignment(self, partitions: Sequence[TopicPartition], generation_id: int) -> None:
+        """This member has been assigned these."""
+
+    def assign(self, topics: Topics, members: Members) -> Assignment:
+        """By member id; each of `members` has an entry. `topics` are those that exist, and that somebody wants."""
+
+
+_PACKAGE = "org.apache.kafka.clients.consumer."
+
+_BUILT_IN: dict[str, type[Assignor]] = {
+    kind.name: kind for kind in (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor)
+}
+_BY_CLASS_NAME = {_PACKAGE + kind.__name__: kind for kind in _BUILT_IN.values()}
+
+
+def make_assignors(strategies: Iterable[str | Assignor | type[Assignor]]) -> list[Assignor]:
+    """Of partition.assignment.strategy. Raises InputError."""
+    found = [_make(strategy) for strategy in strategies]
+    if not found:
+        raise InputError("partition.assignment.strategy names no assignor; range is the usual one")
+    names = [each.name for each in found]
+    if len(set(names)) < len(names):
+        raise InputError(f"partition.assignment.strategy names an assignor twice: {', '.join(names)}")
+    return found
+
+
+def is_cooperative(assignors: Sequence[Assignor]) -> bool:
+    """Eager unless all of them can do otherwise: the group may choose any of them."""
+    return all(each.is_cooperative for each in assignors)
+
+
+def _make(strategy: str | Assignor | type[Assignor]) -> Assignor:
+    if isinstance(strategy, str):
+        kind = _BUILT_IN.get(strategy.strip()) or _BY_CLASS_NAME.get(strategy.strip())
+        if kind is None:
+            raise InputError(
+                f"partition.assignment.strategy: {strategy} is no assignor; there are {', '.join(_BUILT_IN)} "
+                f"(or Kafka's names of their classes), or give an object that has the methods of Assignor"
+            )
+        return kind()
+    return strategy() if isinstance(strategy, type) else strategy

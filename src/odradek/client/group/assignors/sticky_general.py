@@ -1,0 +1,201 @@
+"""The sticky assignment where members are subscribed to different topics. Pure.
+
+Members keep what they had and may still have; what is left goes to whoever has least and may have it. Then partitions
+move one by one from a member to one that has at least two fewer, until that helps no more; if the balance is no better
+for it, nothing moves. A partition that had another owner in an earlier generation goes back there if that helps. While
+partitions of a topic have moved from one member to another, none moves the opposite way: the one that came is sent back
+instead.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+
+from odradek.client.group.assignors.sticky_racks import StickyRacks
+from odradek.client.group.subscription import Assignment, Members, Topics
+from odradek.client.types import TopicPartition
+
+
+def assign_general(
+    topics: Topics, members: Members, owned: Assignment, earlier: dict[TopicPartition, str], racks: StickyRacks
+) -> Assignment:
+    work = _Work(topics, members, owned, racks)
+    left = work.keep()
+    work.balance(left, earlier)
+    return work.assignment
+
+
+class _Work:
+    def __init__(self, topics: Topics, members: Members, owned: Assignment, racks: StickyRacks) -> None:
+        self._topics = topics
+        self._racks = racks
+        self._movements = _Movements()
+        #: What each may have.
+        self._potential = {one: [topic for topic in members[one].topics if topic in topics] for one in sorted(members)}
+        self._subscribed: dict[str, list[str]] = {topic: [] for topic in topics}
+        for member_id, names in self._potential.items():
+            for topic in names:
+                self._subscribed[topic].append(member_id)
+        self.assignment = owned
+        self._owner: dict[TopicPartition, str] = {}
+        #: Those who have least first.
+        self._ranking = _Ranking()
+        self._must_revoke = False
+
+    def keep(self) -> list[TopicPartition]:
+        """What nobody keeps, the topics with the fewest subscribers first."""
+        for member_id, partitions in self.assignment.items():
+            kept = [one for one in partitions if self._may_keep(member_id, one)]
+            self._must_revoke = self._must_revoke or len(kept) < len(partitions)
+            self.assignment[member_id] = kept
+            self._owner.update(dict.fromkeys(kept, member_id))
+            self._ranking.add(member_id, len(kept))
+        return [one for one in self._all_partitions() if one not in self._owner]
+
+    def _may_keep(self, member_id: str, partition: TopicPartition) -> bool:
+        return partition.topic in self._potential[member_id] and not self._racks.mismatch(member_id, partition)
+
+    def _all_partitions(self) -> list[TopicPartition]:
+        ordered = sorted(self._topics, key=lambda topic: (len(self._subscribed[topic]), topic))
+        return [TopicPartition(topic, number) for topic in ordered for number in range(len(self._topics[topic]))]
+
+    def balance(self, left: list[TopicPartition], earlier: dict[TopicPartition, str]) -> None:
+        is_initial = not self.assignment[self._ranking.last()]
+        self._assign_all(left)
+        may_move = [one for one in self._all_partitions() if len(self._subscribed[one.topic]) > 1]
+        fixed = [one for one in self._potential if not self._takes_part(one)]
+        fixed_assignment = {one: self.assignment.pop(one) for one in fixed}
+        for member_id, partitions in fixed_assignment.items():
+            self._ranking.remove(member_id, len(partitions))
+        before = {member_id: list(partitions) for member_id, partitions in self.assignment.items()}
+        if not self._must_revoke:
+            self._move([one for one in left if len(self._subscribed[one.topic]) > 1], earlier)
+        has_moved = self._move(may_move, earlier)
+        if not is_initial and has_moved and _score(self.assignment) >= _score(before):
+            self.assignment = before
+        self.assignment.update(fixed_assignment)
+
+    def _assign_all(self, left: Iterable[TopicPartition]) -> None:
+        if self._racks.are_used:
+            left = [one for one in left if not self._assign(one, near=True)]
+        for partition in left:
+            self._assign(partition, near=False)
+
+    def _assign(self, partition: TopicPartition, *, near: bool) -> bool:
+        for member_id in self._ranking.members():
+            if partition.topic not in self._potential[member_id]:
+                continue
+            if near and self._racks.mismatch(member_id, partition):
+                continue
+            count = len(self.assignment[member_id])
+            self._ranking.change(member_id, count, count + 1)
+            self.assignment[member_id].append(partition)
+            self._owner[partition] = member_id
+            return True
+        return False
+
+    def _takes_part(self, member_id: str) -> bool:
+        """Whether it could have more, or somebody else could have some of it."""
+        partitions = self.assignment[member_id]
+        most = sum(len(self._topics[topic]) for topic in self._potential[member_id])
+        return len(partitions) < most or any(len(self._subscribed[one.topic]) > 1 for one in partitions)
+
+    # Moves
+
+    def _move(self, partitions: list[TopicPartition], earlier: dict[TopicPartition, str]) -> bool:
+        has_moved = False
+        while True:
+            moves = 0
+            for partition in partitions:
+                if self._is_balanced():
+                    break
+                target = self._better(partition, earlier)
+                if target is not None:
+                    self._move_one(partition, target)
+                    moves += 1
+            if not moves:
+                return has_moved
+            has_moved = True
+
+    def _better(self, partition: TopicPartition, earlier: dict[TopicPartition, str]) -> str | None:
+        """Who should have it instead, if anybody."""
+        owner = self._owner[partition]
+        count = len(self.assignment[owner])
+        back = earlier.get(partition)
+        if back in self.assignment and count > len(self.assignment[back]) + 1:
+            return back
+        if any(count > len(self.assignment.get(one, ())) + 1 for one in self._subscribed[partition.topic]):
+            return next(one for one in self._ranking.members() if partition.topic in self._potential[one])
+        return None
+
+    def _move_one(self, partition: TopicPartition, target: str) -> None:
+        owner = self._owner[partition]
+        moved = self._movements.actual(partition, owner, target)
+        source = self._owner[moved]
+        self._movements.record(moved, source, target)
+        self._ranking.change(source, len(self.assignment[source]), len(self.assignment[source]) - 1)
+        self._ranking.change(target, len(self.assignment[target]), len(self.assignment[target]) + 1)
+        self.assignment[source].remove(moved)
+        self.assignment[target].append(moved)
+        self._owner[moved] = target
+
+    def _is_balanced(self) -> bool:
+        if self._ranking.spread() <= 1:
+            return True
+        for member_id in self._ranking.members():
+            count = len(self.assignment[member_id])
+            for topic in self._potential[member_id]:
+                for number in range(len(self._topics[topic])):
+                    other = self._owner.get(TopicPartition(topic, number), member_id)
+                    if other != member_id and count + 1 < len(self.assignment[other]):
+                        return False
+        return True
+
+
+class _Ranking:
+    """Members by how many partitions they have, and by their id where that is equal."""
+
+    def __init__(self) -> None:
+        self._ranks: list[tuple[int, str]] = []
+
+    def add(self, member_id: str, count: int) -> None:
+        insort(self._ranks, (count, member_id))
+
+    def remove(self, member_id: str, count: int) -> None:
+        del self._ranks[bisect_left(self._ranks, (count, member_id))]
+
+    def change(self, member_id: str, count: int, new_count: int) -> None:
+        self.remove(member_id, count)
+        self.add(member_id, new_count)
+
+    def members(self) -> list[str]:
+        return [member_id for _, member_id in self._ranks]
+
+    def last(self) -> str:
+        return self._ranks[-1][1]
+
+    def spread(self) -> int:
+        return self._ranks[-1][0] - self._ranks[0][0] if self._ranks else 0
+
+
+class _Movements:
+    """Which partition has come from whom to whom in the end."""
+
+    def __init__(self) -> None:
+        self._moved: dict[TopicPartition, tuple[str, str]] = {}
+
+    def actual(self, partition: TopicPartition, owner: str, target: str) -> TopicPartition:
+        """What to move instead: if one of the topic has come the opposite way, that one goes back."""
+        origin = self._moved.get(partition, (owner, ""))[0]
+        back = [one for one, way in self._moved.items() if way == (target, origin) and one.topic == partition.topic]
+        return max(back) if back else partition
+
+    def record(self, partition: TopicPartition, source: str, target: str) -> None:
+        origin = self._moved.pop(partition, (source, ""))[0]
+        if origin != target:
+            self._moved[partition] = (origin, target)
+
+
+def _score(assignment: Assignment) -> int:
+    """The differences between all pairs of members; 0 is balanced."""
+    counts = [len(partitions) for partitions in assignment.values()]
+    return sum(abs(one - other) for place, one in enumerate(counts) for other in counts[place + 1 :])

@@ -1,0 +1,1 @@
+"""Settings of producers, consumers and admin clients: table, parsing, rules and types."""
