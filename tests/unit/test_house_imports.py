@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "odradek"
 _BELOW_SERVER = (
     *(
         "network",
+        "observability",
         "broker",
         "api",
         "client",
@@ -46,10 +47,11 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "api": ("protocol", "security", "replica", "coordinator", "controller", "metadata", "common"),
     "network": ("api", "security", "protocol", "common"),
     "server": _BELOW_SERVER,
-    "service": ("client", "records", "protocol", "common"),
+    "observability": ("common",),
+    "service": ("client", "observability", "records", "protocol", "common"),
     "testing": ("server", "network", "client", "metadata", "protocol", "common"),
     "console": ("client", "common"),
-    "spark": ("client", "records", "protocol", "common"),
+    "spark": ("client", "observability", "records", "protocol", "common"),
     "zookeeper": ("metadata", "raft", "protocol", "common"),
     "sim": tuple(room for room in _BELOW_SERVER if room != "network"),
     "cli": (*_BELOW_SERVER, "server", "testing", "service", "spark", "sim"),

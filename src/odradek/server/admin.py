@@ -11,9 +11,9 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from odradek.client.http_pages import HttpPages, Page, health_page
 from odradek.common.addresses import BadAddress, HostPort, parse_host_port
 from odradek.common.failures import InputError
+from odradek.observability.http_pages import HttpPages, Page, health_page
 from odradek.server.health import ailment
 from odradek.server.loop_delay import LoopDelay
 from odradek.server.settings import Settings

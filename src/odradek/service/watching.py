@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Protocol
 
-from odradek.client.http_pages import HttpPages, Page, health_page
 from odradek.common.addresses import NOT_ROUTABLE, BadAddress, HostPort, parse_host_port
 from odradek.common.failures import InputError
+from odradek.observability.http_pages import HttpPages, Page, health_page
 from odradek.service.threads import ABANDONED_MAX
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from odradek.client.http_pages import HttpPages, Page, health_page
 from odradek.common.addresses import NOT_ROUTABLE, BadAddress, HostPort, parse_host_port
 from odradek.common.failures import InputError
+from odradek.observability.http_pages import HttpPages, Page, health_page
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.state import RunState
 from odradek.spark.pipeline.watch.metrics import CONTENT_TYPE, Metrics

@@ -1,0 +1,1 @@
+"""What nodes and consumer services share to be observed: pages over HTTP."""
