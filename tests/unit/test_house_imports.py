@@ -48,13 +48,24 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "network": ("api", "security", "protocol", "common"),
     "server": _BELOW_SERVER,
     "observability": ("common",),
+    # Of the client the value that a fetched metadata log is.
+    "inspection": (
+        "log",
+        "metadata_log",
+        "raft",
+        "metadata",
+        "records",
+        "protocol",
+        "common",
+        "client.net.metadata_log_fetch",
+    ),
     "service": ("client", "observability", "records", "protocol", "common"),
     "testing": ("server", "network", "client", "metadata", "protocol", "common"),
     "console": ("client", "common"),
     "spark": ("client", "observability", "records", "protocol", "common"),
     "zookeeper": ("metadata", "raft", "protocol", "common"),
     "sim": tuple(room for room in _BELOW_SERVER if room != "network"),
-    "cli": (*_BELOW_SERVER, "server", "testing", "service", "spark", "sim"),
+    "cli": (*_BELOW_SERVER, "inspection", "server", "testing", "service", "spark", "sim"),
 }
 
 

@@ -62,10 +62,10 @@ def verify(settings: Settings, directories: tuple[str, ...]) -> int:
     say is compared with a rebuild from them. Of a file the first few problems are listed and the others counted; -v
     lists all, and shows notes. Exit status 1 if anything is wrong.
     """
-    from odradek.cli.log_files import LogFile, find_target
     from odradek.cli.log_verify import SHOWN_PER_FILE, Findings, Verification
     from odradek.cli.log_verify_output import print_findings
     from odradek.cli.output import Progress
+    from odradek.inspection.directory_listing import LogFile, find_target
 
     findings = Findings(None if settings.verbose else SHOWN_PER_FILE)
     progress = Progress()

@@ -11,16 +11,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from odradek.cli.errors import describe, echo, warn
-from odradek.cli.log_decode import Undecodable, decode_control, decoder_for
-from odradek.cli.log_files import DataDir, Kind, LogFile, PartitionDir, find_target
-from odradek.cli.log_readers import Entry, read_entries
-from odradek.cli.log_reading import mapped
 from odradek.cli.log_show import batch_json, batch_line, json_prefix, record_json, record_line, said_value
-from odradek.cli.log_walk import BatchAt, Damage, walk_batches
 from odradek.cli.options import Settings
 from odradek.cli.output import print_json
 from odradek.common.failures import ApiError, InputError
 from odradek.common.printable import printable_json
+from odradek.inspection.damaged_walk import BatchAt, Damage, walk_batches
+from odradek.inspection.directory_listing import DataDir, Kind, LogFile, PartitionDir, find_target
+from odradek.inspection.entry_readers import Entry, read_entries
+from odradek.inspection.record_decoding import Undecodable, decode_control, decoder_for
+from odradek.inspection.safe_reading import mapped
 from odradek.log.errors import DamagedFile
 from odradek.records.batch import Batch, Record
 

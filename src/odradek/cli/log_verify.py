@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from odradek.cli.log_files import DataDir, Kind, LogFile, PartitionDir
-from odradek.cli.log_readers import read_entries, read_offsets
-from odradek.cli.log_verify_partition import PartitionCheck, PartitionReport
-from odradek.cli.log_verify_snapshot import check_metadata_snapshot
 from odradek.cli.output import Progress, plural
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
 from odradek.common.locks import LOCK_FILE_NAME
+from odradek.inspection.directory_listing import DataDir, Kind, LogFile, PartitionDir
+from odradek.inspection.entry_readers import read_entries, read_offsets
+from odradek.inspection.verify_partition import PartitionCheck, PartitionReport
+from odradek.inspection.verify_snapshot import check_metadata_snapshot
 from odradek.log import file_names
 from odradek.log.errors import DamagedFile
 

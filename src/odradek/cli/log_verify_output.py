@@ -4,9 +4,9 @@ from dataclasses import asdict
 
 from odradek.cli.errors import echo
 from odradek.cli.log_verify import Findings
-from odradek.cli.log_verify_partition import PartitionReport
 from odradek.cli.options import Settings
 from odradek.cli.output import UNKNOWN, plural, print_json, print_table
+from odradek.inspection.verify_partition import PartitionReport
 
 _HEADERS = ("partition", "segments", "batches", "records", "bytes", "start", "end", "index entries")
 

@@ -15,13 +15,13 @@ import click
 from odradek.cli.connection import on_cluster
 from odradek.cli.metadata_nodes import Leaf, Node, document, find, root, sorted_names
 from odradek.cli.metadata_show import pretty_json, tree_lines
-from odradek.cli.metadata_source import image_from_fetched, image_from_path
 from odradek.cli.options import Settings, local_options, network_options
 from odradek.cli.output import print_json
 from odradek.client.admin.quorum import describe_quorum
 from odradek.client.net.cluster import Cluster
 from odradek.client.net.metadata_log_fetch import FetchedLog, fetch_metadata_log
 from odradek.common.failures import InputError
+from odradek.inspection.metadata_source import image_from_fetched, image_from_path
 from odradek.metadata.image.image import MetadataImage
 
 #: Names that an error lists.

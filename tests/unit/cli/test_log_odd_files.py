@@ -12,8 +12,8 @@ import pytest
 
 from helpers import vectors
 from odradek.cli.app import run
-from odradek.cli.log_files import Kind
-from odradek.cli.log_reading import LIMITS_BYTES
+from odradek.inspection.directory_listing import Kind
+from odradek.inspection.safe_reading import LIMITS_BYTES
 
 SEGMENT = "00000000000000000000.log"
 

@@ -4,16 +4,16 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from odradek.cli.log_entries import (
+from odradek.common.ids import TopicPartition, uuid_to_text
+from odradek.inspection.directory_listing import Kind, LogFile
+from odradek.inspection.index_entries import (
     read_offset_index,
     read_producer_snapshot,
     read_quorum_state,
     read_time_index,
     read_txn_index,
 )
-from odradek.cli.log_files import Kind, LogFile
-from odradek.cli.log_reading import LimitedFiles, as_damage
-from odradek.common.ids import TopicPartition, uuid_to_text
+from odradek.inspection.safe_reading import LimitedFiles, as_damage
 from odradek.log.manager import checkpoint_files
 from odradek.log.manager.checkpoint_files import EpochEntry
 from odradek.log.manager.meta_properties import read_meta_properties

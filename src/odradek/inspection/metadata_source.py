@@ -8,9 +8,9 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from odradek.cli.metadata_files import blaming, file_batches, find_metadata_files
 from odradek.client.net.metadata_log_fetch import FetchedLog
 from odradek.common.failures import InputError, ProtocolError
+from odradek.inspection.metadata_files import blaming, file_batches, find_metadata_files
 from odradek.metadata.image.image import MetadataImage, MetadataProvenance
 from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
 from odradek.metadata.records.record_serde import MetadataRecord, decode_record

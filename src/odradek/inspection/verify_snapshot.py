@@ -1,11 +1,11 @@
 """Check a snapshot of the metadata log: whole batches, readable records, a header in front and a footer behind."""
 
-from odradek.cli.log_decode import Undecodable, decode_control, decode_metadata
-from odradek.cli.log_files import LogFile
-from odradek.cli.log_reading import mapped
-from odradek.cli.log_verify_segment import Complain
-from odradek.cli.log_walk import Damage, walk_batches
-from odradek.cli.output import Progress
+from odradek.inspection.damaged_walk import Damage, walk_batches
+from odradek.inspection.directory_listing import LogFile
+from odradek.inspection.progress import Progress
+from odradek.inspection.record_decoding import Undecodable, decode_control, decode_metadata
+from odradek.inspection.safe_reading import mapped
+from odradek.inspection.verify_segment import Complain
 
 
 def check_metadata_snapshot(file: LogFile, complain: Complain, progress: Progress) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from odradek.cli.log_files import Kind, kind_of
 from odradek.common.files import OsFileSystem
+from odradek.inspection.directory_listing import Kind, kind_of
 from odradek.log.errors import DamagedFile
 from odradek.log.segments.segment import MAX_SEGMENT_BYTES
 

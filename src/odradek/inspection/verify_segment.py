@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from odradek.cli.log_decode import Undecodable, decode_control, decoder_for
-from odradek.cli.log_entries import read_offset_index, read_time_index
-from odradek.cli.log_files import LogFile
-from odradek.cli.log_reading import mapped
-from odradek.cli.log_walk import Damage, walk_batches
-from odradek.cli.output import Progress
 from odradek.common.failures import ApiError
+from odradek.inspection.damaged_walk import Damage, walk_batches
+from odradek.inspection.directory_listing import LogFile
+from odradek.inspection.index_entries import read_offset_index, read_time_index
+from odradek.inspection.progress import Progress
+from odradek.inspection.record_decoding import Undecodable, decode_control, decoder_for
+from odradek.inspection.safe_reading import mapped
 from odradek.records.batch import HEADER_BYTES, Batch, Compression, TimestampType
 from odradek.records.walk import walk
 

@@ -9,9 +9,9 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from odradek.cli.log_reading import as_damage, mapped, read_whole
-from odradek.cli.log_walk import used_bytes
 from odradek.common.failures import ApiError, ProtocolError
+from odradek.inspection.damaged_walk import used_bytes
+from odradek.inspection.safe_reading import as_damage, mapped, read_whole
 from odradek.log.errors import CorruptIndex, CorruptSnapshot, DamagedFile
 from odradek.log.offsets import AbortedTxn, OffsetPosition, TimestampOffset
 from odradek.records.crc import crc32c

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from odradek.cli.log_entries import read_producer_snapshot, read_txn_index
-from odradek.cli.log_files import Kind, LogFile, PartitionDir
-from odradek.cli.log_readers import read_entries, read_epochs
-from odradek.cli.log_rebuild import Rebuild
-from odradek.cli.log_verify_producers import Evidence, snapshot_flaws
-from odradek.cli.log_verify_segment import SegmentFacts, check_offset_index, check_segment, check_time_index
-from odradek.cli.log_verify_snapshot import check_metadata_snapshot
-from odradek.cli.log_verify_transactions import LogRange, check_txn_index, describe
-from odradek.cli.output import Progress
 from odradek.common.ids import TopicPartition
+from odradek.inspection.directory_listing import Kind, LogFile, PartitionDir
+from odradek.inspection.entry_readers import read_entries, read_epochs
+from odradek.inspection.index_entries import read_producer_snapshot, read_txn_index
+from odradek.inspection.progress import Progress
+from odradek.inspection.rebuild import Rebuild
+from odradek.inspection.verify_producers import Evidence, snapshot_flaws
+from odradek.inspection.verify_segment import SegmentFacts, check_offset_index, check_segment, check_time_index
+from odradek.inspection.verify_snapshot import check_metadata_snapshot
+from odradek.inspection.verify_transactions import LogRange, check_txn_index, describe
 from odradek.log import file_names
 from odradek.log.manager.checkpoint_files import EpochEntry
 from odradek.records.batch import Batch

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from odradek.cli.log_rebuild import AbortedInLog
+from odradek.inspection.rebuild import AbortedInLog
 from odradek.log.offsets import AbortedTxn
 
 _ENTRY_BYTES = 34

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from odradek.cli.log_rebuild import NOTHING, Producer
+from odradek.inspection.rebuild import NOTHING, Producer
 
 _DATA_FIELDS = ("last_sequence", "last_offset", "offset_delta")
 _ALL_FIELDS = ("epoch", *_DATA_FIELDS, "timestamp", "coordinator_epoch", "current_txn_first_offset")

@@ -1,0 +1,1 @@
+"""Read and verify a data directory without changing it: files, indexes, batches, snapshots, metadata."""
