@@ -158,6 +158,7 @@ class Rewriter:
                     alias = each.name
                 else:
                     renamed[each.name] = leaf
+                    taken.add(leaf)
             suffix = f" as {alias}" if alias and alias != leaf else ""
             lines.append(f"from odradek{_FINAL}.{target} import {leaf}{suffix}")
         text = ("\n" + " " * node.col_offset).join(lines)

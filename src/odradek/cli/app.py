@@ -12,39 +12,65 @@ from collections.abc import Sequence
 
 import click
 
-from odradek.cli.errors import echo, tell
-from odradek.cli.lazy import LazyGroup, Subcommand
+from odradek.cli.base.errors import echo, tell
+from odradek.cli.base.lazy import LazyGroup, Subcommand
+from odradek.cli.base.options import Settings, local_options
 from odradek.cli.main import INTERRUPTED, version_text
-from odradek.cli.options import Settings, local_options
 from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
 from odradek.common.printable import printable
 
 #: Only what exists is listed. The text is here so that `--help` imports none of them.
 SUBCOMMANDS = (
-    Subcommand("cluster", "odradek.cli.cluster", "Show brokers, features and log directories; unregister a broker."),
-    Subcommand("completion", "odradek.cli.completion", "Teach a shell to complete commands, topics and groups."),
-    Subcommand("configs", "odradek.cli.configs", "Show and change the settings of topics, brokers and groups."),
-    Subcommand("consume", "odradek.cli.consume", "Show the records of a topic, alone or as a member of a group."),
-    Subcommand("elect-leaders", "odradek.cli.elect_leaders", "Let preferred replicas lead again."),
-    Subcommand("groups", "odradek.cli.groups", "Show groups of consumers and their lag; reset offsets; delete groups."),
-    Subcommand("log", "odradek.cli.log", "Show and check the files of a data directory."),
-    Subcommand("metadata", "odradek.cli.metadata", "Look into a cluster's metadata as a tree."),
-    Subcommand("perf", "odradek.cli.perf", "Measure how fast a cluster takes and gives records."),
-    Subcommand("pipeline", "odradek.cli.pipeline", "Make, check, run and watch pipelines on Spark."),
-    Subcommand("produce", "odradek.cli.produce", "Send lines or files as records to a topic."),
-    Subcommand("protocol", "odradek.cli.protocol", "Kafka's messages: the API table, all their names, decode, encode."),
-    Subcommand("quorum", "odradek.cli.quorum", "Show the quorum of controllers, and change who votes in it."),
-    Subcommand("reassign", "odradek.cli.reassign", "Move partitions to other brokers."),
-    Subcommand("server", "odradek.cli.server", "Run a node."),
-    Subcommand("service", "odradek.cli.service", "Run a consumer service: handlers, retries, dead letters."),
-    Subcommand("spark", "odradek.cli.spark", "Bring Odradek to the executors of Spark, and examine a cluster."),
-    Subcommand("storage", "odradek.cli.storage", "Format the directories of a node, and look at them."),
-    Subcommand("topics", "odradek.cli.topics", "List, create, describe, alter and delete topics; their offsets."),
-    Subcommand("transactions", "odradek.cli.transactions", "List, describe and abort transactions."),
-    Subcommand("up", "odradek.cli.up", "Run a local cluster in the foreground, without configuration."),
+    Subcommand(
+        "cluster", "odradek.cli.commands.cluster", "Show brokers, features and log directories; unregister a broker."
+    ),
+    Subcommand(
+        "completion", "odradek.cli.commands.completion", "Teach a shell to complete commands, topics and groups."
+    ),
+    Subcommand(
+        "configs", "odradek.cli.commands.configs", "Show and change the settings of topics, brokers and groups."
+    ),
+    Subcommand(
+        "consume",
+        "odradek.cli.commands.consume.command",
+        "Show the records of a topic, alone or as a member of a group.",
+    ),
+    Subcommand("elect-leaders", "odradek.cli.commands.elect_leaders", "Let preferred replicas lead again."),
+    Subcommand(
+        "groups",
+        "odradek.cli.commands.groups.command",
+        "Show groups of consumers and their lag; reset offsets; delete groups.",
+    ),
+    Subcommand("log", "odradek.cli.commands.log.command", "Show and check the files of a data directory."),
+    Subcommand("metadata", "odradek.cli.commands.metadata.command", "Look into a cluster's metadata as a tree."),
+    Subcommand("perf", "odradek.cli.commands.perf.command", "Measure how fast a cluster takes and gives records."),
+    Subcommand("pipeline", "odradek.cli.commands.pipeline.command", "Make, check, run and watch pipelines on Spark."),
+    Subcommand("produce", "odradek.cli.commands.produce.command", "Send lines or files as records to a topic."),
+    Subcommand(
+        "protocol", "odradek.cli.commands.protocol", "Kafka's messages: the API table, all their names, decode, encode."
+    ),
+    Subcommand(
+        "quorum", "odradek.cli.commands.quorum.command", "Show the quorum of controllers, and change who votes in it."
+    ),
+    Subcommand("reassign", "odradek.cli.commands.reassign.command", "Move partitions to other brokers."),
+    Subcommand("server", "odradek.cli.commands.server", "Run a node."),
+    Subcommand("service", "odradek.cli.commands.service", "Run a consumer service: handlers, retries, dead letters."),
+    Subcommand(
+        "spark", "odradek.cli.commands.spark.command", "Bring Odradek to the executors of Spark, and examine a cluster."
+    ),
+    Subcommand("storage", "odradek.cli.commands.storage", "Format the directories of a node, and look at them."),
+    Subcommand(
+        "topics",
+        "odradek.cli.commands.topics.command",
+        "List, create, describe, alter and delete topics; their offsets.",
+    ),
+    Subcommand("transactions", "odradek.cli.commands.transactions", "List, describe and abort transactions."),
+    Subcommand(
+        "up", "odradek.cli.commands.up.command", "Run a local cluster in the foreground, without configuration."
+    ),
 )
 
-#: Set by a shell that wants to know what would complete a line (see `odradek.cli.completion`).
+#: Set by a shell that wants to know what would complete a line (see `odradek.cli.commands.completion`).
 _COMPLETION = "_ODRADEK_COMPLETE"
 
 _EXPECTED = (InputError, ApiError, ProtocolError, Fault, OSError)

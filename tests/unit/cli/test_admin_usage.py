@@ -10,7 +10,7 @@ import pytest
 from helpers.fake_quorum import FakeQuorum, running_in_thread
 from helpers.ports import free_ports
 from odradek.cli.app import run
-from odradek.cli.reassign_files import read_plan, write_plan
+from odradek.cli.commands.reassign.files import read_plan, write_plan
 from odradek.client.admin.log_dirs import Replica
 from odradek.client.admin.outcomes import TopicPartition
 

@@ -28,7 +28,7 @@ def test_version_is_the_packages_own(capsys: pytest.CaptureFixture[str]) -> None
 def test_perf_says_when_it_measures_plain_python(
     plain: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("odradek.cli.perf.plain_modules", lambda: plain)
+    monkeypatch.setattr("odradek.cli.commands.perf.command.plain_modules", lambda: plain)
     assert run(["perf", "consume", "--help"]) == 0
     assert capsys.readouterr().err == (f"{describe(plain)}\n" if plain else "")
 

@@ -8,12 +8,13 @@ import click
 import pytest
 from rich.console import Console
 
-from odradek.cli import perf_show, pipeline_show
 from odradek.cli.app import run
-from odradek.cli.errors import echo, tell
-from odradek.cli.options import Settings
-from odradek.cli.output import print_json
-from odradek.cli.record_format import compile_format, printable_value_line, value_line
+from odradek.cli.base.errors import echo, tell
+from odradek.cli.base.options import Settings
+from odradek.cli.base.output import print_json
+from odradek.cli.commands.consume.record_format import compile_format, printable_value_line, value_line
+from odradek.cli.commands.perf import show as perf_show
+from odradek.cli.commands.pipeline import show as pipeline_show
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.records.record import Header, TimestampType
 from odradek.spark.pipeline.state import FlowState
@@ -36,7 +37,7 @@ def writes_directly(node: ast.AST) -> bool:
 def test_commands_write_lines_by_the_one_function_that_escapes() -> None:
     direct = {
         path.name
-        for path in CLI.glob("*.py")
+        for path in CLI.rglob("*.py")
         if any(writes_directly(node) for node in ast.walk(ast.parse(path.read_text())))
     }
     assert direct == OWN_TEXTS_ONLY

@@ -46,7 +46,7 @@ def test_shells_complete_nothing_where_an_extra_is_missing(
 
 def loaded(monkeypatch: pytest.MonkeyPatch, verb: str, *arguments: str) -> int:
     """Exit status of a verb that no earlier test has loaded."""
-    from odradek.cli.pipeline import pipeline
+    from odradek.cli.commands.pipeline.command import pipeline
 
     monkeypatch.delitem(pipeline.commands, verb, raising=False)
     return run(["pipeline", verb, *arguments])

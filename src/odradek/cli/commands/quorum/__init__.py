@@ -1,0 +1,1 @@
+"""`odradek quorum`."""

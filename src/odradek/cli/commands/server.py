@@ -1,0 +1,79 @@
+"""`odradek server start FILE`: one node in the foreground.
+
+SIGTERM and Ctrl-C stop it in a controlled way: a broker's leaderships move away, a leader of the quorum hands over. A
+second one stops it at once. Log lines go to standard error.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+import click
+
+from odradek.cli.base.errors import warn
+from odradek.cli.base.options import Settings, local_options
+from odradek.cli.commands.server_log import log_to_stderr
+from odradek.common.files import OsFileSystem
+from odradek.network.loop import run
+from odradek.server.allocator import keep_freed_memory
+from odradek.server.collector import relax_collector
+from odradek.server.config import ServerConfig, load_server_config
+from odradek.server.node import Node
+
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@click.group()
+@local_options
+def server() -> None:
+    """Run a node."""
+
+
+@server.command("start")
+@click.argument("path", metavar="FILE")
+@click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Counts more than the file.")
+@local_options
+@click.pass_obj
+def start_command(settings: Settings, path: str, overrides: tuple[str, ...]) -> None:
+    """Run the node that FILE (Kafka's server.properties) describes, until it is told to stop."""
+    config = load_server_config(OsFileSystem(), path, overrides)
+    for warning in config.warnings:
+        warn(warning)
+    log_to_stderr(config.node_id, verbose=settings.verbose, utc=settings.utc, as_json=settings.as_json)
+    relax_collector()
+    run(serve(config))
+
+
+async def serve(
+    config: ServerConfig, on_ready: Callable[[], None] = lambda: None, lifeline_fd: int | None = None
+) -> None:
+    """Until SIGTERM or SIGINT; or until the pipe `lifeline_fd` is closed, which says that the whole cluster ends."""
+    node = Node(config)
+    loop = asyncio.get_running_loop()
+    starting = asyncio.ensure_future(node.start())
+
+    def stop() -> None:
+        for number in _STOP_SIGNALS:
+            loop.remove_signal_handler(number)  # the next one ends the process
+        starting.cancel()
+        node.request_stop()
+
+    def lifeline_closed(fd: int) -> None:
+        loop.remove_reader(fd)
+        node.expect_no_successor()
+        stop()
+
+    for number in _STOP_SIGNALS:
+        loop.add_signal_handler(number, stop)
+    if lifeline_fd is not None:
+        loop.add_reader(lifeline_fd, lifeline_closed, lifeline_fd)
+    try:
+        await starting
+    except asyncio.CancelledError:
+        return  # stopped before it was up; it has cleaned up after itself
+    keep_freed_memory()
+    on_ready()
+    try:
+        await node.wait()
+    finally:
+        await node.stop()

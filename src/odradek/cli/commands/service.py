@@ -1,0 +1,214 @@
+"""`odradek service run MODULE:APP`: a consumer service in the foreground.
+
+odradek service run shop:app
+odradek service run shop.workers:app --admin 0.0.0.0:9645 -b kafka-1:9092,kafka-2:9092
+
+SIGTERM and Ctrl-C stop it: nothing more is begun, what runs may end, offsets are committed, the group is left. A second
+one ends it at once; what was running then will be read again.
+"""
+
+import asyncio
+import importlib
+import os
+import signal
+import sys
+import time
+import traceback
+
+import click
+
+from odradek.cli.base.errors import echo
+from odradek.cli.base.options import DEFAULT_BOOTSTRAP, Settings, local_options, network_options
+from odradek.cli.base.output import Progress, plural, print_json, print_table
+from odradek.cli.commands.server_log import log_to_stderr
+from odradek.common.failures import InputError
+from odradek.common.files import OsFileSystem
+from odradek.common.properties import read_properties
+from odradek.network.loop import run
+from odradek.service.application import Service
+from odradek.service.figures import Ending
+from odradek.service.group_state import GroupPhase
+from odradek.service.handlers import Handler
+from odradek.service.watching import Watching
+
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+_PROGRESS_S = 0.5
+
+
+@click.group()
+@local_options
+def service() -> None:
+    """Run a consumer service."""
+
+
+@service.command("run")
+@click.argument("place", metavar="MODULE:APP")
+@click.option("--admin", metavar="HOST:PORT", help="Where to serve /healthz, /readyz and /metrics.")
+@network_options
+@click.pass_obj
+def run_command(settings: Settings, place: str, admin: str | None) -> None:
+    """Run the Service, or the CeleryBridge, in variable APP of MODULE, until SIGTERM or Ctrl-C.
+
+    \b
+    odradek service run shop:app
+    odradek service run shop:app --admin localhost:9645 -b localhost:9092
+
+    MODULE is looked for in the current directory, and then among what is installed. What -b and --command-config say
+    counts more than what the service says itself.
+    """
+    app = find_service(place)
+    if settings.command_config is not None:
+        app.add_client_settings(read_properties(OsFileSystem(), settings.command_config).values)
+    if settings.bootstrap or app.bootstrap_servers is None:
+        app.bootstrap_servers = settings.bootstrap_servers
+    if admin is not None:
+        app.watching = Watching(admin, app)
+    progress = Progress()
+    log_to_stderr(
+        None, verbose=settings.verbose, utc=settings.utc, as_json=settings.as_json, before_line=progress.finish
+    )
+    _introduce(app, as_json=settings.as_json)
+    run(_serve(app, progress, quiet=settings.as_json))
+
+
+def find_service(place: str) -> Service:
+    """Raises InputError naming what is there instead. Without :APP, the only one that there is."""
+    module_name, _, variable = place.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    module = _import(module_name)
+    found = {name: each for name, each in vars(module).items() if isinstance(each, Service)}
+    if not variable and len(set(map(id, found.values()))) == 1:
+        return next(iter(found.values()))
+    if variable in found:
+        return found[variable]
+    names = ", ".join(f"{module_name}:{name}" for name in found)
+    there = f"there {'is' if len(found) == 1 else 'are'} {names}" if found else "there is no Service in it"
+    if not variable:
+        raise InputError(f"{module_name}: say which one: {there}.")
+    if hasattr(module, variable):
+        kind = type(getattr(module, variable)).__name__
+        raise InputError(f"{place} is no odradek.service.Service but a {kind}; {there}.")
+    raise InputError(f"{module_name} has no {variable}; {there}.")
+
+
+def _import(name: str) -> object:
+    try:
+        return importlib.import_module(name)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise InputError(
+                f"there is no module {name}, neither in {os.getcwd()} nor installed; right is MODULE:APP."
+            ) from None
+        raise InputError(f"{name}: {error}; is it installed?") from error
+    except (Exception, SystemExit) as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise InputError(
+            f"{name} cannot be imported: {type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+        ) from error
+
+
+def _introduce(app: Service, *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "service": app.name,
+                "group": app.group_id,
+                "bootstrap": app.bootstrap_servers or DEFAULT_BOOTSTRAP,
+                "exactly_once": app.exactly_once,
+                "handlers": [_handler_document(app, each) for each in app.handlers],
+            }
+        )
+    else:
+        mode = "exactly once" if app.exactly_once else "at least once"
+        echo(f"service {app.name}, group {app.group_id}, at {app.bootstrap_servers}, {mode}")
+        rows = [_handler_row(app, each) for each in app.handlers]
+        print_table(("topic", "handler", "message", "at once", "order", "time limit", "when it fails"), rows)
+    sys.stdout.flush()
+
+
+def _handler_document(app: Service, handler: Handler) -> dict[str, object]:
+    return {
+        "topic": handler.topic,
+        "handler": handler.name,
+        "message": handler.codec.name,
+        "concurrency": handler.concurrency,
+        "order": handler.order.value,
+        "time_limit_s": handler.time_limit_s,
+        "retries_in_place": handler.retries.in_place,
+        "retry_topics": [app.names.retry_topic(handler.topic, delay) for delay in handler.retries.topics],
+        "dead_topic": app.names.dead_topic(handler.topic) if handler.dead_letters else None,
+    }
+
+
+def _handler_row(app: Service, handler: Handler) -> tuple[object, ...]:
+    steps = [plural(handler.retries.in_place, "attempt") + " more"] if handler.retries.in_place else []
+    steps += [f"after {delay}" for delay in handler.retries.topics]
+    steps += [app.names.dead_topic(handler.topic) if handler.dead_letters else "dropped"]
+    limit = "none" if handler.time_limit_s is None else f"{handler.time_limit_s:g} s"
+    return (
+        *(handler.topic, handler.name, handler.codec.name, handler.concurrency, handler.order.value, limit),
+        ", ".join(steps),
+    )
+
+
+async def _serve(app: Service, progress: Progress, *, quiet: bool) -> None:
+    loop = asyncio.get_running_loop()
+    running = asyncio.ensure_future(app.run())
+
+    def stop() -> None:
+        for number in _STOP_SIGNALS:
+            loop.remove_signal_handler(number)  # the next one ends the process
+        if app.since_poll_ms() is None:
+            running.cancel()
+        else:
+            progress.finish()
+            echo("stopping: what runs may end; a second Ctrl-C does not wait", err=True)
+        app.stop()
+
+    for number in _STOP_SIGNALS:
+        loop.add_signal_handler(number, stop)
+    telling = asyncio.ensure_future(_tell(app, progress, quiet=quiet))
+    try:
+        await running
+    except asyncio.CancelledError:
+        return  # stopped before it was up
+    finally:
+        telling.cancel()
+        progress.finish()
+    if not quiet:
+        echo(f"stopped: {progress_text(app)}", err=True)
+
+
+async def _tell(app: Service, progress: Progress, *, quiet: bool) -> None:
+    """Rates are those of the time since the last line."""
+    before, before_s = 0, time.monotonic()
+    while not quiet:
+        await asyncio.sleep(_PROGRESS_S)
+        handled, now_s = app.figures.count(Ending.HANDLED), time.monotonic()
+        rate = (handled - before) / (now_s - before_s)
+        if progress.say(f"{progress_text(app)}, {rate:,.0f}/s"):
+            before, before_s = handled, now_s
+
+
+def progress_text(app: Service) -> str:
+    figures = app.figures
+    phase = app.group_phase()
+    parts = [app.group_text()] if phase is not None and phase is not GroupPhase.READING else []
+    parts += [f"handled {figures.count(Ending.HANDLED):,}"]
+    for name, count in (
+        ("failed attempts", figures.failed_attempts),
+        ("to retry topics", figures.count(Ending.MOVED)),
+        ("dead", figures.count(Ending.DEAD)),
+        ("dropped", figures.count(Ending.DROPPED)),
+        ("skipped", figures.count(Ending.SKIPPED)),
+        ("waiting", app.waiting),
+        ("in hand", app.in_hand - app.waiting),
+    ):
+        if count:
+            parts.append(f"{name} {count:,}")
+    lags = app.lags()
+    return ", ".join([*parts, f"lag {sum(lags.values()):,}"] if lags else parts)
