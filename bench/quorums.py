@@ -19,6 +19,7 @@ import odradek
 from helpers.nodes import HOST, Cluster, Kind, Node, NodeSpec
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
+from odradek.common.uuids import random_uuid
 from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
@@ -31,7 +32,6 @@ from odradek.protocol.messages.alter_client_quotas_request import (
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
-from odradek.server.uuids import random_uuid
 from timing import scratch_directory
 
 KINDS = (Kind.ODRADEK, Kind.KAFKA)

@@ -14,7 +14,7 @@ from odradek.common.config_definition import ConfigDefinition, read_table
 from odradek.common.config_support import Level, Support
 from odradek.metadata.configs import support as config_support
 from odradek.metadata.configs import tables
-from odradek.server.settings import OWN
+from odradek.server.config.settings import OWN
 
 PATH = Path(__file__).parents[1] / "docs" / "settings.md"
 

@@ -5,8 +5,8 @@ from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenanc
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind, MetadataPublisher
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.messages.config_record import ConfigRecord
-from odradek.server.dynamic_config import DynamicConfig
-from odradek.server.settings import Given, Settings
+from odradek.server.config.dynamic_config import DynamicConfig
+from odradek.server.config.settings import Given, Settings
 
 OWN, ALL, OTHER = "1", "", "2"
 

@@ -10,15 +10,15 @@ from helpers.ports import free_ports
 from odradek.client.net.channel import Channel
 from odradek.common.files import OsFileSystem
 from odradek.common.ports import FileSystem
+from odradek.common.uuids import random_uuid
 from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.message import Message
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from odradek.server.config import ServerConfig, load_server_config
+from odradek.server.config.server_config import ServerConfig, load_server_config
 from odradek.server.node import Node
-from odradek.server.storage_format import FormatRequest, plan_format, run_format
-from odradek.server.uuids import random_uuid
+from odradek.server.storage.format import FormatRequest, plan_format, run_format
 
 CLUSTER_ID = "bSXPc0xJod0nPk2Pq19b2w"
 PATIENCE_MS = PATIENCE_S * 1000

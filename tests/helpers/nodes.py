@@ -26,7 +26,7 @@ from helpers.ports import free_ports
 from helpers.waiting import Hopeless
 from odradek.cli.app import run as odradek
 from odradek.common.ids import uuid_to_text
-from odradek.server.uuids import random_uuid
+from odradek.common.uuids import random_uuid
 from odradek.testing.process_node import suspend
 
 HOST = "127.0.0.1"

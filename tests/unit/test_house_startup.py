@@ -46,13 +46,13 @@ def test_the_entry_point_does_not_import_click() -> None:
 @pytest.mark.parametrize("role", ["broker", "controller"])
 def test_a_node_loads_no_role_that_it_may_not_have_and_nothing_for_compaction(role: str) -> None:
     loaded = modules_after("import odradek.cli.commands.server")
-    assert f"odradek.server.{role}_part" not in loaded
-    with_role = modules_after(f"import odradek.cli.commands.server, odradek.server.{role}_part")
+    assert f"odradek.server.{role}.build" not in loaded
+    with_role = modules_after(f"import odradek.cli.commands.server, odradek.server.{role}.build")
     assert "numpy" not in with_role
 
 
 def test_a_node_loads_nothing_that_packages_load_for_their_own_ends() -> None:
     loaded = modules_after(
-        "import odradek.cli.commands.server, odradek.server.broker_part, odradek.server.controller_part"
+        "import odradek.cli.commands.server, odradek.server.broker.build, odradek.server.controller.build"
     )
     assert [name for name in ("importlib.metadata", "argparse", "email") if name in loaded] == []

@@ -27,33 +27,33 @@ from odradek.common.files import OsFileSystem
 from odradek.common.hot_modules import describe, plain_modules
 from odradek.common.ports import Clock, FileSystem
 from odradek.common.system import SystemClock
+from odradek.common.uuids import random_uuid
 from odradek.metadata.features import metadata_version
 from odradek.metadata.features.feature_versions import KRAFT_VERSION, supported_features
 from odradek.metadata.publishing.snapshot_generator import SnapshotGenerator, SnapshotLimits
 from odradek.metadata_log.committed_records import MetadataFollower
 from odradek.network.listener import Listener
 from odradek.protocol.facts import Versions
-from odradek.server.admin import AdminServer, admin_address
-from odradek.server.advertised import advertised_endpoints
-from odradek.server.change_log import ChangeLog
-from odradek.server.config import ServerConfig
-from odradek.server.controller_channel import ControllerChannel
-from odradek.server.controller_registration import ControllerRegistrar
-from odradek.server.descriptors import allow_many_descriptors
-from odradek.server.dynamic_config import DynamicConfig
-from odradek.server.dynamic_network import follow_connection_limits
-from odradek.server.foundation import Foundation
-from odradek.server.node_dirs import NodeDirs, take_dirs
+from odradek.server.advertised_listeners import advertised_endpoints
+from odradek.server.config.dynamic_config import DynamicConfig
+from odradek.server.config.network_settings import follow_connection_limits
+from odradek.server.config.server_config import ServerConfig
+from odradek.server.config.unsupported import UnsupportedSettings
+from odradek.server.controller.quorum import QuorumPart, build_quorum
+from odradek.server.drivers.controller_registration_task import ControllerRegistrar
+from odradek.server.drivers.raft_driver import fault_of
+from odradek.server.drivers.snapshot_task import SnapshotTask
+from odradek.server.links.controller_channel import ControllerChannel
+from odradek.server.metadata_change_logger import ChangeLog
+from odradek.server.metrics.admin_http import AdminServer, admin_address
+from odradek.server.node_context import Foundation
 from odradek.server.node_listeners import NodeListeners, build_listeners
-from odradek.server.quorum_part import QuorumPart, build_quorum
-from odradek.server.raft_driver import fault_of
-from odradek.server.snapshot_task import SnapshotTask
-from odradek.server.unsupported_settings import UnsupportedSettings
-from odradek.server.uuids import random_uuid
+from odradek.server.process.file_limits import allow_many_descriptors
+from odradek.server.storage.node_directories import NodeDirs, take_dirs
 
 if TYPE_CHECKING:
-    from odradek.server.broker_part import BrokerPart
-    from odradek.server.controller_driver import ControllerDriver
+    from odradek.server.broker.build import BrokerPart
+    from odradek.server.drivers.controller_driver import ControllerDriver
 
 logger = logging.getLogger("odradek.node")
 
@@ -184,7 +184,7 @@ class Node:
         quorum.driver.machine = MetadataFollower(quorum.raft, quorum.loader)
 
     def _add_controller(self) -> None:
-        from odradek.server.controller_part import build_controller  # a broker needs none of it
+        from odradek.server.controller.build import build_controller  # a broker needs none of it
 
         incarnation_id = self._broker_incarnation_id if self.config.is_broker else None
         made = build_controller(self._foundation(), self.quorum, incarnation_id)
@@ -234,7 +234,7 @@ class Node:
     # The broker
 
     async def _start_broker(self) -> None:
-        from odradek.server.broker_part import build_broker  # a controller needs none of it
+        from odradek.server.broker.build import build_broker  # a controller needs none of it
 
         broker = self.broker = build_broker(
             self._foundation(), self.quorum, self.listeners.ports, self._broker_incarnation_id, self._gave_up

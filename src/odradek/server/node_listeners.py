@@ -11,9 +11,9 @@ from odradek.network.endpoint import Endpoint
 from odradek.network.limits import ConnectionQuotas, Limits, RequestBudget
 from odradek.network.listener import Listener
 from odradek.protocol import api_keys
-from odradek.server import addresses
-from odradek.server.config import ServerConfig
-from odradek.server.dynamic_checks import per_ip_overrides
+from odradek.server.config import endpoints
+from odradek.server.config.dynamic_rules import per_ip_overrides
+from odradek.server.config.server_config import ServerConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def build_listeners(config: ServerConfig, services: Services, on_fault: Callable
     creation_rate = CreationRate(config.settings.whole("max.connection.creation.rate"))
     paced = _paced(config)
 
-    def build(listeners: Iterable[addresses.Listener], kind: api_keys.Listener) -> tuple[Listener, ...]:
+    def build(listeners: Iterable[endpoints.Listener], kind: api_keys.Listener) -> tuple[Listener, ...]:
         registry, budget = Registry(kind), _budget(config)
         return tuple(
             Listener(

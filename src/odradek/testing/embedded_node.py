@@ -19,8 +19,8 @@ from contextlib import suppress
 from odradek.common.failures import Fault
 from odradek.common.files import OsFileSystem
 from odradek.common.printable import printable
-from odradek.server.config import load_server_config
-from odradek.server.local_cluster import LocalNode
+from odradek.server.config.server_config import load_server_config
+from odradek.server.host.layout import LocalNode
 from odradek.server.node import Node
 from odradek.testing.faulty_files import Disk, FaultyFileSystem
 from odradek.testing.faulty_network import Network, new_event_loop

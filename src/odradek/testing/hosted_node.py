@@ -7,7 +7,7 @@ then killed comes back without them.
 from abc import ABC, abstractmethod
 
 from odradek.common.failures import InputError
-from odradek.server.local_cluster import LocalNode
+from odradek.server.host.layout import LocalNode
 
 
 class HostedNode(ABC):

@@ -12,8 +12,8 @@ from typing import NoReturn
 from odradek.common.failures import Fault, InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.log_format import EscapingFormatter
-from odradek.server.config import load_server_config
-from odradek.server.local_cluster import LocalNode
+from odradek.server.config.server_config import load_server_config
+from odradek.server.host.layout import LocalNode
 from odradek.testing.embedded_node import EmbeddedNode
 from odradek.testing.process_node import OK
 

@@ -10,8 +10,8 @@ from odradek.network.creation_rate import CreationRate
 from odradek.network.limits import ConnectionQuotas
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
-from odradek.server.dynamic_logs import LogConfigs, follow_settings
-from odradek.server.dynamic_network import follow_connection_limits
+from odradek.server.broker.log_config_publisher import LogConfigs, follow_settings
+from odradek.server.config.network_settings import follow_connection_limits
 
 
 @pytest.fixture

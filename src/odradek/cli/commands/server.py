@@ -15,10 +15,10 @@ from odradek.cli.base.options import Settings, local_options
 from odradek.cli.commands.server_log import log_to_stderr
 from odradek.common.files import OsFileSystem
 from odradek.network.loop import run
-from odradek.server.allocator import keep_freed_memory
-from odradek.server.collector import relax_collector
-from odradek.server.config import ServerConfig, load_server_config
+from odradek.server.config.server_config import ServerConfig, load_server_config
 from odradek.server.node import Node
+from odradek.server.process.garbage_collector import relax_collector
+from odradek.server.process.memory import keep_freed_memory
 
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

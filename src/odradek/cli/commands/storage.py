@@ -15,11 +15,11 @@ from odradek.cli.base.output import print_json, print_table
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_to_text
 from odradek.common.system import SystemClock
+from odradek.common.uuids import random_uuid
 from odradek.metadata.features import metadata_version
-from odradek.server.config import ServerConfig, load_server_config
-from odradek.server.storage_format import FormatPlan, FormatRequest, plan_format, run_format
-from odradek.server.storage_info import DirectoryInfo, StorageInfo, read_storage
-from odradek.server.uuids import random_uuid
+from odradek.server.config.server_config import ServerConfig, load_server_config
+from odradek.server.storage.format import FormatPlan, FormatRequest, plan_format, run_format
+from odradek.server.storage.report import DirectoryInfo, StorageInfo, read_storage
 
 _config_option = click.option("-c", "--config", "config_path", required=True, metavar="FILE", help="The node's file.")
 

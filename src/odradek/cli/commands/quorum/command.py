@@ -22,7 +22,7 @@ from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_from_text, uuid_to_text
 from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties
 from odradek.protocol.error_codes import ErrorCode
-from odradek.server.config import ServerConfig, load_server_config
+from odradek.server.config.server_config import ServerConfig, load_server_config
 
 
 @click.group()

@@ -31,7 +31,7 @@ from odradek.common.files import OsFileSystem
 from odradek.common.locks import DirLocked, lock_dir
 from odradek.common.remedies import explained
 from odradek.common.system import SystemClock
-from odradek.server.local_cluster import LocalNode, prepare_cluster
+from odradek.server.host.layout import LocalNode, prepare_cluster
 
 #: Beside what one works on, as other tools keep theirs.
 DEFAULT_DATA = ".odradek"

@@ -21,7 +21,7 @@ from odradek.cli.commands.server_log import log_to_stderr
 from odradek.common.failures import Fault, InputError
 from odradek.common.printable import traceback_lines
 from odradek.network.loop import run
-from odradek.server.local_cluster import LocalNode
+from odradek.server.host.layout import LocalNode
 
 _READY = b"ready\n"
 

@@ -1,0 +1,1 @@
+"""Cores on the event loop: the tasks and timers that run the quorum, the controller, replicas and coordinators."""

@@ -1,0 +1,1 @@
+"""Metrics and health of a node, and the listener that serves them."""

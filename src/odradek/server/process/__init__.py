@@ -1,0 +1,1 @@
+"""This process: memory, garbage collection, file descriptors."""

@@ -1,0 +1,1 @@
+"""Formatting, describing and owning the directories of a node."""
