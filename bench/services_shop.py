@@ -14,8 +14,8 @@ from celery import Celery  # type: ignore[import-untyped]
 from kombu.transport import filesystem
 
 from odradek.service import Context, Service
-from odradek.service.celery_bridge import CeleryBridge
-from odradek.service.celery_task import consume_task
+from odradek.service.celery.bridge import CeleryBridge
+from odradek.service.celery.task import consume_task
 
 DIRECTORY = Path(os.environ["BENCH_DIRECTORY"])
 BOOTSTRAP = os.environ["BENCH_BOOTSTRAP"]

@@ -12,13 +12,13 @@ from odradek.common.failures import ApiError, InputError
 from odradek.common.system import SystemClock
 from odradek.records.record import Header, TimestampType
 from odradek.service.codecs import Codec
-from odradek.service.done import Done
+from odradek.service.counters import Figures
 from odradek.service.engine import Engine
-from odradek.service.figures import Figures
 from odradek.service.handlers import Handler, Order, make_handler
 from odradek.service.handling import DoneKey, Handling
-from odradek.service.intake import Intake
+from odradek.service.message_intake import Intake
 from odradek.service.ports import Outgoing
+from odradek.service.processed_store import Done
 from odradek.service.retries import Retries
 from odradek.service.topics import TopicNames, routes_of
 from odradek.service.transactions import TransactionalEngine

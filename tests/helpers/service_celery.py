@@ -10,7 +10,7 @@ from typing import Any
 
 from helpers.celery_files import file_celery
 from helpers.service_shop import DATABASE, DIRECTORY, maybe_fail
-from odradek.service.celery_bridge import CeleryBridge
+from odradek.service.celery.bridge import CeleryBridge
 
 #: A worker that was killed takes with it what it had fetched; that is sent again after this.
 RESEND_AFTER_S = 3

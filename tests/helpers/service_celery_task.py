@@ -8,7 +8,7 @@ import os
 
 from helpers.celery_files import file_celery
 from helpers.service_shop import DIRECTORY, app
-from odradek.service.celery_task import consume_task
+from odradek.service.celery.task import consume_task
 
 celery = file_celery(
     DIRECTORY,

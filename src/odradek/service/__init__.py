@@ -1,7 +1,7 @@
 """The consumer service: handlers per topic, with what teams build by hand around a consumer.
 
-`Service` holds handlers and runs them; `CeleryBridge` in `celery_bridge` hands messages to Celery instead, and
-`consume_task` in `celery_task` runs the handlers inside a Celery task, a batch at a time. Names are
+`Service` holds handlers and runs them; `CeleryBridge` in `celery.bridge` hands messages to Celery instead,
+and `consume_task` in `celery.task` runs the handlers inside a Celery task, a batch at a time. Names are
 imported when they are asked for: the command lists its subcommands without any of this.
 """
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from odradek.service.codecs import Codec, Undecodable
     from odradek.service.codecs_avro import AvroCodec
     from odradek.service.context import Context, Reject, Send
-    from odradek.service.done import Done, MemoryDone, SqliteDone
     from odradek.service.handlers import Order
+    from odradek.service.processed_store import Done, MemoryDone, SqliteDone
     from odradek.service.retries import Retries
 
 __all__ = [
@@ -41,14 +41,14 @@ _HOMES = {
     "BatchResult": "batch",
     "Codec": "codecs",
     "Context": "context",
-    "Done": "done",
-    "MemoryDone": "done",
+    "Done": "processed_store",
+    "MemoryDone": "processed_store",
     "Order": "handlers",
     "Reject": "context",
     "Retries": "retries",
     "Send": "context",
     "Service": "application",
-    "SqliteDone": "done",
+    "SqliteDone": "processed_store",
     "Undecodable": "codecs",
 }
 

@@ -28,21 +28,21 @@ from odradek.client.types import TopicPartition
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import InputError
 from odradek.common.system import SystemClock
+from odradek.service.admin_http import Watching
 from odradek.service.batch import BatchLimits, BatchResult, BatchSource, batch_settings, run_batch
 from odradek.service.codecs import Codec
-from odradek.service.done import Done
+from odradek.service.counters import Figures
 from odradek.service.engine import Engine
-from odradek.service.figures import Figures
 from odradek.service.group_observer import GroupObserver, log_group_state
 from odradek.service.group_state import GroupPhase, GroupState
 from odradek.service.handlers import Handler, Order, make_handler
 from odradek.service.handling import DoneKey, Handling
-from odradek.service.intake import Intake
+from odradek.service.message_intake import Intake
 from odradek.service.ports import Source
+from odradek.service.processed_store import Done
 from odradek.service.retries import Retries
 from odradek.service.topics import TopicNames, prepare_topics, routes_of
 from odradek.service.transactions import TransactionalEngine
-from odradek.service.watching import Watching
 
 logger = logging.getLogger("odradek.service")
 
@@ -198,7 +198,7 @@ class Service:
     async def run_batch(
         self, *, max_records: int = 10_000, max_seconds: float = 60, parallel: bool = False
     ) -> BatchResult:
-        """Handle what is there now, commit, and return: for tasks that run now and then (`celery_task`).
+        """Handle what is there now, commit, and return: for tasks that run now and then (`task`).
 
         Ends at what was there when it began, after `max_records`, or after `max_seconds` and then `drain_limit_s` for
         what runs. Two runs at a time need `parallel`: they join the group and share its partitions. Raises as `run`.

@@ -30,9 +30,9 @@ from odradek.client.group.errors import CommitFailed, RebalanceInProgress
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
+from odradek.service.counters import Ending, Figures
 from odradek.service.engine import Engine
-from odradek.service.figures import Ending, Figures
-from odradek.service.intake import Intake
+from odradek.service.message_intake import Intake
 
 #: Between two looks at whether a run is over.
 _LOOK_S = 0.01

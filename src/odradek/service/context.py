@@ -11,8 +11,8 @@ from typing import Any
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.common.failures import InputError
 from odradek.records.record import Header
-from odradek.service.done import Done, SqliteDone
 from odradek.service.origin import Origin
+from odradek.service.processed_store import Done, SqliteDone
 
 
 class Reject(Exception):

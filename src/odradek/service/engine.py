@@ -19,9 +19,9 @@ from odradek.common.moved_headers import TRACE
 from odradek.common.ports import Clock
 from odradek.common.printable import printable
 from odradek.protocol.error_codes import ErrorCode
-from odradek.service.figures import Figures
+from odradek.service.counters import Figures
 from odradek.service.handling import Handling, Outcome
-from odradek.service.intake import Intake, Job, Phase, Work
+from odradek.service.message_intake import Intake, Job, Phase, Work
 from odradek.service.ports import Outgoing, Sink, Source, post
 from odradek.service.runner import Runner
 

@@ -23,11 +23,11 @@ from odradek.common.printable import printable
 from odradek.service.attempts import attempt, failure_of
 from odradek.service.codecs import encode_any
 from odradek.service.context import Context, Send
-from odradek.service.done import Done
-from odradek.service.figures import Ending, Figures
+from odradek.service.counters import Ending, Figures
 from odradek.service.handlers import Handler
 from odradek.service.origin import Failure, Origin, dead_headers, retry_headers
 from odradek.service.ports import Outgoing
+from odradek.service.processed_store import Done
 from odradek.service.retries import AgainHere, AgainLater, Verdict, verdict
 from odradek.service.threads import Threads
 

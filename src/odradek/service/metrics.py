@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from odradek.client.types import TopicPartition
-from odradek.service.figures import DURATION_BOUNDS_S, Figures, TopicFigures
+from odradek.service.counters import DURATION_BOUNDS_S, Figures, TopicFigures
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

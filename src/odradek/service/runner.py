@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Hashable
 
 from odradek.service.handlers import Handler, Order
-from odradek.service.intake import Job, Phase, Work
-from odradek.service.lanes import Lanes
+from odradek.service.message_intake import Job, Phase, Work
+from odradek.service.ordered_lanes import Lanes
 
 
 class Runner:

@@ -11,7 +11,7 @@ from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.failures import InputError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.handlers import Handler
-from odradek.service.intake import Route
+from odradek.service.message_intake import Route
 
 logger = logging.getLogger("odradek.service")
 

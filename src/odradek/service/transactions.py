@@ -24,10 +24,10 @@ from odradek.common.ports import Clock
 from odradek.common.printable import printable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.attempts import failure_of
+from odradek.service.counters import Ending, Figures
 from odradek.service.engine import POLL_TIMEOUT_MS, TOO_LARGE, smaller
-from odradek.service.figures import Ending, Figures
 from odradek.service.handling import Handling, Outcome
-from odradek.service.intake import Intake, Job, Phase, Work
+from odradek.service.message_intake import Intake, Job, Phase, Work
 from odradek.service.ports import Outgoing, Source, TransactionalSink, post
 from odradek.service.runner import Runner
 

@@ -7,10 +7,10 @@ import pytest
 
 from odradek.common.failures import InputError
 from odradek.service import Context, MemoryDone, Order, Retries, Send, Service
+from odradek.service.admin_http import ailment
 from odradek.service.handlers import Handler
 from odradek.service.threads import ABANDONED_MAX
 from odradek.service.topics import TopicNames, routes_of
-from odradek.service.watching import ailment
 
 
 def declared(function: Any, **options: Any) -> Handler:

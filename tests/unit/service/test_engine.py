@@ -13,11 +13,11 @@ from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.context import Context, Reject, Send
-from odradek.service.done import MemoryDone
+from odradek.service.counters import Ending
 from odradek.service.engine import Engine
-from odradek.service.figures import Ending
-from odradek.service.intake import Phase
+from odradek.service.message_intake import Phase
 from odradek.service.ports import Outgoing
+from odradek.service.processed_store import MemoryDone
 from odradek.service.retries import Retries
 
 ORDERS = TopicPartition("orders", 0)

@@ -7,8 +7,8 @@ import pytest
 
 from odradek.client.types import TopicPartition
 from odradek.service import Service, group_observer
+from odradek.service.admin_http import Watching, unreadiness
 from odradek.service.group_state import GroupPhase, GroupState
-from odradek.service.watching import Watching, unreadiness
 
 PARTITIONS = [TopicPartition("orders", 0), TopicPartition("orders", 1)]
 

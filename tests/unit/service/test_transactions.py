@@ -9,7 +9,7 @@ from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.context import Context, Send
-from odradek.service.figures import Ending
+from odradek.service.counters import Ending
 from odradek.service.retries import Retries
 
 ORDERS = TopicPartition("orders", 0)

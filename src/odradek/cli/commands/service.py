@@ -25,11 +25,11 @@ from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.properties import read_properties
 from odradek.network.loop import run
+from odradek.service.admin_http import Watching
 from odradek.service.application import Service
-from odradek.service.figures import Ending
+from odradek.service.counters import Ending
 from odradek.service.group_state import GroupPhase
 from odradek.service.handlers import Handler
-from odradek.service.watching import Watching
 
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

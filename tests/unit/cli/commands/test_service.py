@@ -7,7 +7,7 @@ import pytest
 
 from odradek.cli.commands.service import find_service, progress_text
 from odradek.common.failures import InputError
-from odradek.service.figures import Ending
+from odradek.service.counters import Ending
 
 _SHOP = """
 from odradek.service import Service

@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.service.lanes import Lanes
+from odradek.service.ordered_lanes import Lanes
 
 
 def test_a_lane_runs_one_at_a_time_and_others_beside_it() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from odradek.common.failures import InputError
-from odradek.service.done import MemoryDone, SqliteDone
+from odradek.service.processed_store import MemoryDone, SqliteDone
 
 
 def test_memory_is_bounded() -> None:
@@ -29,7 +29,7 @@ def test_sqlite_outlives_the_process(tmp_path: Path) -> None:
 
 
 def test_sqlite_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.service.done._TRIM_EVERY", 10)
+    monkeypatch.setattr("odradek.service.processed_store._TRIM_EVERY", 10)
     done = SqliteDone(str(tmp_path / "done.db"), remembered=20)
     for number in range(100):
         done.mark(f"key-{number}")

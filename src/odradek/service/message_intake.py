@@ -18,7 +18,7 @@ from enum import Enum
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.ports import Clock
-from odradek.service.figures import Figures
+from odradek.service.counters import Figures
 from odradek.service.handlers import Handler
 from odradek.service.handling import Message
 from odradek.service.origin import first_origin, moved_origin

@@ -31,7 +31,7 @@ from odradek.common.printable import printable
 from odradek.common.system import SystemClock
 from odradek.service.application import Service
 from odradek.service.attempts import Failed
-from odradek.service.celery_tracking import PENDING, Step, Tracking
+from odradek.service.celery.tracking import PENDING, Step, Tracking
 from odradek.service.codecs import Codec
 from odradek.service.context import Context
 from odradek.service.handlers import Order

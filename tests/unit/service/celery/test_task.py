@@ -7,7 +7,7 @@ from celery import Celery, Task
 
 from odradek.common.failures import InputError
 from odradek.service import BatchEnd, BatchResult, Service
-from odradek.service.celery_task import consume_task
+from odradek.service.celery.task import consume_task
 
 
 class Batches(Service):

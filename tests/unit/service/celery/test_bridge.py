@@ -8,10 +8,10 @@ import pytest
 
 from helpers.service import Bench, record
 from odradek.common.failures import InputError
-from odradek.service.celery_bridge import CeleryBridge
-from odradek.service.celery_tracking import PENDING, Step, Tracking
+from odradek.service.celery.bridge import CeleryBridge
+from odradek.service.celery.tracking import PENDING, Step, Tracking
 from odradek.service.context import Context
-from odradek.service.figures import Ending
+from odradek.service.counters import Ending
 from odradek.service.origin import first_origin
 
 
@@ -110,7 +110,7 @@ def test_a_task_without_news_is_sent_again_and_at_last_given_up() -> None:
 
 @pytest.mark.parametrize("where", ["broker", "backend"])
 def test_a_celery_that_cannot_be_reached_is_waited_for(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    monkeypatch.setattr("odradek.service.celery_bridge._AGAIN_MS", 5)
+    monkeypatch.setattr("odradek.service.celery.bridge._AGAIN_MS", 5)
     celery = PretendedCelery()
     (celery if where == "broker" else celery.backend).errors += [ConnectionError("refused") for _ in range(3)]
     bench = forwarded(celery)
