@@ -17,7 +17,7 @@ from odradek.log.values import Isolation
 from odradek.records.aborted import AbortedTransaction, AbortedTransactions
 from odradek.records.batch import read_batches
 from odradek.records.builder import BatchBuilder, end_transaction_marker
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 NO_PRODUCER = -1
 

@@ -30,7 +30,7 @@ from odradek.protocol.messages.offset_fetch_response import OffsetFetchResponseG
 from odradek.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from odradek.protocol.messages.sync_group_response import SyncGroupResponse
 from odradek.records.batch import read_batch
-from odradek.sim.coordinator_log import SimulatedLog, SimulatedTopic
+from odradek.sim.coordinator.log import SimulatedLog, SimulatedTopic
 
 Answer = TypeVar("Answer")
 

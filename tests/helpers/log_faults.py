@@ -10,7 +10,7 @@ from odradek.log.offsets import AppendOrigin
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import Batch, Compression, read_batches
 from odradek.records.builder import end_transaction_marker
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 CODECS = tuple(Compression)
 

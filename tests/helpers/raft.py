@@ -42,7 +42,7 @@ from odradek.raft.values import (
 )
 from odradek.raft.voters import Voter, VoterSet
 from odradek.records.builder import BatchBuilder
-from odradek.sim.raft_log import SimulatedRaftLog
+from odradek.sim.raft.log import SimulatedRaftLog
 
 CLUSTER_ID = "bench"
 LISTENER = "CONTROLLER"

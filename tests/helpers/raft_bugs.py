@@ -24,8 +24,8 @@ from odradek.raft.states.vote_count import EpochElection
 from odradek.raft.storage.commit_listener import Listener
 from odradek.raft.storage.raft_log import Fit, Validity
 from odradek.raft.values import OffsetAndEpoch
-from odradek.sim.raft_log import SimulatedRaftLog
-from odradek.sim.raft_node import SimulatedNode
+from odradek.sim.raft.log import SimulatedRaftLog
+from odradek.sim.raft.node import SimulatedNode
 
 _SWARM = ("swarm",)
 

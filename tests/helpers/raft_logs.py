@@ -12,9 +12,9 @@ from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.records.errors import CorruptRecord, InvalidRecord
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_crash import Keep
-from odradek.sim.raft_log import Entry, SimulatedRaftLog, SimulatedSnapshot
+from odradek.sim.raft.log import Entry, SimulatedRaftLog, SimulatedSnapshot
+from odradek.sim.world.disk import SimulatedDisk
+from odradek.sim.world.disk_crash import Keep
 
 LOG_DIR = "/data"
 DIRECTORY = f"{LOG_DIR}/__cluster_metadata-0"

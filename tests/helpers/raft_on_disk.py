@@ -4,8 +4,8 @@ from random import Random
 
 from helpers.raft_logs import TwinRaftLog
 from odradek.metadata_log.metadata_log import MetadataLogConfig
-from odradek.sim.raft_cluster import RaftCluster
-from odradek.sim.raft_node import SimulatedNode
+from odradek.sim.raft.cluster import RaftCluster
+from odradek.sim.raft.node import SimulatedNode
 
 #: Small enough that segments end and the log goes behind its snapshots within one run.
 CONFIG = MetadataLogConfig(segment_bytes=2_000, retention_bytes=4_000)

@@ -3,7 +3,7 @@
 import os
 
 from helpers import figures
-from odradek.sim.raft_scenario import run_or_explain
+from odradek.sim.raft.scenario import run_or_explain
 
 
 def scaled(seeds: int) -> int:

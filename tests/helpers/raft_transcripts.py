@@ -28,9 +28,9 @@ from odradek.raft.states.follower import Follower
 from odradek.raft.states.state import State
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
-from odradek.sim.network import NetworkFaults
-from odradek.sim.raft_cluster import CONFIG, RaftCluster
-from odradek.sim.raft_node import SimulatedNode
+from odradek.sim.raft.cluster import CONFIG, RaftCluster
+from odradek.sim.raft.node import SimulatedNode
+from odradek.sim.world.network import NetworkFaults
 
 
 class UnknownCommand(AssertionError):

@@ -33,8 +33,8 @@ from odradek.replica.values import (
     ProduceEntry,
     ProduceResult,
 )
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.replica_serving import serve_fetch, serve_list_offsets
+from odradek.sim.replica.serving import serve_fetch, serve_list_offsets
+from odradek.sim.world.disk import SimulatedDisk
 
 TOPIC = "topic"
 TP = TopicPartition(TOPIC, 0)

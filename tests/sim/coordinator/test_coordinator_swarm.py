@@ -42,9 +42,9 @@ from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerG
 from odradek.protocol.messages.group_metadata_value import GroupMetadataValue
 from odradek.protocol.messages.sync_group_request import SyncGroupRequest
 from odradek.protocol.messages.sync_group_response import SyncGroupResponse
-from odradek.sim.coordinator_registers import RegisterShard
-from odradek.sim.coordinator_swarm import WORKLOADS, SimulationFailed, run_or_explain
-from odradek.sim.group_member import PARTITIONS, TOPIC
+from odradek.sim.coordinator.group_member import PARTITIONS, TOPIC
+from odradek.sim.coordinator.registers import RegisterShard
+from odradek.sim.coordinator.swarm import WORKLOADS, SimulationFailed, run_or_explain
 
 SOURCE = Path(__file__).parents[3] / "src"
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
@@ -65,7 +65,7 @@ NAMED_TOO_LITTLE = 862
 
 SCRIPT = """
 import sys
-from odradek.sim.coordinator_swarm import WORKLOADS, run
+from odradek.sim.coordinator.swarm import WORKLOADS, run
 for name in WORKLOADS:
     for seed in range(int(sys.argv[1])):
         print(name, seed, run(name, seed).digest)

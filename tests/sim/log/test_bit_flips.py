@@ -8,7 +8,7 @@ from helpers.figures import report
 from helpers.log_faults import Content, content_of, file_content, new_rig, shards
 from helpers.logs import DIRECTORY, Rig, batch, idempotent, stored_batches
 from odradek.common.failures import Fault
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 SEGMENT = f"{DIRECTORY}/00000000000000000000.log"
 

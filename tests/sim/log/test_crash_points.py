@@ -20,7 +20,7 @@ from odradek.common.ids import TopicPartition
 from odradek.common.ports import write_atomically
 from odradek.log.manager.checkpoint_files import read_offset_checkpoint, write_offset_checkpoint
 from odradek.log.unified_log import UnifiedLog
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 CHECKPOINT = "/data/recovery-point-offset-checkpoint"
 VOTE = "/data/quorum-state"

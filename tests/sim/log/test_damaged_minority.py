@@ -14,7 +14,7 @@ from helpers.log_faults import Content, content_of, new_rig, scaled, shards
 from helpers.logs import DIRECTORY, Rig, batch, idempotent, stored_batches
 from odradek.common.failures import Fault
 from odradek.log.unified_log import UnifiedLog
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 SEEDS = scaled(200)
 

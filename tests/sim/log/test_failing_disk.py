@@ -13,7 +13,7 @@ from helpers.logs import DIRECTORY, Rig, batch, stored_batches
 from odradek.common.failures import ApiError, Fault
 from odradek.log.errors import KafkaStorageError, StorageFault
 from odradek.log.unified_log import UnifiedLog
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 
 def run_workload(rig: Rig, acknowledged: list[int]) -> None:

@@ -14,7 +14,7 @@ from helpers.log_faults import Content, append_mixed, content_of, file_content, 
 from helpers.logs import DIRECTORY, Rig, committed_records, stored_batches
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import read_batches
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 RUNS = scaled(200)
 MAX_JUNK_BYTES = 1024

@@ -6,7 +6,7 @@ from helpers.figures import report
 from helpers.log_faults import Content, append_mixed, content_of, file_content, new_rig, shards
 from helpers.logs import DIRECTORY, Rig, batch, stored_batches
 from odradek.records.batch import read_batches
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 TAIL_BYTES = 4096
 

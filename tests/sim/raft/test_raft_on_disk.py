@@ -5,9 +5,9 @@ import pytest
 from helpers import figures
 from helpers.raft_on_disk import NodeOnDisk
 from helpers.raft_sim import scaled
-from odradek.sim.raft_run import RunOptions
-from odradek.sim.raft_scenario import run
-from odradek.sim.raft_scenarios import SCENARIOS
+from odradek.sim.raft.run import RunOptions
+from odradek.sim.raft.scenario import run
+from odradek.sim.raft.scenarios import SCENARIOS
 
 OPTIONS = RunOptions(node_class=NodeOnDisk)
 

@@ -4,7 +4,7 @@ import pytest
 
 from helpers import figures
 from helpers.raft_bugs import BUGS
-from odradek.sim.raft_scenario import SimulationFailed, run_or_explain
+from odradek.sim.raft.scenario import SimulationFailed, run_or_explain
 
 SEEDS = 200
 
@@ -23,7 +23,7 @@ def test_planted_bug_is_found(name: str) -> None:
                 try:
                     run_or_explain(simulation, seed)
                 except SimulationFailed as failure:
-                    assert f"python -m odradek.sim.raft_scenario {simulation} {seed}" in str(failure)
+                    assert f"python -m odradek.sim.raft.scenario {simulation} {seed}" in str(failure)
                     figures.report("raft planted bug", bug=name, found_by=simulation, after_seeds=seed + 1)
                     return
     pytest.fail(f"nothing noticed in {SEEDS} seeds that {name}")

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from helpers import figures
-from odradek.sim.raft_scenario import run
+from odradek.sim.raft.scenario import run
 
 SOURCE = Path(__file__).parents[3] / "src"
 SEEDS = 50
 
 SCRIPT = """
 import sys
-from odradek.sim.raft_scenario import SIMULATIONS, run
+from odradek.sim.raft.scenario import SIMULATIONS, run
 names = list(SIMULATIONS)
 for seed in range(int(sys.argv[1])):
     name = "swarm" if seed % 2 else names[seed // 2 % len(names)]
@@ -41,6 +41,6 @@ def test_same_seed_same_trace_in_another_process() -> None:
 
 def test_a_simulation_runs_from_the_command_line() -> None:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    command = [sys.executable, "-m", "odradek.sim.raft_scenario", "elect_initial_leader", "3"]
+    command = [sys.executable, "-m", "odradek.sim.raft.scenario", "elect_initial_leader", "3"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert run("elect_initial_leader", 3).digest in done.stdout

@@ -3,7 +3,7 @@
 import pytest
 
 from helpers.raft_sim import run_seeds, scaled
-from odradek.sim.raft_scenarios import SCENARIOS
+from odradek.sim.raft.scenarios import SCENARIOS
 
 CHUNKS = 4
 SEEDS = 200

@@ -4,7 +4,7 @@ import pytest
 
 from helpers import figures
 from helpers.replica_bugs import BUGS
-from odradek.sim.replica_swarm import SimulationFailed, run_or_explain
+from odradek.sim.replica.swarm import SimulationFailed, run_or_explain
 
 SEEDS = 200
 
@@ -18,7 +18,7 @@ def test_planted_bug_is_found(name: str) -> None:
             try:
                 run_or_explain(seed)
             except SimulationFailed as failure:
-                assert f"python -m odradek.sim.replica_swarm {seed}" in str(failure)
+                assert f"python -m odradek.sim.replica.swarm {seed}" in str(failure)
                 figures.report(
                     "replica planted bug",
                     bug=name,

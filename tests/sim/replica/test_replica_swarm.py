@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers import figures
-from odradek.sim.replica_swarm import run_or_explain
+from odradek.sim.replica.swarm import run_or_explain
 
 SOURCE = Path(__file__).parents[3] / "src"
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
@@ -18,7 +18,7 @@ REPLAYED = 20
 
 SCRIPT = """
 import sys
-from odradek.sim.replica_swarm import run
+from odradek.sim.replica.swarm import run
 for seed in range(int(sys.argv[1])):
     print(seed, run(seed).digest)
 """

@@ -14,7 +14,7 @@ from odradek.log.values import RecordsRefused
 from odradek.records.batch import Compression, TimestampType
 from odradek.records.builder import end_transaction_marker
 from odradek.records.errors import CorruptRecord, ExpandedTooLarge, InvalidRecord
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 HOUR_MS = 60 * 60 * 1000
 

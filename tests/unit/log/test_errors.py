@@ -7,7 +7,7 @@ import pytest
 from helpers.segments import START_MS, append, data_batch
 from odradek.log.errors import CorruptIndex, DamagedFile, StorageFault, storage_guard
 from odradek.log.segments.segment import Segment
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 
 def test_an_error_of_the_disk_becomes_the_fault_of_its_directory() -> None:

@@ -12,7 +12,7 @@ from odradek.common.failures import Fault
 from odradek.common.system import SystemClock
 from odradek.log.leader_epochs import EpochCache, EpochEnd
 from odradek.log.manager.checkpoint_files import EpochEntry, read_epoch_checkpoint
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 EPOCHS = st.integers(0, 12)
 OFFSETS = st.integers(0, 40)

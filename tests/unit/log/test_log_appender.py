@@ -24,7 +24,7 @@ from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import Isolation
 from odradek.records.builder import end_transaction_marker
 from odradek.records.errors import CorruptRecord, InvalidRecord
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 
 @pytest.fixture(params=["real", "simulated"])

@@ -8,7 +8,7 @@ from helpers.logs import DIRECTORY, Rig, batch, idempotent, stored_values
 from odradek.log.errors import InconsistentTopicId, KafkaStorageError, StorageFault
 from odradek.log.log_flusher import FlushPlan
 from odradek.log.unified_log import UnifiedLog
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 
 @pytest.fixture

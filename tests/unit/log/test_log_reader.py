@@ -18,7 +18,7 @@ from odradek.log.recovery.log_loader import LogOptions
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import CorruptLog, Isolation
 from odradek.records.batch import read_batches
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 
 def filled(counts: list[int], **settings: int) -> UnifiedLog:

@@ -4,7 +4,7 @@ import pytest
 
 from helpers.logs import DIRECTORY, NOON_MS, Rig, batch, idempotent, stored_values
 from odradek.log.unified_log import UnifiedLog
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 SIZE = len(batch("0"))
 DAY_MS = 24 * 60 * 60 * 1000

@@ -11,7 +11,7 @@ from odradek.log.offsets import AppendOrigin
 from odradek.log.recovery import producer_rebuild
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.builder import end_transaction_marker
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 
 def filled(rig: Rig, count: int = 10, **settings: object) -> UnifiedLog:

@@ -15,7 +15,7 @@ from odradek.log.log_appender import UnexpectedAppendOffset
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import CorruptLog, Isolation
 from odradek.records.errors import InvalidRecord, InvalidTimestamp
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 
 def restarted(rig: Rig, disk: SimulatedDisk, **arguments: object) -> UnifiedLog:

@@ -16,8 +16,8 @@ from odradek.common.failures import Fault
 from odradek.metadata_log.metadata_log import MetadataLog
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_crash import Keep
+from odradek.sim.world.disk import SimulatedDisk
+from odradek.sim.world.disk_crash import Keep
 
 Step = Callable[[MetadataLog], object]
 

@@ -5,7 +5,7 @@ from random import Random
 from helpers.figures import report
 from helpers.logs import stored_values
 from helpers.replica import TP, Broker, Cluster, change_record, directory_of
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 TARGET, TARGET_ID = "/data1", directory_of(0, 1)
 VALUES = [b"value %d" % number for number in range(20)]

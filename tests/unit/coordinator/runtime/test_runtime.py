@@ -17,7 +17,7 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.offset_commit_value import OffsetCommitValue
 from odradek.replica.errors import NotEnoughReplicas
-from odradek.sim.coordinator_log import SimulatedLog, SimulatedTopic
+from odradek.sim.coordinator.log import SimulatedLog, SimulatedTopic
 
 NODE = 1
 PRODUCER = Writer("txn", 77, 3)

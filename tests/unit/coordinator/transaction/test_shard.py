@@ -31,7 +31,7 @@ from odradek.protocol.messages.write_txn_markers_response import (
     WriteTxnMarkersResponse,
 )
 from odradek.records.batch import read_batch
-from odradek.sim.coordinator_log import SimulatedLog, SimulatedTopic
+from odradek.sim.coordinator.log import SimulatedLog, SimulatedTopic
 
 NODE = 1
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)

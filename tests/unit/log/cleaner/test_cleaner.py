@@ -16,7 +16,7 @@ from odradek.log.file_names import CLEANED_SUFFIX
 from odradek.log.log_config import LogConfig
 from odradek.records.batch import Compression
 from odradek.records.errors import CorruptRecord
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from helpers.logs import OPTIONS, HandClock
 from odradek.log.cleaner.cleaner import Swap
 from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_crash import Keep
+from odradek.sim.world.disk import SimulatedDisk
+from odradek.sim.world.disk_crash import Keep
 
 Content = tuple[tuple[int, bytes | None, bytes | None], ...]
 

@@ -13,7 +13,7 @@ from odradek.log.cleaner.cleaner_manager import CleanerManager
 from odradek.log.manager.checkpoint_files import read_offset_checkpoint
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.errors import CorruptRecord
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 CHECKPOINT = "/data/cleaner-offset-checkpoint"
 

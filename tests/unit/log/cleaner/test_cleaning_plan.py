@@ -14,7 +14,7 @@ from odradek.log.cleaner.cleaning_plan import (
     make_plan,
     measure,
 )
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 DAY_MS = 24 * 60 * 60 * 1000
 

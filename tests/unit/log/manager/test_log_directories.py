@@ -11,7 +11,7 @@ from odradek.common.files import OsFileSystem
 from odradek.common.locks import DirLocked, lock_dir
 from odradek.log.manager.log_directories import OpenedDirs, open_log_dirs
 from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 CLUSTER = "mYclUster-0000000000000"
 IDS = [bytes([number]) * 16 for number in range(1, 9)]

@@ -29,7 +29,7 @@ from odradek.log.manager.log_manager import LogManager
 from odradek.log.manager.settings import ManagerSettings
 from odradek.log.manager.startup import broker_epoch_of_last_stop, load_jobs
 from odradek.log.unified_log import UnifiedLog
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 DIRS = ("/d1", "/d2", "/d3")
 TOPIC_ID = b"t" * 16

@@ -26,7 +26,7 @@ from odradek.log.recovery.log_loader import load_log
 from odradek.log.segments.segment import Segment
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import CorruptLog
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 SIZE = len(idempotent(7, 0, "0"))
 

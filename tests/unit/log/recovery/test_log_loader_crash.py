@@ -15,7 +15,7 @@ from helpers.logs import DIRECTORY, HandClock, Rig, batch, idempotent, stored_re
 from odradek.log.segments.segment import Segment
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import read_batches
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 SEEDS = range(6)
 

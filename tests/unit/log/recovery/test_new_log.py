@@ -7,8 +7,8 @@ from helpers.logs import DIRECTORY, OPTIONS, HandClock, Rig, batch, stored_batch
 from odradek.log.log_config import LogConfig
 from odradek.log.recovery.log_loader import new_log
 from odradek.log.unified_log import UnifiedLog
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_crash import Keep
+from odradek.sim.world.disk import SimulatedDisk
+from odradek.sim.world.disk_crash import Keep
 
 TOPIC_ID = b"t" * 16
 SEEDS = range(4)

@@ -16,7 +16,7 @@ from odradek.log.segments import index_file
 from odradek.log.segments.offset_index import OffsetIndex
 from odradek.log.segments.time_index import TimeIndex
 from odradek.log.segments.transaction_index import TxnIndex
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 BASE = 1000
 

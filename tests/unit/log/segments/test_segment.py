@@ -14,7 +14,7 @@ from odradek.log.offsets import AbortedTxn, CompletedTxn
 from odradek.log.segments.segment import Segment
 from odradek.records.batch import Batch, read_batches
 from odradek.records.errors import CorruptRecord
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 ROLL = {"now_ms": START_MS, "segment_bytes": 1 << 20, "segment_ms": 1000}
 

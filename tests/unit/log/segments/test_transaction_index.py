@@ -17,7 +17,7 @@ from helpers.committed_reads import (
 from helpers.logs import Rig
 from odradek.log.offsets import AbortedTxn
 from odradek.log.unified_log import UnifiedLog
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 #: One entry of the offset index for each batch or two, so that fetches end between transactions.
 SETTINGS = {"index_interval_bytes": 100}

@@ -8,8 +8,8 @@ from odradek.common.failures import Fault
 from odradek.common.files import OsFileSystem
 from odradek.raft.storage.quorum_state_file import ElectionState, QuorumStateStore, decode_election, encode_election
 from odradek.raft.values import ReplicaKey
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_crash import Keep
+from odradek.sim.world.disk import SimulatedDisk
+from odradek.sim.world.disk_crash import Keep
 
 DIRECTORY_ID = bytes(range(16))
 

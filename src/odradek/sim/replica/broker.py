@@ -29,13 +29,13 @@ from odradek.replica.fetcher import Fetcher
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.replica.settings import ReplicaSettings
 from odradek.replica.values import ProduceEntry, ProduceResult
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_crash import Keep
-from odradek.sim.replica_controller import CLUSTER_ID
-from odradek.sim.replica_serving import FETCH_VERSION, LIST_OFFSETS_VERSION, serve_fetch, serve_list_offsets
+from odradek.sim.replica.controller import CLUSTER_ID
+from odradek.sim.replica.serving import FETCH_VERSION, LIST_OFFSETS_VERSION, serve_fetch, serve_list_offsets
+from odradek.sim.world.disk import SimulatedDisk
+from odradek.sim.world.disk_crash import Keep
 
 if TYPE_CHECKING:
-    from odradek.sim.replica_cluster import ReplicaCluster
+    from odradek.sim.replica.cluster import ReplicaCluster
 
 SETTINGS = ReplicaSettings(replica_lag_time_max_ms=1_500, replica_fetch_wait_max_ms=200, replica_fetch_backoff_ms=100)
 HEARTBEAT_MS = 400

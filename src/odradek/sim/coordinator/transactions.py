@@ -1,6 +1,6 @@
 """Producers that fight over transactional ids while the coordinators of their transactions fail.
 
-Of each transactional id there are several producers (`coordinator_producers`): one begins, works for a while, and is
+Of each transactional id there are several producers (`producers`): one begins, works for a while, and is
 fenced when another one begins. Every transaction has an epoch of its own (version 2 of transactions), so that all its
 markers and records can be told from others: markers must all say the same, and what its producer was told; of what was
 committed each record is there once, in order. An epoch belongs to one producer, and whoever heard that it begins anew
@@ -33,9 +33,9 @@ from odradek.protocol.messages.write_txn_markers_response import (
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersResponse,
 )
-from odradek.sim.coordinator_cluster import CoordinatorCluster
-from odradek.sim.coordinator_looking import load_anew, shard_of
-from odradek.sim.coordinator_producers import VERSION, ProducedPartition, Producer
+from odradek.sim.coordinator.cluster import CoordinatorCluster
+from odradek.sim.coordinator.looking import load_anew, shard_of
+from odradek.sim.coordinator.producers import VERSION, ProducedPartition, Producer
 
 _TOPIC_ID = bytes(15) + b"\x01"
 _PLACES = [TopicPartition("t", number) for number in range(3)]

@@ -1,4 +1,4 @@
-"""Coordinators under faults that a seed chooses; `python -m odradek.sim.coordinator_swarm WORKLOAD SEED` runs it again.
+"""Coordinators under faults that a seed chooses; `python -m odradek.sim.coordinator.swarm WORKLOAD SEED` runs it again.
 
 First leaders change, nodes crash, hear of it late or not at all, high watermarks stand still and logs refuse. Then all
 of it heals: every partition must be served again, and the workload checks that what was acknowledged is there, in the
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
-from odradek.sim.coordinator_cluster import CoordinatorCluster
-from odradek.sim.coordinator_faults import CoordinatorFaults
-from odradek.sim.coordinator_groups import ConsumerGroupWorkload, GroupWorkload
-from odradek.sim.coordinator_registers import RegisterWorkload
-from odradek.sim.coordinator_transactions import TransactionWorkload
+from odradek.sim.coordinator.cluster import CoordinatorCluster
+from odradek.sim.coordinator.faults import CoordinatorFaults
+from odradek.sim.coordinator.groups import ConsumerGroupWorkload, GroupWorkload
+from odradek.sim.coordinator.registers import RegisterWorkload
+from odradek.sim.coordinator.transactions import TransactionWorkload
 
 _FAULTS_MS = 8_000
 _HEAL_LIMIT_MS = 60_000
@@ -100,7 +100,7 @@ def run_or_explain(name: str, seed: int) -> Outcome:
     try:
         return run(name, seed)
     except Exception as error:
-        command = f"python -m odradek.sim.coordinator_swarm {name} {seed}"
+        command = f"python -m odradek.sim.coordinator.swarm {name} {seed}"
         raise SimulationFailed(f"{type(error).__name__}: {error}\nTo see it again: {command}") from error
 
 

@@ -1,15 +1,15 @@
 """Kafka's own scenarios for its quorum, and one for changes of its voters; each runs from a seed.
 
-Every scenario checks safety after every event (`invariants_raft`) and waits for what it promises, within limits of
+Every scenario checks safety after every event (`ledger`) and waits for what it promises, within limits of
 simulated time. `SCENARIOS` has them by name.
 """
 
 from collections.abc import Callable
 
 from odradek.raft.voters import Voter
-from odradek.sim.raft_cluster import RaftCluster
-from odradek.sim.raft_node import SimulatedNode
-from odradek.sim.raft_run import RunOptions
+from odradek.sim.raft.cluster import RaftCluster
+from odradek.sim.raft.node import SimulatedNode
+from odradek.sim.raft.run import RunOptions
 
 Scenario = Callable[[int, RunOptions], RaftCluster]
 

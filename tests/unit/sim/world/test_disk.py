@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from odradek.common.ports import File, write_atomically
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.world.disk import SimulatedDisk
 
 
 def made(disk: SimulatedDisk, path: str, content: bytes) -> File:

@@ -1,10 +1,10 @@
-"""Run one simulation again: `python -m odradek.sim.raft_scenario NAME SEED`. Names: see `SCENARIOS`, and `swarm`."""
+"""Run one simulation again: `python -m odradek.sim.raft.scenario NAME SEED`. Names: see `SCENARIOS`, and `swarm`."""
 
 import sys
 
-from odradek.sim.raft_run import Outcome, RunOptions, outcome
-from odradek.sim.raft_scenarios import SCENARIOS
-from odradek.sim.raft_swarm import swarm
+from odradek.sim.raft.run import Outcome, RunOptions, outcome
+from odradek.sim.raft.scenarios import SCENARIOS
+from odradek.sim.raft.swarm import swarm
 
 SIMULATIONS = {**SCENARIOS, "swarm": swarm}
 
@@ -21,7 +21,7 @@ def run_or_explain(name: str, seed: int, options: RunOptions = RunOptions()) -> 
     try:
         return run(name, seed, options)
     except Exception as error:
-        command = f"python -m odradek.sim.raft_scenario {name} {seed}"
+        command = f"python -m odradek.sim.raft.scenario {name} {seed}"
         raise SimulationFailed(f"{type(error).__name__}: {error}\nTo see it again: {command}") from error
 
 

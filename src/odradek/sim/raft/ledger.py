@@ -1,7 +1,7 @@
 """What must hold after every event, whatever happens to a quorum.
 
 `Ledger` is what an all-knowing observer writes down: every batch that was ever in any log, everything that was ever
-committed, every vote and every leader. A log is named by a digest of all that it holds (`raft_log`), so each check
+committed, every vote and every leader. A log is named by a digest of all that it holds (`log`), so each check
 costs a look into a dictionary.
 """
 
@@ -13,10 +13,10 @@ from odradek.raft.states.leader import Leader
 from odradek.raft.states.resigned import Resigned
 from odradek.raft.storage.quorum_state_file import ElectionState
 from odradek.raft.values import OffsetAndEpoch, ReplicaKey
-from odradek.sim.raft_log import Entry
+from odradek.sim.raft.log import Entry
 
 if TYPE_CHECKING:
-    from odradek.sim.raft_node import SimulatedNode
+    from odradek.sim.raft.node import SimulatedNode
 
 
 class Violation(AssertionError):

@@ -19,11 +19,11 @@ from odradek.records.builder import BatchBuilder
 from odradek.replica.delete_records import HIGH_WATERMARK
 from odradek.replica.partition import ACKS_ALL
 from odradek.replica.values import DeleteRecordsEntry, ProduceResult
-from odradek.sim.network import Network
-from odradek.sim.replica_broker import SimulatedBroker
-from odradek.sim.replica_controller import CONTROLLER_ID, SimulatedClock, SimulatedController
-from odradek.sim.replica_ledger import PartitionLedger
-from odradek.sim.scheduler import Scheduler
+from odradek.sim.replica.broker import SimulatedBroker
+from odradek.sim.replica.controller import CONTROLLER_ID, SimulatedClock, SimulatedController
+from odradek.sim.replica.ledger import PartitionLedger
+from odradek.sim.world.network import Network
+from odradek.sim.world.scheduler import Scheduler
 
 TOPIC = "topic"
 CLIENT_ID = 2_000

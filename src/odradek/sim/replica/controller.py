@@ -18,7 +18,7 @@ from odradek.metadata.publishing.publisher import LeaderAndEpoch
 from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.message import Message
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
-from odradek.sim.scheduler import Scheduler
+from odradek.sim.world.scheduler import Scheduler
 
 CLUSTER_ID = "SimulatedCluster--1234"
 CONTROLLER_ID = 1_000

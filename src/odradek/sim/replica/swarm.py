@@ -1,4 +1,4 @@
-"""Replication under a mix of faults that a seed chooses: `python -m odradek.sim.replica_swarm SEED` runs one again.
+"""Replication under a mix of faults that a seed chooses: `python -m odradek.sim.replica.swarm SEED` runs one again.
 
 First everything goes wrong that may: messages are lost and late, links are cut, processes are killed, paused and
 stopped, power goes. The ledger looks on. Then everything heals: all replicas must be in sync again, agree, and take new
@@ -14,11 +14,11 @@ import sys
 from dataclasses import dataclass
 from random import Random
 
-from odradek.sim.network import CALM, NetworkFaults
-from odradek.sim.replica_broker import SimulatedBroker
-from odradek.sim.replica_cluster import ReplicaCluster
-from odradek.sim.replica_controller import CONTROLLER_ID
-from odradek.sim.replica_ledger import ensure
+from odradek.sim.replica.broker import SimulatedBroker
+from odradek.sim.replica.cluster import ReplicaCluster
+from odradek.sim.replica.controller import CONTROLLER_ID
+from odradek.sim.replica.ledger import ensure
+from odradek.sim.world.network import CALM, NetworkFaults
 
 _FAULTS_MS = 12_000
 _HEAL_LIMIT_MS = 30_000
@@ -86,7 +86,7 @@ def run_or_explain(seed: int) -> Outcome:
     try:
         return run(seed)
     except Exception as error:
-        command = f"python -m odradek.sim.replica_swarm {seed}"
+        command = f"python -m odradek.sim.replica.swarm {seed}"
         raise SimulationFailed(f"{type(error).__name__}: {error}\nTo see it again: {command}") from error
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from odradek.sim.network import CALM, NetworkFaults
-from odradek.sim.raft_cluster import RaftCluster
-from odradek.sim.raft_node import NodeClock, SimulatedNode
-from odradek.sim.raft_run import RunOptions
+from odradek.sim.raft.cluster import RaftCluster
+from odradek.sim.raft.node import NodeClock, SimulatedNode
+from odradek.sim.raft.run import RunOptions
+from odradek.sim.world.network import CALM, NetworkFaults
 
 LEADER_WITHIN_MS = 10_000
 CAUGHT_UP_WITHIN_MS = 60_000

@@ -10,7 +10,7 @@ from odradek.coordinator.runtime.loading import Loader
 from odradek.coordinator.runtime.reply import Reply
 from odradek.coordinator.runtime.serde import module_of
 from odradek.coordinator.runtime.shard import Shard, ShardContext
-from odradek.sim.coordinator_cluster import CoordinatorCluster
+from odradek.sim.coordinator.cluster import CoordinatorCluster
 
 AnyShard = TypeVar("AnyShard", bound=Shard)
 

@@ -33,9 +33,9 @@ from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.offset_commit_value import OffsetCommitValue
 from odradek.protocol.messages.partition_record import PartitionRecord
 from odradek.protocol.messages.topic_record import TopicRecord
-from odradek.sim.coordinator_cluster import CLIENT_TIMEOUT_MS, CoordinatorCluster
-from odradek.sim.coordinator_looking import load_anew, shard_of
-from odradek.sim.group_member import PARTITIONS, TOPIC, TOPIC_ID, SimulatedMember
+from odradek.sim.coordinator.cluster import CLIENT_TIMEOUT_MS, CoordinatorCluster
+from odradek.sim.coordinator.group_member import PARTITIONS, TOPIC, TOPIC_ID, SimulatedMember
+from odradek.sim.coordinator.looking import load_anew, shard_of
 
 _OFFSETS_TOPIC = "__consumer_offsets"
 _SESSION_MS = 1_000

@@ -26,10 +26,10 @@ from odradek.raft.storage.control_record_history import ControlState
 from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import BOOTSTRAP_SNAPSHOT_ID, Destination, Endpoint, Endpoints, VersionRange
 from odradek.raft.voters import NO_VOTERS, Voter, VoterSet
-from odradek.sim.invariants_raft import Ledger
-from odradek.sim.network import Network
-from odradek.sim.raft_node import Handle, SimulatedNode
-from odradek.sim.scheduler import Scheduler
+from odradek.sim.raft.ledger import Ledger
+from odradek.sim.raft.node import Handle, SimulatedNode
+from odradek.sim.world.network import Network
+from odradek.sim.world.scheduler import Scheduler
 
 LISTENER = "CONTROLLER"
 PORT = 9093

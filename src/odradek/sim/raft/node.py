@@ -22,11 +22,11 @@ from odradek.raft.events import TICK, Event, Request
 from odradek.raft.raft import Raft
 from odradek.raft.storage.quorum_state_file import ElectionState
 from odradek.raft.values import KRAFT_VERSION_FEATURE, ReplicaKey
-from odradek.sim.raft_log import SimulatedRaftLog
-from odradek.sim.workload_counter import ReplicatedCounter
+from odradek.sim.raft.log import SimulatedRaftLog
+from odradek.sim.raft.workload_counter import ReplicatedCounter
 
 if TYPE_CHECKING:
-    from odradek.sim.raft_cluster import RaftCluster
+    from odradek.sim.raft.cluster import RaftCluster
 
 #: Wall clocks begin at some day; nothing depends on which.
 _EPOCH_START_MS = 1_700_000_000_000

@@ -19,8 +19,8 @@ from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.offset_commit_value import OffsetCommitValue
-from odradek.sim.coordinator_cluster import WRITE_TIMEOUT_MS, CoordinatorCluster
-from odradek.sim.coordinator_looking import load_anew, shard_of
+from odradek.sim.coordinator.cluster import WRITE_TIMEOUT_MS, CoordinatorCluster
+from odradek.sim.coordinator.looking import load_anew, shard_of
 
 _SWEEP_MS = 300
 SWEEP = "sweep"

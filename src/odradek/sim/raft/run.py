@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from random import Random
 
 from odradek.raft.raft import Raft
-from odradek.sim.network import NetworkFaults
-from odradek.sim.raft_cluster import CONFIG, RaftCluster, Transcript
-from odradek.sim.raft_node import SimulatedNode
+from odradek.sim.raft.cluster import CONFIG, RaftCluster, Transcript
+from odradek.sim.raft.node import SimulatedNode
+from odradek.sim.world.network import NetworkFaults
 
 #: One seed in so many sends everything through the real codec.
 _CODEC_SHARE = 20

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 from odradek.common.failures import check
 from odradek.common.ports import Buffer, Clock
-from odradek.sim.disk_crash import Keep, Survivors
-from odradek.sim.disk_faults import FaultRule, FaultRules
-from odradek.sim.disk_nodes import DirNode, EntryChange, FileChange, FileNode, NameChange, Node
+from odradek.sim.world.disk_crash import Keep, Survivors
+from odradek.sim.world.disk_faults import FaultRule, FaultRules
+from odradek.sim.world.disk_nodes import DirNode, EntryChange, FileChange, FileNode, NameChange, Node
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from odradek.protocol.messages.offset_commit_request import (
 from odradek.protocol.messages.offset_commit_response import OffsetCommitResponse
 from odradek.protocol.messages.sync_group_request import SyncGroupRequest
 from odradek.protocol.messages.sync_group_response import SyncGroupResponse
-from odradek.sim.coordinator_cluster import WRITE_TIMEOUT_MS, CoordinatorCluster
+from odradek.sim.coordinator.cluster import WRITE_TIMEOUT_MS, CoordinatorCluster
 
 TOPIC = "t"
 TOPIC_ID = b"t" * 16

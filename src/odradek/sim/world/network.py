@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from odradek.sim.scheduler import Scheduler
+from odradek.sim.world.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from odradek.replica.errors import NotEnoughReplicas
-from odradek.sim.coordinator_cluster import CoordinatorCluster
+from odradek.sim.coordinator.cluster import CoordinatorCluster
 
 
 class CoordinatorFaults:

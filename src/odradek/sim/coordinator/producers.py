@@ -37,10 +37,10 @@ from odradek.protocol.messages.init_producer_id_response import InitProducerIdRe
 from odradek.protocol.messages.produce_response import PartitionProduceResponse
 from odradek.records.batch import read_batch
 from odradek.records.compression import Compression
-from odradek.sim.coordinator_cluster import WRITE_TIMEOUT_MS
+from odradek.sim.coordinator.cluster import WRITE_TIMEOUT_MS
 
 if TYPE_CHECKING:
-    from odradek.sim.coordinator_transactions import TransactionWorkload
+    from odradek.sim.coordinator.transactions import TransactionWorkload
 
 #: Of transactions.
 VERSION = 2

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import Literal
 
-from odradek.sim.disk_nodes import DirNode, FileChange, FileNode, NameChange, Node
+from odradek.sim.world.disk_nodes import DirNode, FileChange, FileNode, NameChange, Node
 
 #: "all": as after a crash of the process alone; "none": only what was synced; a generator: any subset, torn anywhere.
 Keep = Literal["all", "none"] | Random

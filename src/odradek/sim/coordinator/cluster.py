@@ -1,6 +1,6 @@
 """Several nodes that coordinate on one internal topic, with clients that reach them over a network that loses answers.
 
-The topic is `coordinator_log`'s. Whoever is elected leads at once; nodes hear of it later, in order, and sometimes only
+The topic is `log`'s. Whoever is elected leads at once; nodes hear of it later, in order, and sometimes only
 of the last of several changes. A node that has lost a partition and not heard of it yet goes on with a log of its own
 that nobody replicates: what it appends is never committed. The high watermark trails the end of the log.
 
@@ -22,9 +22,9 @@ from odradek.coordinator.runtime.runtime import CoordinatorRuntime
 from odradek.coordinator.runtime.shard import Shard, ShardContext
 from odradek.metadata.image.image import EMPTY, MetadataImage
 from odradek.protocol.error_codes import ErrorCode
-from odradek.sim.coordinator_log import NOBODY_LEADS, SimulatedLog, SimulatedPartition, SimulatedTopic
-from odradek.sim.replica_controller import SimulatedClock
-from odradek.sim.scheduler import Scheduler
+from odradek.sim.coordinator.log import NOBODY_LEADS, SimulatedLog, SimulatedPartition, SimulatedTopic
+from odradek.sim.replica.controller import SimulatedClock
+from odradek.sim.world.scheduler import Scheduler
 
 AnyShard = TypeVar("AnyShard", bound=Shard)
 Answer = TypeVar("Answer")

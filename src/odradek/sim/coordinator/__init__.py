@@ -1,0 +1,1 @@
+"""Simulated coordinators: registers, groups and transactions, under faults."""

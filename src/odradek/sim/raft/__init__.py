@@ -1,0 +1,1 @@
+"""Simulated quorums: nodes, scenarios, swarms, and the invariants that hold throughout."""

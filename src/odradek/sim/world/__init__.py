@@ -1,0 +1,1 @@
+"""The simulated world: scheduler, network and disk, with their faults."""
