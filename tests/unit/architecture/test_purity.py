@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "odradek"
+SOURCE = Path(__file__).parents[3] / "src" / "odradek"
 
 CORES = (
     "raft",
