@@ -63,6 +63,7 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
     cache: Path = peers.cache_directory()
     path = cache / name
     if not path.exists():
+        cache.mkdir(parents=True, exist_ok=True)
         with (cache / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.exists():

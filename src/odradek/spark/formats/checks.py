@@ -36,6 +36,10 @@ def any_of(conditions: Iterable[Column]) -> Column:
     return reduce(lambda one, other: one | other, conditions, F.lit(False))
 
 
+def all_of(conditions: Iterable[Column]) -> Column:
+    return reduce(lambda one, other: one & other, conditions, F.lit(True))
+
+
 def missing(value: Column, kind: DataType, path: str = "") -> Iterator[Check]:
     """What must not be null and is, at any depth."""
     if isinstance(kind, StructType):

@@ -1,23 +1,70 @@
 """What is wrong with JSON, as expressions over its text and over what Spark's parser made of it."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType, VariantType
 
-from odradek.spark.formats.checks import Check, any_of, as_nullable, bound, joined, reasons
+from odradek.spark.formats.checks import Check, all_of, any_of, as_nullable, bound, joined, reasons
 
 _FOLLOWS = "something follows the JSON object"
 
 
-def text_as_variant(schema: StructType) -> StructType:
-    """The schema with strings read as variants, which know whether they were strings; all of it may be absent."""
-    return as_nullable(schema, VariantType())
+def wrong_strings(text: Column, raw: Column, schema: StructType, options: Mapping[str, str]) -> list[Column]:
+    """Reasons, null where there is none: fields that must be strings and are something else in the text.
+
+    Spark's parser takes any value for a string. Reading strings as variants would tell, but costs three times the
+    parsing, so it is done only where the text itself does not show that they are strings.
+    """
+    if not _has_text(schema):
+        return []
+
+    def explained(variants: Column) -> Column:
+        return F.coalesce(*reasons(not_text(variants, schema)), F.lit(None).cast("string"))
+
+    variants = F.from_json(text, as_nullable(schema, VariantType()), dict(options))
+    return [F.when(~_shows_strings(text, raw, schema), bound(variants, explained))]
+
+
+def _shows_strings(text: Column, raw: Column, schema: StructType) -> Column:
+    """Whether the text proves that all strings that were parsed from it are strings there."""
+    fields = list(_string_fields(raw, schema))
+    if any(field is None for field in fields):
+        return F.lit(False)
+    shown = [_shows_string(text, name, value) for name, value in (field for field in fields if field is not None)]
+    return all_of([~F.contains(text, F.lit("\\")), *shown])
+
+
+def _string_fields(raw: Column, schema: StructType) -> Iterator[tuple[str, Column] | None]:
+    """Names and values of strings, also in structs; None for strings in arrays and maps, which have no name."""
+    for field in schema.fields:
+        if isinstance(field.dataType, StringType):
+            yield field.name, raw[field.name]
+        elif isinstance(field.dataType, StructType):
+            yield from _string_fields(raw[field.name], field.dataType)
+        elif _has_text(field.dataType):
+            yield None
+
+
+def _shows_string(text: Column, name: str, value: Column) -> Column:
+    """Whether the value is null, or follows its name in quotes where that name is the only one of its kind.
+
+    Without escapes in the text, a name in quotes can only be itself, and a value reads as it was parsed.
+    """
+    key = json.dumps(name, ensure_ascii=False)
+    first = F.instr(text, key)
+    is_only = F.position(F.lit(key), text, first + 1) == 0
+    quoted = F.concat(value, F.lit('"'))
+    is_quoted = F.contains(text, F.concat(F.lit(f'{key}:"'), quoted)) | F.contains(
+        text, F.concat(F.lit(f'{key}: "'), quoted)
+    )
+    return value.isNull() | (is_only & is_quoted)
 
 
 def not_text(raw: Column, kind: DataType, path: str = "") -> Iterator[Check]:
-    """Where a string was asked for and something else is there; `raw` was read with `text_as_variant`."""
+    """Where a string was asked for and something else is there; `raw` was read with variants in place of strings."""
     if isinstance(kind, StringType):
         yield ~F.schema_of_variant(raw).isin("STRING", "VOID"), f"field {path} is no STRING"
     elif isinstance(kind, StructType):

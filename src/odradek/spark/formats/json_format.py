@@ -5,7 +5,8 @@ first value, takes any value for a string, and knows no required fields. So:
 
 * The text is parsed as the first of an array's two elements. The second is an object of ours with a hash of the text:
   whatever follows the first value makes it three elements, or bad JSON, or hides the hash.
-* Strings are read as variants, which remember what they were.
+* A string field whose quoted value stands in the text as it was parsed was a string there. Only where that cannot be
+  seen are the strings parsed again as variants, which remember what they were.
 * What must not be null is looked at afterwards, at any depth.
 
 Reasons are looked for only where something is wrong.
@@ -20,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from odradek.spark.formats.checks import as_nullable, bound, missing, once, outcome, reasons
-from odradek.spark.formats.json_checks import not_text, text_as_variant, unknown, why_broken
+from odradek.spark.formats.json_checks import unknown, why_broken, wrong_strings
 from odradek.spark.formats.schemas import Schema, chosen_schema, struct_type
 
 _END, _CORRUPT = "_odradek_end", "_odradek_corrupt"
@@ -62,30 +63,34 @@ class JsonFormat:
         schema = struct_type(self.given)
         text = column.cast("string")
         wrapped = F.concat(F.lit('{"d":['), text, F.lit(f',{{"{_END}":'), F.xxhash64(text), F.lit("}]}"))
-        parsed = F.from_json(wrapped, _parsing_schema(schema), {**_STRICT, **dict(self.options)})
+        parsed = F.from_json(wrapped, _parsing_schema(schema), self._reading)
         return once(bound(parsed, lambda parsed: self._judged(column, text, parsed, schema)))
+
+    @property
+    def _reading(self) -> dict[str, str]:
+        return {**_STRICT, **dict(self.options)}
 
     def encoded(self, column: Column) -> Column:
         return F.to_json(column, {**_WRITING, **dict(self.options)}).cast("binary")
 
     def _judged(self, column: Column, text: Column, parsed: Column, schema: StructType) -> Column:
         raw, end = F.get(parsed["d"], F.lit(0)), F.get(parsed["d"], F.lit(1))
-        data = F.struct(*(raw[each.name].cast(each.dataType).alias(each.name) for each in as_nullable(schema).fields))
+        data = F.struct(*(raw[field.name].alias(field.name) for field in schema.fields))
         is_alone = F.coalesce((F.size(parsed["d"]) == 2) & (end[_END] == F.xxhash64(text)), F.lit(False))
         is_broken = parsed[_CORRUPT].isNotNull() | ~is_alone
-        found = [
+        errors = [
             F.when(~F.is_valid_utf8(column), F.lit("no UTF-8")),
             F.when(is_broken, why_broken(text, raw, is_alone, schema)),
             F.when(raw.isNull(), F.lit("no JSON object: null")),
-            *reasons(not_text(raw, schema)),
+            *wrong_strings(text, raw, schema, self._reading),
             *reasons(missing(data, schema)),
         ]
         if not self.unknown_fields:
-            found += unknown(text, schema)
-        return outcome(data, F.coalesce(*found))
+            errors += unknown(text, schema)
+        return outcome(data, F.coalesce(*errors))
 
 
 def _parsing_schema(schema: StructType) -> StructType:
-    fields = text_as_variant(schema).fields
+    fields = as_nullable(schema).fields
     element = StructType([*fields, StructField(_END, LongType())])
     return StructType([StructField("d", ArrayType(element)), StructField(_CORRUPT, StringType())])

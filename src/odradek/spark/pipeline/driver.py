@@ -24,6 +24,7 @@ from odradek.spark.limits import Offsets
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass, text_of
 from odradek.spark.pipeline.definitions import read_definitions, uses_of
+from odradek.spark.pipeline.live.checked import CheckedDefinitions
 from odradek.spark.pipeline.live.engine import BatchDone, FlowFailed, Idle, Stop, Terminated
 from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.run import LiveRun, Unsupported
@@ -158,6 +159,7 @@ class Driver:
             self._project,
             Triggers(self._job.trigger_ms, self._project.configuration),
             Restarts(self._job.retries),
+            CheckedDefinitions(self._project, self._job.attempt),
         )
         try:
             if is_first and (self._job.refresh or self._job.full_refresh or self._job.full_refresh_all):

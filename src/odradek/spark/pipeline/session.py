@@ -8,11 +8,13 @@ Tables are known to a catalog that outlives the session (Hive's, in a file of th
 make a table where files lie of which its catalog knows nothing.
 """
 
+import importlib
 import os
 import secrets
 import socket
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from odradek.common.failures import InputError
+from odradek.spark.pipeline.class_archive import spark_home
 from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.table_formats import format_defaults
 
@@ -48,6 +51,9 @@ _CORE = (
 _RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 
 _FLOW_DEFAULTS = {
+    # A query that is triggered as soon as there is data looks for it so often. A look at a table's files costs a few
+    # milliseconds: by Spark's default of 10 ms, idle flows would keep a core busy.
+    "spark.sql.streaming.pollingDelay": "200ms",
     # A flow that failed is tried again by whoever asked for the update, who knows which failures pass.
     "spark.sql.pipelines.maxFlowRetryAttempts": "0",
     # Spark that is killed while it writes a flow's first offsets leaves an unfinished file, beside which it would never
@@ -122,6 +128,8 @@ def open_session(project: Project, place: Place) -> SparkPlace:
     if place.remote is not None:
         _check_answers(place.remote)
         return SparkPlace(_connect(place.remote), None)
+    # Meanwhile the JVM starts: the client's imports take a second of Python, and the JVM takes seconds.
+    threading.Thread(target=_import_client, daemon=True).start()
     jvm = _Jvm(project, place)
     try:
         return SparkPlace(_connect(jvm.url), jvm)
@@ -155,6 +163,10 @@ def runtime_settings(session: Any, project: Project) -> dict[str, str]:
     return found
 
 
+def _import_client() -> None:
+    importlib.import_module("pyspark.sql.connect.session")
+
+
 def _connect(url: str) -> Any:
     from pyspark.sql.connect.session import SparkSession
 
@@ -166,31 +178,44 @@ def _connect(url: str) -> Any:
 
 class _Jvm:
     def __init__(self, project: Project, place: Place) -> None:
+        import pyspark
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
 
-        os.environ.setdefault("SPARK_HOME", str(_spark_home(project)))
+        home = spark_home(Path(pyspark.__file__).parent, project.ours / "spark", os.environ)
+        java_options = "" if _is_configured(project) else home.java_options
+        os.environ.setdefault("SPARK_HOME", str(home.directory))
         token = secrets.token_hex(16)
         os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = token
         conf = SparkConf(loadDefaults=False)
-        for name, value in jvm_settings(project, place).items():
+        for name, value in jvm_settings(project, place, java_options).items():
             conf.set(name, value)
         kept = () if place.kept_fd is None else (place.kept_fd,)
         process = {"start_new_session": True, "pass_fds": kept}
-        self._gateway = launch_gateway(conf, process)  # type: ignore[no-untyped-call]
-        self.process: subprocess.Popen[bytes] = self._gateway.proc
+        self.gateway = launch_gateway(conf, process)  # type: ignore[no-untyped-call]
+        self.process: subprocess.Popen[bytes] = self.gateway.proc
         try:
-            self._context = SparkContext(gateway=self._gateway, conf=conf)
-            service = getattr(self._context._jvm, f"{_CONNECT}.service.SparkConnectService$")
+            self._context = SparkContext(gateway=self.gateway, conf=conf)
+            service = getattr(self.gateway.jvm, f"{_CONNECT}.service.SparkConnectService$")
             port = getattr(service, "MODULE$").localPort()
         except BaseException:
             self._end()
             raise
+        threading.Thread(target=self._open_catalog, daemon=True).start()
         self.url = f"sc://localhost:{port}/;token={token}"
+
+    def _open_catalog(self) -> None:
+        """Open the catalog of tables, which takes Spark seconds, while the client connects and loads definitions.
+
+        It is shared by all sessions of the JVM. If this fails, so will the first statement, and say why.
+        """
+        with suppress(Exception):
+            builder = self.gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
+            builder.getOrCreate().sharedState().externalCatalog().databaseExists("default")
 
     @property
     def view(self) -> Any:
-        return self._gateway.jvm
+        return self.gateway.jvm
 
     def close(self) -> None:
         try:
@@ -199,7 +224,7 @@ class _Jvm:
             self._end()
 
     def _end(self) -> None:
-        self._gateway.shutdown()
+        self.gateway.shutdown()
         if self.process.stdin is not None:
             self.process.stdin.close()
         try:
@@ -209,27 +234,19 @@ class _Jvm:
             self.process.wait()
 
 
-def _spark_home(project: Project) -> Path:
-    """Spark as PySpark brought it, without its archive of PySpark: Python processes would import from that instead of
-    what is installed, and compile it anew each time, for seconds."""
-    import pyspark
-
-    home = project.ours / "spark"
-    home.mkdir(exist_ok=True)
-    for name in ("bin", "jars"):
-        link = home / name
-        link.unlink(missing_ok=True)
-        link.symlink_to(Path(pyspark.__file__).parent / name)
-    return home
+def _is_configured(project: Project) -> bool:
+    """Whether Spark is another than PySpark's own, or has class data sharing options of its own."""
+    options = project.configuration.get("spark.driver.extraJavaOptions", "")
+    return "SPARK_HOME" in os.environ or "Archive" in options or "-Xshare" in options
 
 
-def jvm_settings(project: Project, place: Place) -> dict[str, str]:
+def jvm_settings(project: Project, place: Place, java_options: str = "") -> dict[str, str]:
     """What a JVM of ours is started with: our defaults, what the project says, and what makes it reachable."""
     said = {name: value for name, value in project.configuration.items() if name.startswith("spark.")}
     master = place.master or said.get("spark.master") or "local[*]"
     found = {**_defaults(project, is_local=master.startswith("local")), **said}
     java = f"-Dlog4j2.configurationFile={_log4j_file(project, verbose=place.verbose).as_uri()}"
-    java += f' "-Dderby.stream.error.file={project.ours / "derby.log"}"'
+    java += f' "-Dderby.stream.error.file={project.ours / "derby.log"}" {java_options}'
     return {
         **found,
         "spark.master": master,

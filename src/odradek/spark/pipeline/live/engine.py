@@ -9,14 +9,17 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from odradek.common.failures import InputError
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, text_of
-from odradek.spark.pipeline.live.graph import Flow, Graph
+from odradek.spark.pipeline.live.checked import CheckedDefinitions
+from odradek.spark.pipeline.live.graph import Flow, Graph, Table, View
 from odradek.spark.pipeline.live.names import quoted
 from odradek.spark.pipeline.live.queries import Queries
+from odradek.spark.pipeline.live.references import References, sources_first
 from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.tables import Catalog
 from odradek.spark.pipeline.live.triggers import LateTriggers, Triggers
@@ -91,10 +94,12 @@ class LiveEngine:
         queries: Queries,
         triggers: Triggers,
         restarts: Restarts,
+        checked: CheckedDefinitions,
         tell: Tell,
     ) -> None:
         self._session = session
         self._graph = graph
+        self._checked = checked
         self._catalog = catalog
         self._queries = queries
         self._triggers = triggers
@@ -105,6 +110,10 @@ class LiveEngine:
         self._views = MaterializedViews(session, graph, catalog, self._versions)
         self._notices: queue.SimpleQueue[Notice] = queue.SimpleQueue()
         self._running: dict[str, _Running] = {}
+        #: The DataFrames of flows and views as they were first built, for their first use.
+        self._frames: dict[str, Any] = {}
+        #: Tables that a flow may read.
+        self._reads: dict[str, list[str]] = {}
         #: When a flow is started or a view is refreshed, by the monotonic clock.
         self._due_s: dict[str, float] = {}
         self._intervals_ms = {
@@ -119,11 +128,13 @@ class LiveEngine:
     def run(self) -> None:
         """Return when it was stopped. Raises FlowFailed, NeedsUpdate, and what Spark says of a definition."""
         try:
-            self._create_missing()
-            self._due_s = dict.fromkeys(self._start_order(), time.monotonic())
+            created = self._create_missing()
+            self._collect_reads()
             looked_s = time.monotonic()
+            self._due_s = {flow.name: looked_s for flow in self._start_order()}
             self._do_what_is_due()
             self._tell(events.Live(time_ms=_now_ms(), state=events.RUNNING))
+            self._schedule_views(created)
             while True:
                 self._do_what_is_due()
                 notice = self._next_notice()
@@ -143,46 +154,74 @@ class LiveEngine:
 
     # The tables and views that flows read
 
-    def _create_missing(self) -> None:
-        """Views and tables, each after those that it reads: what is not found yet is tried again after the others."""
-        pending: list[tuple[str, Callable[[], None]]] = [
-            *((view.name, lambda view=view: self._create_view(view)) for view in self._graph.views.values()),
-            *((table.name, lambda table=table: self._create_table(table)) for table in self._graph.tables.values()),
+    def _create_missing(self) -> set[str]:
+        """Create views, and tables that do not exist, each after those that it reads; return the created tables.
+
+        What is not found yet is tried again after the others.
+        """
+        missing = {table.name for table in self._catalog.missing(self._graph.tables.values())}
+        is_checked = self._checked.is_current and not missing
+        tables = () if is_checked else self._graph.tables.values()
+        pending: list[Callable[[], None]] = [
+            *(partial(self._create_view, view) for view in self._graph.views.values()),
+            *(partial(self._create_table, table, table.name in missing) for table in tables),
         ]
         while pending:
-            left = []
+            not_found: list[Callable[[], None]] = []
             failure: Exception | None = None
-            for name, create in pending:
+            for create in pending:
                 try:
                     create()
                 except Exception as error:
                     if _NOT_FOUND not in str(error):
                         raise
                     failure = failure or error
-                    left.append((name, create))
-            if failure is not None and len(left) == len(pending):
+                    not_found.append(create)
+            if failure is not None and len(not_found) == len(pending):
                 raise failure
-            pending = left
+            pending = not_found
+        self._checked.remember()
+        return missing
 
-    def _create_view(self, view: Any) -> None:
+    def _create_view(self, view: View) -> None:
         if view.persisted_query is not None:
             self._session.sql(f"CREATE OR REPLACE VIEW {quoted(view.name)} AS {view.persisted_query}")
         else:
-            view.query().createOrReplaceTempView(view.name)
+            self._frame(view).createOrReplaceTempView(view.name)
 
-    def _create_table(self, table: Any) -> None:
+    def _create_table(self, table: Table, is_missing: bool) -> None:
+        """Create a table that is missing; raise NeedsUpdate for one that is not as its definition says."""
         flows = [flow for flow in self._graph.flows.values() if flow.target == table.name]
-        schemas = [flow.query().schema for flow in flows]
-        if not self._catalog.exists(table):
+        schemas = [self._frame(flow).schema for flow in flows]
+        if is_missing:
             if not schemas and table.schema is None:
                 raise InputError(f"table {table.name} has neither a schema nor a flow that writes to it")
             self._catalog.create(table, schemas[0] if schemas else None)
         if not all(self._catalog.has_columns(table, schema) for schema in schemas):
             raise NeedsUpdate(f"table {table.name} has other columns than its definition")
 
-    def _start_order(self) -> list[str]:
-        """Streaming flows before materialized views, which read what they write."""
-        return [flow.name for flow in (*self._graph.streaming_flows, *self._graph.materialized_views)]
+    def _frame(self, query: Flow | View) -> Any:
+        """Return the DataFrame of a flow or view, built once: each costs Spark a request."""
+        if query.name not in self._frames:
+            self._frames[query.name] = query.query()
+        return self._frames[query.name]
+
+    def _collect_reads(self) -> None:
+        views = {view.name: self._queries.named_by(self._frame(view)) for view in self._graph.views.values()}
+        references, tables = References(views), list(self._graph.tables)
+        for flow in self._graph.flows.values():
+            self._reads[flow.name] = references.may_read(self._queries.named_by(self._frame(flow)), tables)
+
+    def _start_order(self) -> list[Flow]:
+        """Order streaming flows so that those which others read start first: they have the most to catch up with."""
+        return sources_first(self._graph.streaming_flows, self._reads)
+
+    def _schedule_views(self, created: set[str]) -> None:
+        """Refresh materialized views: those that are new at once, others when flows have caught up a little."""
+        now_s = time.monotonic()
+        for flow in self._graph.materialized_views:
+            wait_s = 0.0 if flow.target in created else self._intervals_ms[flow.name] / 1000
+            self._due_s[flow.name] = now_s + wait_s
 
     # What is due
 
@@ -200,16 +239,21 @@ class LiveEngine:
         del self._due_s[flow.name]
         self._tell_state(flow, events.STARTING)
         try:
-            query = self._queries.start(flow, self._intervals_ms[flow.name])
+            frame = self._frames.pop(flow.name, None) or flow.query()
+            query = self._queries.start(flow, frame, self._intervals_ms[flow.name])
+            views = self._views_read_by(flow, frame)
         except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
             self._failed(flow, text_of(error))
             return
-        self._running[flow.name] = _Running(query, str(query.runId), self._views_read_by(flow))
+        self._running[flow.name] = _Running(query, str(query.runId), views)
         self._tell_state(flow, events.RUNNING)
 
-    def _views_read_by(self, flow: Flow) -> frozenset[str]:
+    def _views_read_by(self, flow: Flow, frame: Any) -> frozenset[str]:
+        """Return the materialized views that a flow reads; Spark is asked only where it may read one."""
         views = {view.target for view in self._graph.materialized_views}
-        return explain_inputs(flow.query(), self._graph).tables & views if views else frozenset()
+        if not views & set(self._reads[flow.name]):
+            return frozenset()
+        return explain_inputs(frame, self._graph).tables & views
 
     def _refresh(self, flow: Flow) -> None:
         began_s = time.monotonic()

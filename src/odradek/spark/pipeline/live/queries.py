@@ -11,6 +11,9 @@ from odradek.spark.pipeline.live.graph import Flow, Graph
 from odradek.spark.pipeline.live.names import checkpoint_directory, quoted
 from odradek.spark.pipeline.project import Project
 
+#: Messages of Spark Connect that name what a query reads, and the field with the name or the SQL.
+_NAMING = {"NamedTable": "unparsed_identifier", "SQL": "query", "SqlCommand": "query"}
+
 
 class Queries:
     def __init__(self, session: Any, project: Project, graph: Graph, hadoop: Any) -> None:
@@ -20,13 +23,16 @@ class Queries:
         self._graph = graph
         self._hadoop = hadoop
 
-    def start(self, flow: Flow, interval_ms: int) -> Any:
+    def named_by(self, frame: Any) -> list[str]:
+        """Return the names of tables and the texts of SQL in the plan of a DataFrame, as the client sends it."""
+        return list(_named_in(frame._plan.to_proto(self._session.client)))
+
+    def start(self, flow: Flow, frame: Any, interval_ms: int) -> Any:
         """Start the query of a streaming flow, from the checkpoint of its last run if there is one."""
         table = self._graph.tables.get(flow.target)
         with settings_of(self._session, flow.settings):
             writer = (
-                flow.query()
-                .writeStream.queryName(flow.name)
+                frame.writeStream.queryName(flow.name)
                 .option("checkpointLocation", self._checkpoint(flow))
                 .trigger(processingTime=f"{interval_ms} milliseconds")
                 .outputMode("append")
@@ -78,6 +84,20 @@ def settings_of(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
                 session.conf.unset(name)
             else:
                 session.conf.set(name, value)
+
+
+def _named_in(message: Any) -> Iterator[str]:
+    """Search a message of Spark Connect at any depth."""
+    text_field = _NAMING.get(message.DESCRIPTOR.name)
+    for field, value in message.ListFields():
+        if field.name == text_field:
+            yield value
+        elif hasattr(value, "ListFields"):
+            yield from _named_in(value)
+        elif not isinstance(value, str | bytes) and hasattr(value, "__len__"):
+            for inner in value.values() if hasattr(value, "values") else value:
+                if hasattr(inner, "ListFields"):
+                    yield from _named_in(inner)
 
 
 def _local_names(directory: Path) -> list[str]:

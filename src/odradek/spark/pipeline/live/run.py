@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from odradek.spark.pipeline.live.checked import CheckedDefinitions
 from odradek.spark.pipeline.live.engine import LiveEngine, NeedsUpdate, Notice, Stop, Tell
 from odradek.spark.pipeline.live.graph import Graph, Namespace, check_targets
 from odradek.spark.pipeline.live.queries import Queries
@@ -19,13 +20,22 @@ class Unsupported(Exception):
 
 
 class LiveRun:
-    def __init__(self, session: Any, java: Any, project: Project, triggers: Triggers, restarts: Restarts) -> None:
+    def __init__(
+        self,
+        session: Any,
+        java: Any,
+        project: Project,
+        triggers: Triggers,
+        restarts: Restarts,
+        checked: CheckedDefinitions,
+    ) -> None:
         """`java` is py4j's view of a JVM with Spark's classes."""
         self._session = session
         self._java = java
         self._project = project
         self._triggers = triggers
         self._restarts = restarts
+        self._checked = checked
         self._stopping = threading.Event()
         self._engine: LiveEngine | None = None
 
@@ -40,7 +50,9 @@ class LiveRun:
         catalog = Catalog(self._session, sql_reader)
         queries = Queries(self._session, self._project, graph, self._java)
         while not self._stopping.is_set():
-            self._engine = LiveEngine(self._session, graph, catalog, queries, self._triggers, self._restarts, tell)
+            self._engine = LiveEngine(
+                self._session, graph, catalog, queries, self._triggers, self._restarts, self._checked, tell
+            )
             if self._stopping.is_set():  # it was stopped before there was an engine to hear it
                 return
             try:

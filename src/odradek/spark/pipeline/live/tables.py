@@ -3,7 +3,7 @@
 A table whose schema its definition has changed is left to Spark's own engine for updates, which merges schemas.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from odradek.spark.pipeline.live.graph import Table
@@ -17,8 +17,18 @@ class Catalog:
         self._sql_reader = sql_reader
         self._descriptions: dict[str, dict[str, str]] = {}
 
-    def exists(self, table: Table) -> bool:
-        return bool(self._session.catalog.tableExists(quoted(table.name)))
+    def missing(self, tables: Iterable[Table]) -> list[Table]:
+        """Return the tables that do not exist; Spark is asked once for each database."""
+        names: dict[str, set[str]] = {}
+        missing = []
+        for table in tables:
+            database, _, name = table.name.rpartition(".")
+            if database not in names:
+                rows = self._session.sql(f"SHOW TABLES IN {quoted(database)}").collect()
+                names[database] = {str(row.tableName).lower() for row in rows if not row.isTemporary}
+            if name.lower() not in names[database]:
+                missing.append(table)
+        return missing
 
     def create(self, table: Table, schema: Any) -> None:
         """`schema` is the one of the flows, for a table whose definition has none."""

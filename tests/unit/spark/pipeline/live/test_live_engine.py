@@ -1,7 +1,7 @@
 """The engine of live mode with queries that run nothing: starts, restarts, failures for good, tables, the end."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -47,7 +47,10 @@ class Queries:
         self.intervals_ms: list[int] = []
         self.failures: list[Exception] = []
 
-    def start(self, flow: Flow, interval_ms: int) -> Query:
+    def named_by(self, frame: Any) -> list[str]:
+        return []
+
+    def start(self, flow: Flow, frame: Any, interval_ms: int) -> Query:
         if self.failures:
             raise self.failures.pop(0)
         query = Query(flow.name, len(self.started))
@@ -61,8 +64,8 @@ class Catalog:
         self.tables = list(tables)
         self._has_columns = has_columns
 
-    def exists(self, table: Table) -> bool:
-        return table.name in self.tables
+    def missing(self, tables: Iterable[Table]) -> list[Table]:
+        return [table for table in tables if table.name not in self.tables]
 
     def create(self, table: Table, schema: Any) -> None:
         self.tables.append(table.name)
@@ -71,13 +74,27 @@ class Catalog:
         return self._has_columns
 
 
+class Checked:
+    """In place of `live.checked.CheckedDefinitions`."""
+
+    def __init__(self, is_current: bool) -> None:
+        self.is_current = is_current
+        self.is_remembered = False
+
+    def remember(self) -> None:
+        self.is_remembered = True
+
+
 class Bench:
-    def __init__(self, graph: Graph, catalog: Catalog | None = None, retries: int = 2) -> None:
+    def __init__(
+        self, graph: Graph, catalog: Catalog | None = None, retries: int = 2, *, is_checked: bool = False
+    ) -> None:
+        self.checked = Checked(is_checked)
         self.queries = Queries()
         self.catalog = catalog or Catalog()
         self.told: list[events.Event] = []
         restarts = Restarts(retries, back_off_s=0.001)
-        fakes: Any = (None, graph, self.catalog, self.queries, Triggers(None, {}), restarts)
+        fakes: Any = (None, graph, self.catalog, self.queries, Triggers(None, {}), restarts, self.checked)
         self.engine = LiveEngine(*fakes, self.told.append)
         self.failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run)
@@ -185,6 +202,16 @@ def test_a_table_with_other_columns_needs_an_update() -> None:
     bench = Bench(graph_of(TO_TABLE), Catalog(ORDERS, has_columns=False))
     with pytest.raises(NeedsUpdate, match="orders has other columns than its definition"):
         bench.engine.run()
+
+
+def test_a_driver_that_takes_over_does_not_check_tables_again_unless_one_is_missing() -> None:
+    with Bench(graph_of(TO_TABLE), Catalog(ORDERS, has_columns=False), is_checked=True) as bench:
+        bench.wait(lambda: bench.of("live"), "all flows run")
+    assert bench.failure is None
+    bench = Bench(graph_of(TO_TABLE), Catalog(has_columns=False), is_checked=True)
+    with pytest.raises(NeedsUpdate):
+        bench.engine.run()
+    assert not bench.checked.is_remembered
 
 
 def test_a_flow_needs_a_target() -> None:
