@@ -82,10 +82,11 @@ class Place:
 
 
 class SparkPlace:
-    """A session, and the JVM if it is ours."""
+    """A session, the URL of its Spark Connect server, and the JVM if it is ours."""
 
-    def __init__(self, session: Any, jvm: "_Jvm | None") -> None:
+    def __init__(self, session: Any, url: str, jvm: "_Jvm | None") -> None:
         self.session = session
+        self.url = url
         self._jvm = jvm
         self._parser_gateway: Any = None
 
@@ -121,10 +122,10 @@ def open_session(project: Project, place: Place) -> SparkPlace:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if place.remote is not None:
         _check_answers(place.remote)
-        return SparkPlace(_connect(place.remote), None)
+        return SparkPlace(_connect(place.remote), place.remote, None)
     jvm = _Jvm(project, place)
     try:
-        return SparkPlace(_connect(jvm.url), jvm)
+        return SparkPlace(_connect(jvm.url), jvm.url, jvm)
     except BaseException:
         jvm.close()
         raise
@@ -139,6 +140,15 @@ def _check_answers(url: str) -> None:
         socket.create_connection((parts.hostname, parts.port or _CONNECT_PORT), _CONNECT_TIMEOUT_S).close()
     except OSError as error:
         raise ConnectionError(f"{url} does not answer: {error.strerror or error}") from None
+
+
+def answers(url: str) -> bool:
+    """Whether a Spark Connect server accepts connections."""
+    try:
+        _check_answers(url)
+    except ConnectionError:
+        return False
+    return True
 
 
 def runtime_settings(session: Any, project: Project) -> dict[str, str]:
