@@ -192,15 +192,15 @@ class Driver:
         """Run live mode until it is stopped, or fails; what happens is told."""
         self._update = 0
         self._is_idle.clear()
-        self._live_run = LiveRun(
-            self._spark.session,
-            self._spark.java(),
-            self._project,
-            Triggers(self._job.trigger_ms, self._project.configuration),
-            Restarts(self._job.retries),
-            is_remote=self._job.remote is not None,
-        )
         try:
+            self._live_run = LiveRun(
+                self._spark.session,
+                self._spark.java(),
+                self._project,
+                Triggers(self._job.trigger_ms, self._project.configuration),
+                Restarts(self._job.retries),
+                is_remote=self._job.remote is not None,
+            )
             if is_first and (self._job.refresh or self._job.full_refresh or self._job.full_refresh_all):
                 self._run(is_first)
             self._tell_live(events.STARTING)
@@ -388,8 +388,13 @@ def main() -> int:
     job = Job(**json.loads(sys.stdin.readline()))
     os.chdir(Path(job.spec).parent)
     driver = Driver(job, told)
-    _serve(driver)
-    driver.close()
+    try:
+        _serve(driver)
+        driver.close()
+    except Exception:  # noqa: BLE001 - threads of Spark's client would keep the process
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
     return 0
 
 

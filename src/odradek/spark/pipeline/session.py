@@ -120,6 +120,8 @@ class SparkPlace:
 def open_session(project: Project, place: Place) -> SparkPlace:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # A JVM that is started while gRPC is busy would not come up: what gRPC does at a fork spoils the new process.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     if place.remote is not None:
         _check_answers(place.remote)
         return SparkPlace(_connect(place.remote), place.remote, None)
