@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from helpers import peers, spark
-from helpers.live_pipelines import wait_until_drained, wait_until_live
+from helpers.live_pipelines import wait_for_batch, wait_until_drained, wait_until_live
 from helpers.pipelines import WAIT_S, Running, make_project, running
 from helpers.processes import kill
 from helpers.reading import read_by_librdkafka
@@ -107,8 +107,7 @@ def test_live_and_updates(tmp_path: Path) -> None:
             wait_until_live(run)
             shop.send(100)
             _kill_the_driver(run)
-            shop.send(100)
-            wait_until_drained(run)
+            _send_live(run, shop)
             assert run.stop() == 0
         shop.send(50)
         with running(shop.project, "--master", "local[2]") as run:
@@ -117,14 +116,20 @@ def test_live_and_updates(tmp_path: Path) -> None:
         shop.send(50)
         with running(shop.project, *live) as run:
             wait_until_live(run)
-            shop.send(100)
-            wait_until_drained(run)
-            assert run.rows("orders") == 150
+            _send_live(run, shop)
+            assert (run.rows("orders"), run.rows("orders", "rows_out")) == (150, 150)
             assert run.stop() == 0
             assert len(run.of("session")) == 1 and not run.of("restart")
         copies = read_by_librdkafka(shop.bootstrap, "copies", isolation_level="read_committed")
         assert sorted((seen.value or b"").decode() for seen in copies) == shop.numbers
     _check_tables(shop, tmp_path)
+
+
+def _send_live(run: Running, shop: Shop) -> None:
+    seen = len(run.events)
+    shop.send(100)
+    wait_for_batch(run, "orders", seen)
+    wait_until_drained(run)
 
 
 def _kill_the_driver(run: Running) -> None:

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Producer
 
 from helpers.data_load import CLIENT
-from helpers.live_pipelines import wait_until_drained, wait_until_live
+from helpers.live_pipelines import wait_for_batch, wait_until_drained, wait_until_live
 from helpers.pipelines import Running, make_project, running
 from helpers.reading import read_by_librdkafka
 from helpers.waiting import wait_until
@@ -89,11 +89,18 @@ def set_price(shop: Shop, run: Running, price: int, *, is_new: bool = True) -> N
     """Send it, and wait until the view has been computed with it, and the flow that joins it runs again."""
     seen, before = len(run.events), starts(run)
     shop.send("prices", "book", str(price))
-    run.wait_for("a batch", lambda event: bool(event["event"] == "progress" and event["flow"] == "changes"), seen)
+    wait_for_batch(run, "changes", seen)
     seen = len(run.events)
     run.wait_for("a refresh", lambda event: bool(event["event"] == "refresh"), seen)
     if is_new:
         wait_until(lambda: starts(run) == before + 1, "the flow is started again", 300, lambda: str(run.events[-20:]))
+
+
+def order(shop: Shop, run: Running, name: str) -> None:
+    """Send it, and wait until it has its price."""
+    seen = len(run.events)
+    shop.send("orders", "book", name)
+    wait_for_batch(run, "price", seen)
 
 
 def test_a_flow_that_joins_a_view(shop: Shop, tmp_path: Path) -> None:
@@ -105,23 +112,19 @@ def test_a_flow_that_joins_a_view(shop: Shop, tmp_path: Path) -> None:
         wait_until_drained(run)
         assert starts(run) == 1, "the view was empty and is empty"
         set_price(shop, run, 10)
-        shop.send("orders", "book", "first")
-        wait_until_drained(run)
+        order(shop, run, "first")
         set_price(shop, run, 12)
         for number in range(5):  # orders do not change the view
-            shop.send("orders", "book", f"more-{number}")
-            wait_until_drained(run)
+            order(shop, run, f"more-{number}")
         set_price(shop, run, 12, is_new=False)  # nor does the same price
-        shop.send("orders", "book", "last")
-        wait_until_drained(run)
+        order(shop, run, "last")
         assert starts(run) == 3
         assert not run.of("restart"), "no flow failed"
         assert run.stop() == 0
     with running(project, *live) as run:
         wait_until_live(run)
         wait_until_drained(run)
-        shop.send("orders", "book", "next")
-        wait_until_drained(run)
+        order(shop, run, "next")
         assert starts(run) == 1, "the view is as it was"
         assert run.stop() == 0
     expected = {"first": "10", "last": "12", "next": "12", **{f"more-{number}": "12" for number in range(5)}}

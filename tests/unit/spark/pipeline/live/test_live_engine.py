@@ -9,12 +9,16 @@ import pytest
 from helpers.waiting import wait_until
 from odradek.common.failures import InputError
 from odradek.spark.pipeline import events
+from odradek.spark.pipeline.live import engine as live_engine
 from odradek.spark.pipeline.live.engine import BatchDone, FlowFailed, Idle, LiveEngine, NeedsUpdate, Stop, Terminated
 from odradek.spark.pipeline.live.graph import Flow, Graph, Sink, Table, check_targets
+from odradek.spark.pipeline.live.inputs import Inputs
 from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.triggers import SETTING, Triggers
+from odradek.spark.pipeline.live.views import Outcome
 
 ORDERS = "spark_catalog.default.orders"
+PRICES = "spark_catalog.default.prices"
 PASSING = "odradek.client.errors.Unreachable: localhost:9092 does not answer"
 LASTING = "odradek.common.failures.InputError: there is no topic orderz"
 
@@ -185,6 +189,34 @@ def test_a_table_with_other_columns_needs_an_update() -> None:
     bench = Bench(graph_of(TO_TABLE), Catalog(ORDERS, has_columns=False))
     with pytest.raises(NeedsUpdate, match="orders has other columns than its definition"):
         bench.engine.run()
+
+
+class Views:
+    """In place of `live.views.MaterializedViews`: what becomes of each refresh."""
+
+    def __init__(self, *outcomes: Outcome) -> None:
+        self.outcomes = list(outcomes)
+        self.joined: list[bool] = []
+
+    def refresh(self, flow: Flow, *, is_joined: bool) -> Outcome:
+        self.joined.append(is_joined)
+        return self.outcomes.pop(0) if self.outcomes else Outcome.SAME_INPUTS
+
+
+def test_a_flow_that_joins_a_view_restarts_when_its_rows_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    views = Views(Outcome.SAME_ROWS, Outcome.CHANGED, Outcome.SAME_INPUTS, Outcome.SAME_ROWS)
+    joined = Inputs(frozenset({PRICES}), reads_files=False, is_opaque=False)
+    monkeypatch.setattr(live_engine, "MaterializedViews", lambda *_: views)
+    monkeypatch.setattr(live_engine, "explain_inputs", lambda rows, graph: joined)
+    graph = graph_of(TO_TABLE, TO_SINK, Flow(PRICES, PRICES, Rows, {SETTING: "1 ms"}))
+    graph.tables[PRICES] = Table(PRICES, False, None, None, (), (), {}, None)
+    with Bench(graph) as bench:
+        bench.wait(lambda: not views.outcomes and len(views.joined) > 8, "it was refreshed again and again")
+    assert [query.runId for query in bench.queries.started] == ["copied-0", "copied-1"]
+    assert bench.queries.started[0].is_stopped
+    assert [event.flow for event in bench.of("refresh")] == [PRICES] * 3
+    assert not bench.of("restart"), "nothing has failed"
+    assert views.joined[0], "the new rows are compared with those of before"
 
 
 def test_a_flow_needs_a_target() -> None:
