@@ -67,9 +67,10 @@ def settings_of(bootstrap: str) -> dict[str, str]:
 
 
 class Load:
-    """Produces the events, a share at a time, while a fault happens."""
+    """Produces the events, a share at a time, while a fault happens; it pauses after each fifty."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, pause_s: float = _PAUSE_S) -> None:
+        self._pause_s = pause_s
         self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, **CLIENT})
         self.sent = 0
 
@@ -89,7 +90,7 @@ class Load:
             self._producer.produce(EVENTS, b"%d" % number, key=b"%d" % number)
             self._producer.poll(0)
             if number % 50 == 0:
-                time.sleep(_PAUSE_S)
+                time.sleep(self._pause_s)
         self.sent = until
 
 

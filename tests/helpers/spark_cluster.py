@@ -124,6 +124,10 @@ class StandaloneCluster:
         pids = (pid for worker in self.workers for pid in children(worker.process.pid))
         return [pid for pid in pids if _EXECUTOR in command_of(pid)]
 
+    def wait_for_executors(self) -> None:
+        """Until both workers have one, as they have again some time after a kill."""
+        wait_until(lambda: len(self.executor_pids()) == 2, "two executors run", WAIT_S, self.executor_logs)
+
     def kill_executor(self, index: int = 0) -> int:
         """kill -9 of one executor and its Python workers. Spark starts another one in its place."""
         pid = self.executor_pids()[index]
@@ -219,6 +223,42 @@ def connect_server(
             started.log.read_text,
         )
         yield ConnectServer(f"sc://{HOST}:{port}", started)
+
+
+class RestartedServer:
+    """A Spark Connect server that has Odradek and can be killed and started again, with its tables, at one address."""
+
+    def __init__(self, directory: Path, stack: ExitStack, master: str = "local[2]") -> None:
+        self._directory = directory
+        self._stack = stack
+        self._master = master
+        self._port = free_rows(1, 1)[0]
+        self._starts = 0
+        self.warehouse = directory / "warehouse"
+        self.url = f"sc://{HOST}:{self._port}"
+        self._server = self._start()
+
+    def kill_and_start(self) -> None:
+        self._server.kill()
+        self._server = self._start()
+
+    def _start(self) -> ConnectServer:
+        self._starts += 1
+        catalog = f"jdbc:derby:;databaseName={self._directory}/catalog;create=true"
+        settings = {
+            "spark.sql.warehouse.dir": str(self.warehouse),
+            "spark.sql.catalogImplementation": "hive",
+            "spark.hadoop.javax.jdo.option.ConnectionURL": catalog,
+        }
+        server = connect_server(
+            self._directory / f"start-{self._starts}",
+            Path(sys.executable),
+            master=self._master,
+            settings=settings,
+            environment=spark.quick_environment(),
+            port=self._port,
+        )
+        return self._stack.enter_context(server)
 
 
 def driver_environment(python: str = sys.executable) -> dict[str, str]:

@@ -26,8 +26,7 @@ from helpers.live_pipelines import (
     wait_until_live,
 )
 from helpers.pipelines import make_project, running
-from helpers.spark_cluster import StandaloneCluster, driver_settings, standalone_cluster
-from helpers.waiting import wait_until
+from helpers.spark_cluster import driver_settings, standalone_cluster
 from odradek.testing import Cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
@@ -43,17 +42,10 @@ def bootstrap() -> Iterator[str]:
         yield brokers.bootstrap
 
 
-def kill_executors(cluster: StandaloneCluster, count: int) -> None:
-    """When both are there, as they are again after a kill."""
-    wait_until(lambda: len(cluster.executor_pids()) == 2, "two executors run", 300, cluster.executor_logs)
-    for _ in range(count):
-        cluster.kill_executor()
-
-
 def test_executors_are_killed(bootstrap: str, tmp_path: Path) -> None:
     begun_s = time.monotonic()
     project = make_project(tmp_path / "live", DEFINITIONS)
-    load = Load(bootstrap)
+    load = Load(bootstrap, pause_s=0.2)
     with standalone_cluster(tmp_path / "cluster") as cluster:
         settings = {**driver_settings(), **settings_of(bootstrap)}
         with running(project, "--continuous", "--master", cluster.url, settings=settings) as run:
@@ -62,7 +54,9 @@ def test_executors_are_killed(bootstrap: str, tmp_path: Path) -> None:
                 seen = len(run.events)
                 with load.producing(EVENT_COUNT * index // 3):
                     wait_for_batch(run, "copied", seen)
-                    kill_executors(cluster, count)
+                    cluster.wait_for_executors()
+                    for _ in range(count):
+                        cluster.kill_executor()
             wait_until_drained(run)
             assert run.stop() == 0
         restarts = [event["cause"] for event in run.of("restart")]
