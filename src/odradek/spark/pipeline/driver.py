@@ -40,8 +40,9 @@ _GRACE_S = 10.0
 JVM_GONE = 3
 SERVER_GONE = 4
 
-#: How often the Spark Connect server is asked whether it is there, and how often in a row it must not answer.
-_ASK_EVERY_S = 1.0
+#: How often the Spark Connect server is asked whether it is there; one that does not answer is asked again.
+_ASK_EVERY_S = 2.0
+_ASK_AGAIN_S = 0.5
 _ASK_TIMES = 3
 
 #: For a server to end the session of a driver that nobody needs any more.
@@ -155,13 +156,13 @@ class Driver:
         for _ in range(_ASK_TIMES):
             if answers(self._spark.url):
                 break
-            time.sleep(_ASK_EVERY_S)
+            time.sleep(_ASK_AGAIN_S)
         else:
             return "the Spark Connect server is gone"
         try:
             self._spark.session.conf.get("spark.app.name", None)
         except Exception as error:  # noqa: BLE001 - whatever it is, the session is of no use any more
-            return f"the session is lost: {text_of(error)}"
+            return None if self.is_stopping else f"the session is lost: {text_of(error)}"
         return None
 
     def abandon(self) -> None:
