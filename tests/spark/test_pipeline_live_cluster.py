@@ -1,8 +1,8 @@
 """Live mode on a standalone cluster whose executors are killed: nothing lost and nothing doubled, in topics and tables.
 
 A Master and two Workers run in clean environments and in directories of their own, of which each has one executor.
-Executors are killed with -9 in the middle of batches: one, then both at once. Then the run is stopped, and one update
-takes what came meanwhile.
+Executors are killed with -9 in the middle of batches: one, then both at once. Then the run is stopped, and one update,
+of which one executor is killed, takes what came meanwhile.
 """
 
 import time
@@ -64,6 +64,8 @@ def test_executors_are_killed(bootstrap: str, tmp_path: Path) -> None:
         with load.producing(EVENT_COUNT):
             pass
         with running(project, "--master", cluster.url, settings=settings) as run:
+            cluster.wait_for_executors()  # whose registration the first job waits for
+            cluster.kill_executor()
             assert run.end() == 0, run.events[-5:]
     report(
         "pipeline live, executors killed",

@@ -39,11 +39,15 @@ _GRACE_S = 10.0
 #: Exit status.
 JVM_GONE = 3
 SERVER_GONE = 4
+EXECUTORS_GONE = 5
 
 #: How often the Spark Connect server is asked whether it is there; one that does not answer is asked again.
 _ASK_EVERY_S = 2.0
 _ASK_AGAIN_S = 0.5
 _ASK_TIMES = 3
+
+#: A cluster replaces executors within seconds, but a Master that was started again and knows nothing of us never does.
+NO_EXECUTORS_S = 60.0
 
 #: For a server to end the session of a driver that nobody needs any more.
 _RELEASE_TIMEOUT_S = 5.0
@@ -164,6 +168,17 @@ class Driver:
         except Exception as error:  # noqa: BLE001 - whatever it is, the session is of no use any more
             return None if self.is_stopping else f"the session is lost: {text_of(error)}"
         return None
+
+    def watch_executors(self) -> None:
+        """End when a cluster has taken all executors away: it may give some to another application."""
+        seen_s: float | None = None
+        while not self.is_stopping and (count := self._spark.executors()) is not None:
+            if count:
+                seen_s = time.monotonic()
+            elif seen_s is not None and time.monotonic() - seen_s > NO_EXECUTORS_S:
+                _log("there are no executors any more")
+                os._exit(EXECUTORS_GONE)
+            time.sleep(_ASK_EVERY_S)
 
     def abandon(self) -> None:
         """End the session on a server of somebody else's, whose queries would go on without us."""
@@ -366,6 +381,7 @@ def _serve(driver: Driver) -> None:
     threading.Thread(target=_listen, args=(driver, commands), daemon=True).start()
     threading.Thread(target=driver.watch_jvm, daemon=True).start()
     threading.Thread(target=driver.watch_server, daemon=True).start()
+    threading.Thread(target=driver.watch_executors, daemon=True).start()
     while (command := commands.get())[0] != "stop":
         if command[0] == "live":
             driver.live("first" in command)

@@ -26,7 +26,7 @@ from odradek.common.failures import InputError, check
 from odradek.spark.limits import offsets_from_json, offsets_to_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
-from odradek.spark.pipeline.driver import JVM_GONE, SERVER_GONE, Job
+from odradek.spark.pipeline.driver import EXECUTORS_GONE, JVM_GONE, NO_EXECUTORS_S, SERVER_GONE, Job
 from odradek.spark.pipeline.events import Event
 from odradek.spark.pipeline.live.restarts import back_off_s
 from odradek.spark.pipeline.lock import alone
@@ -44,6 +44,7 @@ _DRIVER = (sys.executable, "-m", "odradek.spark.pipeline.driver")
 _EXITS = {
     JVM_GONE: "Spark's JVM is gone",
     SERVER_GONE: "the Spark Connect server does not answer any more, or has lost the session",
+    EXECUTORS_GONE: f"the cluster has had no executors for the pipeline for {NO_EXECUTORS_S:.0f} s",
 }
 
 #: A driver that was told to stop ends an update, a session and a JVM; then it is killed.

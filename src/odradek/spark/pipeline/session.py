@@ -106,6 +106,10 @@ class SparkPlace:
             self._parser_gateway = launch_gateway(SparkConf(loadDefaults=False))  # type: ignore[no-untyped-call]
         return self._parser_gateway.jvm
 
+    def executors(self) -> int | None:
+        """Return how many executors a cluster has given to a JVM of ours; None where their number says nothing."""
+        return None if self._jvm is None else self._jvm.executors()
+
     def close(self) -> None:
         """Whatever still runs in it is stopped."""
         try:
@@ -203,6 +207,18 @@ class _Jvm:
     @property
     def view(self) -> Any:
         return self._gateway.jvm
+
+    def executors(self) -> int | None:
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+        try:
+            conf = self._context.getConf()
+            is_local = conf.get("spark.master", "").startswith("local")
+            if is_local or conf.get("spark.dynamicAllocation.enabled") == "true":
+                return None
+            return len(self._context._jsc.sc().statusTracker().getExecutorInfos()) - 1  # one of them is the driver
+        except Py4JError:  # the JVM is about to end
+            return None
 
     def close(self) -> None:
         try:
