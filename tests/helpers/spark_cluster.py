@@ -15,7 +15,7 @@ import subprocess
 import sys
 import venv
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import distribution
 from pathlib import Path
@@ -168,6 +168,13 @@ def spark_process(directory: Path, environment: Mapping[str, str], *words: str) 
         started.kill()
 
 
+def master_process(directory: Path, url: str, python: Path) -> AbstractContextManager[SparkProcess]:
+    """A Master at this address, which knows of no workers and applications yet."""
+    words = ("--host", HOST, "--port", url.rpartition(":")[2], "--webui-port", "0")
+    name = "org.apache.spark.deploy.master.Master"
+    return spark_process(directory, machine_environment(python), "spark-class", name, *words)
+
+
 @contextmanager
 def standalone_cluster(directory: Path, python: Path | None = None) -> Iterator[StandaloneCluster]:
     """A Master and two Workers of one core each, once both are registered."""
@@ -175,10 +182,9 @@ def standalone_cluster(directory: Path, python: Path | None = None) -> Iterator[
     environment = machine_environment(python)
     (port,) = free_rows(1, 1)
     url = f"spark://{HOST}:{port}"
-    master = ("org.apache.spark.deploy.master.Master", "--host", HOST, "--port", str(port), "--webui-port", "0")
     worker = ("org.apache.spark.deploy.worker.Worker", "--host", HOST, "--cores", "1", "--memory", "1g")
     with ExitStack() as stack:
-        started = stack.enter_context(spark_process(directory / "master", environment, "spark-class", *master))
+        started = stack.enter_context(master_process(directory / "master", url, python))
         cluster = StandaloneCluster(url, python, started)
         for name in ("worker-1", "worker-2"):
             work = directory / name / "work"

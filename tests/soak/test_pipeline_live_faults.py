@@ -2,7 +2,7 @@
 one after the other, and nothing is lost and nothing doubled, in topics and tables.
 
 The cluster has a Master and two Workers in clean environments. Killed with -9 while events come: one executor, both
-executors, the driver, the whole run, and the server.
+executors, the driver, the whole run, and the server or the Master.
 """
 
 import time
@@ -28,7 +28,13 @@ from helpers.live_pipelines import (
 )
 from helpers.pipelines import Running, make_project, running
 from helpers.processes import kill, kill_tree
-from helpers.spark_cluster import RestartedServer, StandaloneCluster, driver_settings, standalone_cluster
+from helpers.spark_cluster import (
+    RestartedServer,
+    StandaloneCluster,
+    driver_settings,
+    master_process,
+    standalone_cluster,
+)
 from odradek.testing import Cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
@@ -76,6 +82,13 @@ class Bench:
         self.run.end()
         self.run = self._start()
 
+    def kill_master(self) -> None:
+        """Another one, without what it knew, kills the executors; the run goes on as another application."""
+        self.cluster.master.kill()
+        self._stack.enter_context(master_process(self.project.parent / "master", self.cluster.url, self.cluster.python))
+        seen = len(self.run.events)
+        wait_until_live(self.run, seen)
+
     def kill_server(self) -> None:
         assert self.server is not None
         seen = len(self.run.events)
@@ -103,7 +116,9 @@ def test_everything_is_killed(bootstrap: str, tmp_path: Path, where: str) -> Non
             "executors": lambda: bench.kill_executors(2),
             "run": bench.kill_run,
         }
-        if bench.server is not None:
+        if bench.server is None:
+            faults["master"] = bench.kill_master
+        else:
             faults["server"] = bench.kill_server
         took_s = {}
         for index, (name, fault) in enumerate(faults.items(), 1):
