@@ -61,6 +61,7 @@ def _class_archive() -> Path:
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
     """A file or directory of the cache, made by the first of all processes that need it."""
     cache: Path = peers.cache_directory()
+    cache.mkdir(parents=True, exist_ok=True)
     path = cache / name
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import venv
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import distribution
 from pathlib import Path
@@ -124,6 +124,10 @@ class StandaloneCluster:
         pids = (pid for worker in self.workers for pid in children(worker.process.pid))
         return [pid for pid in pids if _EXECUTOR in command_of(pid)]
 
+    def wait_for_executors(self) -> None:
+        """Until both workers have one, as they have again some time after a kill."""
+        wait_until(lambda: len(self.executor_pids()) == 2, "two executors run", WAIT_S, self.executor_logs)
+
     def kill_executor(self, index: int = 0) -> int:
         """kill -9 of one executor and its Python workers. Spark starts another one in its place."""
         pid = self.executor_pids()[index]
@@ -164,6 +168,13 @@ def spark_process(directory: Path, environment: Mapping[str, str], *words: str) 
         started.kill()
 
 
+def master_process(directory: Path, url: str, python: Path) -> AbstractContextManager[SparkProcess]:
+    """A Master at this address, which knows of no workers and applications yet."""
+    words = ("--host", HOST, "--port", url.rpartition(":")[2], "--webui-port", "0")
+    name = "org.apache.spark.deploy.master.Master"
+    return spark_process(directory, machine_environment(python), "spark-class", name, *words)
+
+
 @contextmanager
 def standalone_cluster(directory: Path, python: Path | None = None) -> Iterator[StandaloneCluster]:
     """A Master and two Workers of one core each, once both are registered."""
@@ -171,10 +182,9 @@ def standalone_cluster(directory: Path, python: Path | None = None) -> Iterator[
     environment = machine_environment(python)
     (port,) = free_rows(1, 1)
     url = f"spark://{HOST}:{port}"
-    master = ("org.apache.spark.deploy.master.Master", "--host", HOST, "--port", str(port), "--webui-port", "0")
     worker = ("org.apache.spark.deploy.worker.Worker", "--host", HOST, "--cores", "1", "--memory", "1g")
     with ExitStack() as stack:
-        started = stack.enter_context(spark_process(directory / "master", environment, "spark-class", *master))
+        started = stack.enter_context(master_process(directory / "master", url, python))
         cluster = StandaloneCluster(url, python, started)
         for name in ("worker-1", "worker-2"):
             work = directory / name / "work"
@@ -219,6 +229,42 @@ def connect_server(
             started.log.read_text,
         )
         yield ConnectServer(f"sc://{HOST}:{port}", started)
+
+
+class RestartedServer:
+    """A Spark Connect server that has Odradek and can be killed and started again, with its tables, at one address."""
+
+    def __init__(self, directory: Path, stack: ExitStack, master: str = "local[2]") -> None:
+        self._directory = directory
+        self._stack = stack
+        self._master = master
+        self._port = free_rows(1, 1)[0]
+        self._starts = 0
+        self.warehouse = directory / "warehouse"
+        self.url = f"sc://{HOST}:{self._port}"
+        self._server = self._start()
+
+    def kill_and_start(self) -> None:
+        self._server.kill()
+        self._server = self._start()
+
+    def _start(self) -> ConnectServer:
+        self._starts += 1
+        catalog = f"jdbc:derby:;databaseName={self._directory}/catalog;create=true"
+        settings = {
+            "spark.sql.warehouse.dir": str(self.warehouse),
+            "spark.sql.catalogImplementation": "hive",
+            "spark.hadoop.javax.jdo.option.ConnectionURL": catalog,
+        }
+        server = connect_server(
+            self._directory / f"start-{self._starts}",
+            Path(sys.executable),
+            master=self._master,
+            settings=settings,
+            environment=spark.quick_environment(),
+            port=self._port,
+        )
+        return self._stack.enter_context(server)
 
 
 def driver_environment(python: str = sys.executable) -> dict[str, str]:

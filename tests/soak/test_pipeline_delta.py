@@ -1,12 +1,14 @@
-"""A pipeline whose tables are Delta's, by Delta itself: Spark's JVM is killed and the pipeline started again, and every
-order is in the tables and in the topic once."""
+"""A pipeline whose tables are Delta's, by Delta itself: Spark is killed and started again, by updates and live,
+and every order is in the tables and in the topic once."""
 
 from pathlib import Path
 
 import pytest
 
 from helpers import peers, spark
+from helpers.live_pipelines import wait_for_batch, wait_until_drained, wait_until_live
 from helpers.pipelines import WAIT_S, Running, make_project, running
+from helpers.processes import kill
 from helpers.reading import read_by_librdkafka
 from helpers.waiting import wait_until
 from odradek.client.blocking.producer import Producer
@@ -91,6 +93,50 @@ def test_kill_and_start_again(tmp_path: Path) -> None:
         copies = read_by_librdkafka(shop.bootstrap, "copies", isolation_level="read_committed")
         assert sorted((seen.value or b"").decode() for seen in copies) == shop.numbers
     _check_tables(shop, tmp_path)
+
+
+def test_live_and_updates(tmp_path: Path) -> None:
+    """Live, with a kill of the driver; one update; live again."""
+    with Cluster() as cluster:
+        cluster.create_topic("orders", partitions=2)
+        cluster.create_topic("copies")
+        shop = Shop(tmp_path / "shop", cluster.bootstrap)
+        shop.send(100)
+        live = ("--continuous", "--trigger", "1s", "--master", "local[2]")
+        with running(shop.project, *live) as run:
+            wait_until_live(run)
+            shop.send(100)
+            _kill_the_driver(run)
+            _send_live(run, shop)
+            assert run.stop() == 0
+        shop.send(50)
+        with running(shop.project, "--master", "local[2]") as run:
+            assert run.end() == 0, run.events[-20:]
+            assert (run.rows("orders"), run.rows("orders", "rows_out")) == (50, 50)
+        shop.send(50)
+        with running(shop.project, *live) as run:
+            wait_until_live(run)
+            _send_live(run, shop)
+            assert (run.rows("orders"), run.rows("orders", "rows_out")) == (150, 150)
+            assert run.stop() == 0
+            assert len(run.of("session")) == 1 and not run.of("restart")
+        copies = read_by_librdkafka(shop.bootstrap, "copies", isolation_level="read_committed")
+        assert sorted((seen.value or b"").decode() for seen in copies) == shop.numbers
+    _check_tables(shop, tmp_path)
+
+
+def _send_live(run: Running, shop: Shop) -> None:
+    seen = len(run.events)
+    shop.send(100)
+    wait_for_batch(run, "orders", seen)
+    wait_until_drained(run)
+
+
+def _kill_the_driver(run: Running) -> None:
+    (session,) = run.of("session")
+    seen = len(run.events)
+    kill(session["driver_pid"], session["jvm_pid"])
+    wait_until_live(run, seen)
 
 
 def _kill_the_jvm(run: Running, shop: Shop) -> None:

@@ -6,6 +6,7 @@ _NOT_FOUND = re.compile(r"DATA_SOURCE_NOT_FOUND\].*?data source: `?odradek`?", r
 _NO_INTERPRETER = re.compile(r'Cannot run program "([^"]+)"')
 _VERSIONS = re.compile(r"PYTHON_VERSION_MISMATCH\].*?in worker\D*(\d+\.\d+)\D*in driver\D*(\d+\.\d+)", re.DOTALL)
 _NO_MODULE = re.compile(r"No module named '(odradek|pyspark)[.']")
+_UNKNOWN_FILES = re.compile(r"LOCATION_ALREADY_EXISTS\].*?table as (\S+?),.*?location '([^']+)'", re.DOTALL)
 _NO_ARROW = re.compile(r"PACKAGE_NOT_INSTALLED\] PyArrow")
 
 PACKAGE = "start the job with one of the options that `odradek spark package` prints"
@@ -36,6 +37,13 @@ def remedy_for(text: str) -> str | None:
     missing = _NO_MODULE.search(text)
     if missing is not None:
         return f"{missing[1]} is not installed in the Python of an executor: {PACKAGE}"
+    unknown = _UNKNOWN_FILES.search(text)
+    if unknown is not None:
+        return (
+            f"there are files of table {unknown[1]} in {unknown[2]}, and Spark's catalog does not know the table: "
+            "a Spark Connect server that was started again needs a catalog that it keeps, such as "
+            "spark.sql.catalogImplementation=hive with a database of its own"
+        )
     if _NO_ARROW.search(text):
         return (
             "PyArrow is not installed in the Python of an executor, and Spark's data sources in Python need it: "

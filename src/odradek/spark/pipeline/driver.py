@@ -30,7 +30,7 @@ from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.run import LiveRun, Unsupported
 from odradek.spark.pipeline.live.triggers import Triggers
 from odradek.spark.pipeline.project import Project, read_project
-from odradek.spark.pipeline.session import Place, SparkPlace, open_session, runtime_settings
+from odradek.spark.pipeline.session import Place, SparkPlace, answers, open_session, runtime_settings
 from odradek.spark.pipeline.streams import listener
 from odradek.spark.pipeline.topics import Lags
 
@@ -39,6 +39,19 @@ _GRACE_S = 10.0
 
 #: Exit status.
 JVM_GONE = 3
+SERVER_GONE = 4
+EXECUTORS_GONE = 5
+
+#: How often the Spark Connect server is asked whether it is there; one that does not answer is asked again.
+_ASK_EVERY_S = 2.0
+_ASK_AGAIN_S = 0.5
+_ASK_TIMES = 3
+
+#: A cluster replaces executors within seconds, but a Master that was started again and knows nothing of us never does.
+NO_EXECUTORS_S = 60.0
+
+#: For a server to end the session of a driver that nobody needs any more.
+_RELEASE_TIMEOUT_S = 5.0
 
 #: How Spark tells what becomes of a flow: "Flow x is RUNNING.", "Flow 'x' has FAILED.\nError: …"
 _FLOW = re.compile(r"Flow '?(?P<flow>[^']+?)'? (?:(?:is|has) )?(?P<state>[A-Z]{3,})\b")
@@ -132,6 +145,49 @@ class Driver:
                 _log("the JVM is gone")
                 os._exit(JVM_GONE)
 
+    def watch_server(self) -> None:
+        """End with the server or the session: Spark's client would ask a server that is gone for ten minutes, and one
+        that was started again does not know the session."""
+        while True:
+            time.sleep(_ASK_EVERY_S)
+            reason = self._why_lost()
+            if self.is_stopping and self._spark.jvm is not None:
+                return  # the server is our own, and ends now
+            if reason is not None:
+                _log(reason)
+                os._exit(SERVER_GONE)
+
+    def _why_lost(self) -> str | None:
+        for _ in range(_ASK_TIMES):
+            if answers(self._spark.url):
+                break
+            time.sleep(_ASK_AGAIN_S)
+        else:
+            return "the Spark Connect server is gone"
+        try:
+            self._spark.session.conf.get("spark.app.name", None)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the session is of no use any more
+            return None if self.is_stopping else f"the session is lost: {text_of(error)}"
+        return None
+
+    def watch_executors(self) -> None:
+        """End when a cluster has taken all executors away: it may give some to another application."""
+        seen_s: float | None = None
+        while not self.is_stopping and (count := self._spark.executors()) is not None:
+            if count:
+                seen_s = time.monotonic()
+            elif seen_s is not None and time.monotonic() - seen_s > NO_EXECUTORS_S:
+                _log("there are no executors any more")
+                os._exit(EXECUTORS_GONE)
+            time.sleep(_ASK_EVERY_S)
+
+    def abandon(self) -> None:
+        """End the session on a server of somebody else's, whose queries would go on without us."""
+        if self._job.remote is not None:
+            release = threading.Thread(target=self._spark.session.client.release_session, daemon=True)
+            release.start()
+            release.join(_RELEASE_TIMEOUT_S)
+
     def update(self, number: int, is_first: bool) -> None:
         """One, to its end; what goes wrong is told."""
         self._update = number
@@ -153,15 +209,16 @@ class Driver:
         """Run live mode until it is stopped, or fails; what happens is told."""
         self._update = 0
         self._is_idle.clear()
-        self._live_run = LiveRun(
-            self._spark.session,
-            self._spark.java(),
-            self._project,
-            Triggers(self._job.trigger_ms, self._project.configuration),
-            Restarts(self._job.retries),
-            CheckedDefinitions(self._project, self._job.attempt),
-        )
         try:
+            self._live_run = LiveRun(
+                self._spark.session,
+                self._spark.java(),
+                self._project,
+                Triggers(self._job.trigger_ms, self._project.configuration),
+                Restarts(self._job.retries),
+                CheckedDefinitions(self._project, self._job.attempt),
+                is_remote=self._job.remote is not None,
+            )
             if is_first and (self._job.refresh or self._job.full_refresh or self._job.full_refresh_all):
                 self._run(is_first)
             self._tell_live(events.STARTING)
@@ -325,6 +382,8 @@ def _serve(driver: Driver) -> None:
     commands: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(driver, commands), daemon=True).start()
     threading.Thread(target=driver.watch_jvm, daemon=True).start()
+    threading.Thread(target=driver.watch_server, daemon=True).start()
+    threading.Thread(target=driver.watch_executors, daemon=True).start()
     while (command := commands.get())[0] != "stop":
         if command[0] == "live":
             driver.live("first" in command)
@@ -338,6 +397,7 @@ def _listen(driver: Driver, commands: "queue.SimpleQueue[list[str]]") -> None:
         commands.put(command)
         if command[0] == "stop":
             driver.stop_within_grace()
+    driver.abandon()
     os._exit(1)  # whoever started us is gone; the JVM goes with us
 
 
@@ -347,8 +407,13 @@ def main() -> int:
     job = Job(**json.loads(sys.stdin.readline()))
     os.chdir(Path(job.spec).parent)
     driver = Driver(job, told)
-    _serve(driver)
-    driver.close()
+    try:
+        _serve(driver)
+        driver.close()
+    except Exception:  # noqa: BLE001 - threads of Spark's client would keep the process
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
     return 0
 
 

@@ -8,6 +8,7 @@ place, where the queue is waited for.
 """
 
 import json
+import math
 import os
 import queue
 import signal
@@ -25,11 +26,12 @@ from odradek.common.failures import InputError, check
 from odradek.spark.limits import offsets_from_json, offsets_to_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
-from odradek.spark.pipeline.driver import JVM_GONE, Job
+from odradek.spark.pipeline.driver import EXECUTORS_GONE, JVM_GONE, NO_EXECUTORS_S, SERVER_GONE, Job
 from odradek.spark.pipeline.events import Event
 from odradek.spark.pipeline.live.restarts import back_off_s
 from odradek.spark.pipeline.lock import alone
 from odradek.spark.pipeline.project import Project
+from odradek.spark.pipeline.session import answers
 from odradek.spark.pipeline.state import RunState, load, move_problem, save
 from odradek.spark.pipeline.watch.figures import Figures
 from odradek.spark.pipeline.watch.history import History
@@ -39,11 +41,21 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _DRIVER = (sys.executable, "-m", "odradek.spark.pipeline.driver")
 
+_EXITS = {
+    JVM_GONE: "Spark's JVM is gone",
+    SERVER_GONE: "the Spark Connect server does not answer any more, or has lost the session",
+    EXECUTORS_GONE: f"the cluster has had no executors for the pipeline for {NO_EXECUTORS_S:.0f} s",
+}
+
 #: A driver that was told to stop ends an update, a session and a JVM; then it is killed.
 _STOP_TIMEOUT_S = 90.0
 
 #: Between two updates of a pipeline that live mode cannot run, unless the command says otherwise.
 _UPDATE_INTERVAL_MS = 5_000
+
+#: How often a Spark Connect server that is gone is looked for, and how long by a single update.
+_LOOK_FOR_SERVER_S = 1.0
+_SERVER_TIMEOUT_S = 300.0
 
 #: State is written at most so often, but at every end of an update.
 _SAVE_INTERVAL_S = 0.5
@@ -92,6 +104,7 @@ class Runner:
         self._driver: subprocess.Popen[str] | None = None
         self._log: IO[bytes] | None = None
         self._attempt = 0
+        self._had_session = False
         self._failures = 0
         self._saved_s = 0.0
         self._kept_fd = -1
@@ -240,6 +253,7 @@ class Runner:
 
     def _start_driver(self, number: int) -> events.Update | None:
         """Waits until Spark is up. The failure, or None."""
+        self._wait_for_server()
         self._attempt += 1
         job = replace(self._plan.job, attempt=self._attempt, kept_fd=self._kept_fd)
         self._driver = subprocess.Popen(
@@ -258,7 +272,18 @@ class Runner:
             if isinstance(event, _Gone):
                 return self._driver_gone(number)
             if isinstance(event, events.Session):
+                self._had_session = True
                 return None
+
+    def _wait_for_server(self) -> None:
+        """A Spark Connect server that was there before is waited for while it is started again, however often we may
+        retry: by a continuous run until it is stopped."""
+        remote = self._plan.job.remote
+        if remote is None or not self._had_session:
+            return
+        deadline_s = math.inf if self._is_continuous else time.monotonic() + _SERVER_TIMEOUT_S
+        while not answers(remote) and time.monotonic() < deadline_s:
+            self._wait(_LOOK_FOR_SERVER_S)
 
     def _listen(self, driver: subprocess.Popen[str]) -> None:
         check(driver.stdout is not None, "the driver has a pipe")
@@ -276,7 +301,7 @@ class Runner:
     def _driver_gone(self, number: int) -> events.Update:
         status = self._reap()
         said = _last_error(self._project) if status == 1 else ""
-        ended = "Spark's JVM is gone" if status == JVM_GONE else f"Spark's driver ended with status {status}"
+        ended = _EXITS.get(status, f"Spark's driver ended with status {status}")
         cause = cause_of(said) if said else ended
         failure = events.Update(
             time_ms=_now_ms(), update=number, state=events.FAILED, error=cause, may_pass=not said or may_pass(said)

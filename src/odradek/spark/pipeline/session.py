@@ -88,10 +88,11 @@ class Place:
 
 
 class SparkPlace:
-    """A session, and the JVM if it is ours."""
+    """A session, the URL of its Spark Connect server, and the JVM if it is ours."""
 
-    def __init__(self, session: Any, jvm: "_Jvm | None") -> None:
+    def __init__(self, session: Any, url: str, jvm: "_Jvm | None") -> None:
         self.session = session
+        self.url = url
         self._jvm = jvm
         self._parser_gateway: Any = None
 
@@ -111,6 +112,10 @@ class SparkPlace:
             self._parser_gateway = launch_gateway(SparkConf(loadDefaults=False))  # type: ignore[no-untyped-call]
         return self._parser_gateway.jvm
 
+    def executors(self) -> int | None:
+        """Return how many executors a cluster has given to a JVM of ours; None where their number says nothing."""
+        return None if self._jvm is None else self._jvm.executors()
+
     def close(self) -> None:
         """Whatever still runs in it is stopped."""
         try:
@@ -125,14 +130,16 @@ class SparkPlace:
 def open_session(project: Project, place: Place) -> SparkPlace:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # A JVM that is started while gRPC is busy would not come up: what gRPC does at a fork spoils the new process.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     if place.remote is not None:
         _check_answers(place.remote)
-        return SparkPlace(_connect(place.remote), None)
+        return SparkPlace(_connect(place.remote), place.remote, None)
     # Meanwhile the JVM starts: the client's imports take a second of Python, and the JVM takes seconds.
     threading.Thread(target=_import_client, daemon=True).start()
     jvm = _Jvm(project, place)
     try:
-        return SparkPlace(_connect(jvm.url), jvm)
+        return SparkPlace(_connect(jvm.url), jvm.url, jvm)
     except BaseException:
         jvm.close()
         raise
@@ -147,6 +154,15 @@ def _check_answers(url: str) -> None:
         socket.create_connection((parts.hostname, parts.port or _CONNECT_PORT), _CONNECT_TIMEOUT_S).close()
     except OSError as error:
         raise ConnectionError(f"{url} does not answer: {error.strerror or error}") from None
+
+
+def answers(url: str) -> bool:
+    """Whether a Spark Connect server accepts connections."""
+    try:
+        _check_answers(url)
+    except ConnectionError:
+        return False
+    return True
 
 
 def runtime_settings(session: Any, project: Project) -> dict[str, str]:
@@ -216,6 +232,18 @@ class _Jvm:
     @property
     def view(self) -> Any:
         return self.gateway.jvm
+
+    def executors(self) -> int | None:
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+        try:
+            conf = self._context.getConf()
+            is_local = conf.get("spark.master", "").startswith("local")
+            if is_local or conf.get("spark.dynamicAllocation.enabled") == "true":
+                return None
+            return len(self._context._jsc.sc().statusTracker().getExecutorInfos()) - 1  # one of them is the driver
+        except Py4JError:  # the JVM is about to end
+            return None
 
     def close(self) -> None:
         try:

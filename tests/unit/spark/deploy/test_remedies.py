@@ -37,6 +37,13 @@ _JVM = "Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, mo
             "PyArrow is not installed in the Python of an executor",
             "pip install pyarrow",
         ),
+        (
+            "org.apache.spark.SparkRuntimeException: [LOCATION_ALREADY_EXISTS] Cannot name the managed table as "
+            "`spark_catalog`.`default`.`orders`, as its associated location 'file:/shared/warehouse/orders' already "
+            "exists. Please pick a different table name, or remove the existing location first. SQLSTATE: 42710",
+            "there are files of table `spark_catalog`.`default`.`orders` in file:/shared/warehouse/orders",
+            "spark.sql.catalogImplementation=hive",
+        ),
     ],
 )
 def test_a_known_failure_has_a_remedy_in_one_sentence(text: str, what: str, fix: str) -> None:

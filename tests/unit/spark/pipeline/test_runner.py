@@ -13,7 +13,7 @@ import pytest
 
 from helpers.waiting import wait_until
 from odradek.common.failures import InputError
-from odradek.spark.pipeline import events
+from odradek.spark.pipeline import events, runner
 from odradek.spark.pipeline.check import check_project
 from odradek.spark.pipeline.driver import Job
 from odradek.spark.pipeline.project import Project, read_project
@@ -48,8 +48,8 @@ for line in sys.stdin:
     number, word = int(command[1]), next_word()
     tell("update", update=number, state="running")
     tell("flow", flow="orders", update=number, state="running")
-    if word == "die":
-        os._exit(7)
+    if word in ("die", "server-gone"):
+        os._exit(7 if word == "die" else 4)
     if word == "hang":
         continue
     tell("progress", flow="orders", update=number, batch_id=number, rows_in=10, rows_out=5, rows_per_s=1.0,
@@ -70,11 +70,14 @@ class Bench:
         self.told: list[events.Event] = []
         self.runner: Runner | None = None
 
-    def run(self, script: Sequence[str], *, retries: int = 2, trigger_s: float | None = None) -> str:
+    def run(
+        self, script: Sequence[str], *, retries: int = 2, trigger_s: float | None = None, remote: str | None = None
+    ) -> str:
         """`script`: for each start a word, and for each update one."""
         (self.directory / "script").write_text(" ".join(script))
         driver = (sys.executable, str(self.directory / "driver.py"), str(self.directory / "script"))
-        plan = Plan(Job(spec=str(self.project.spec_path), attempt=1), trigger_s, retries, 0.01, driver)
+        job = Job(spec=str(self.project.spec_path), attempt=1, remote=remote)
+        plan = Plan(job, trigger_s, retries, 0.01, driver)
         self.runner = Runner(self.project, plan, self._hear)
         return self.runner.run()
 
@@ -154,6 +157,18 @@ def test_a_driver_that_dies_is_started_again(bench: Bench) -> None:
     assert attempts == [1, 2]
     retry = next(event for event in bench.told if isinstance(event, events.Retry))
     assert retry.cause == "Spark's driver ended with status 7"
+
+
+def test_a_server_that_is_gone_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes: that it does not answer is not a failure of its own."""
+    answers = iter([False] * 10 + [True])
+    monkeypatch.setattr(runner, "answers", lambda url: next(answers))
+    monkeypatch.setattr(runner, "_LOOK_FOR_SERVER_S", 0.001)
+    script = ["session", "server-gone", "session", "completed"]
+    assert bench.run(script, retries=1, remote="sc://localhost:15002") == "completed"
+    assert next(answers, None) is None, "it was asked until it answered"
+    (retry,) = (event for event in bench.told if isinstance(event, events.Retry))
+    assert retry.cause == "the Spark Connect server does not answer any more, or has lost the session"
 
 
 def test_a_driver_that_cannot_start_says_why(bench: Bench) -> None:

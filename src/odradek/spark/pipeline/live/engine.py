@@ -23,7 +23,7 @@ from odradek.spark.pipeline.live.references import References, sources_first
 from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.tables import Catalog
 from odradek.spark.pipeline.live.triggers import LateTriggers, Triggers
-from odradek.spark.pipeline.live.views import MaterializedViews, TableVersions, explain_inputs
+from odradek.spark.pipeline.live.views import MaterializedViews, Outcome, TableVersions, explain_inputs
 
 #: Notices of the listener can be lost with its connection: queries are looked at as well.
 _LOOK_EVERY_S = 5.0
@@ -133,6 +133,7 @@ class LiveEngine:
             looked_s = time.monotonic()
             self._due_s = {flow.name: looked_s for flow in self._start_order()}
             self._do_what_is_due()
+            self._frames.clear()
             self._tell(events.Live(time_ms=_now_ms(), state=events.RUNNING))
             self._schedule_views(created)
             while True:
@@ -258,20 +259,26 @@ class LiveEngine:
     def _refresh(self, flow: Flow) -> None:
         began_s = time.monotonic()
         self._due_s[flow.name] = began_s + self._intervals_ms[flow.name] / 1000
+        is_joined = any(flow.target in running.views for running in self._running.values())
         try:
-            was_computed = self._views.refresh(flow)
+            outcome = self._views.refresh(flow, is_joined=is_joined)
         except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
             self._failed(flow, text_of(error))
             return
         self._restarts.completed_batch(flow.name)
-        if not was_computed:
+        if outcome is Outcome.SAME_INPUTS:
             self._tell(events.Idle(time_ms=_now_ms(), flow=flow.name))
             return
         duration_ms = round((time.monotonic() - began_s) * 1000)
         self._tell(events.Refresh(time_ms=_now_ms(), flow=flow.name, duration_ms=duration_ms))
         self._report_late(flow.name, duration_ms)
+        if outcome is Outcome.CHANGED:
+            self._restart_readers(flow.target)
+
+    def _restart_readers(self, view: str) -> None:
+        """A query that joins a view reads the files that the view had when the query started."""
         for name, running in list(self._running.items()):
-            if flow.target in running.views:  # a query that runs still reads the files of before
+            if view in running.views:
                 self._running.pop(name)
                 running.query.stop()
                 self._due_s[name] = time.monotonic()

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from odradek.common.failures import InputError
 from odradek.spark.pipeline.checkpoints import ROOT
 from odradek.spark.pipeline.live.graph import Flow, Graph
 from odradek.spark.pipeline.live.names import checkpoint_directory, quoted
@@ -16,12 +16,12 @@ _NAMING = {"NamedTable": "unparsed_identifier", "SQL": "query", "SqlCommand": "q
 
 
 class Queries:
-    def __init__(self, session: Any, project: Project, graph: Graph, hadoop: Any) -> None:
-        """`hadoop` is py4j's view of a JVM with Hadoop's file systems, which a storage that is not local needs."""
+    def __init__(self, session: Any, project: Project, graph: Graph, *, is_remote: bool) -> None:
+        """`is_remote`: Spark may be on another machine, whose directories this process does not see."""
         self._session = session
-        self._project = project
         self._graph = graph
-        self._hadoop = hadoop
+        self._storage = project.storage.rstrip("/")
+        self._local_storage = None if is_remote else project.local_storage
 
     def named_by(self, frame: Any) -> list[str]:
         """Return the names of tables and the texts of SQL in the plan of a DataFrame, as the client sends it."""
@@ -49,25 +49,25 @@ class Queries:
     def _checkpoint(self, flow: Flow) -> str:
         """Return the newest checkpoint of the flow: a full refresh begins another."""
         directory = f"{ROOT}/{checkpoint_directory(flow.target, flow.name)}"
-        root = f"{self._project.storage.rstrip('/')}/{directory}"
-        storage = self._project.local_storage
-        names = self._remote_names(root) if storage is None else _local_names(storage / directory)
-        newest = max((int(name) for name in names if name.isdecimal()), default=0)
+        root = f"{self._storage}/{directory}"
+        if self._local_storage is not None:
+            names = _local_names(self._local_storage / directory)
+            newest = max((int(name) for name in names if name.isdecimal()), default=0)
+        else:
+            newest = next(number for number in count() if not self._exists(f"{root}/{number + 1}"))
         return f"{root}/{newest}"
 
-    def _remote_names(self, root: str) -> list[str]:
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    def _exists(self, path: str) -> bool:
+        """Ask Spark, which knows the file system of the storage: its jars, its settings, its credentials."""
+        from pyspark.errors import AnalysisException
 
-        fs = self._hadoop.org.apache.hadoop.fs
-        path = fs.Path(root)
         try:
-            system = path.getFileSystem(self._hadoop.org.apache.hadoop.conf.Configuration())
-            return (
-                [str(status.getPath().getName()) for status in system.listStatus(path)] if system.exists(path) else []
-            )
-        except Py4JJavaError as error:
-            cause = error.java_exception.getMessage()
-            raise InputError(f"storage {self._project.storage} cannot be listed from here: {cause}") from None
+            self._session.read.format("text").load(path).schema  # noqa: B018 - analysis looks for the path
+        except AnalysisException as error:
+            if error.getCondition() != "PATH_NOT_FOUND":
+                raise
+            return False
+        return True
 
 
 @contextmanager

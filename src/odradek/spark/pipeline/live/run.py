@@ -28,14 +28,18 @@ class LiveRun:
         triggers: Triggers,
         restarts: Restarts,
         checked: CheckedDefinitions,
+        *,
+        is_remote: bool,
     ) -> None:
-        """`java` is py4j's view of a JVM with Spark's classes."""
+        """`java` is py4j's view of a JVM with Spark's classes; `is_remote`: the session is that of a Spark Connect
+        server, perhaps on another machine."""
         self._session = session
         self._java = java
         self._project = project
         self._triggers = triggers
         self._restarts = restarts
         self._checked = checked
+        self._is_remote = is_remote
         self._stopping = threading.Event()
         self._engine: LiveEngine | None = None
 
@@ -48,7 +52,7 @@ class LiveRun:
         if graph.unsupported:
             raise Unsupported("; ".join(graph.unsupported))
         catalog = Catalog(self._session, sql_reader)
-        queries = Queries(self._session, self._project, graph, self._java)
+        queries = Queries(self._session, self._project, graph, is_remote=self._is_remote)
         while not self._stopping.is_set():
             self._engine = LiveEngine(
                 self._session, graph, catalog, queries, self._triggers, self._restarts, self._checked, tell

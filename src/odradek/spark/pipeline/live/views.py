@@ -13,6 +13,7 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -53,6 +54,16 @@ class _Refreshed:
     files: list[str]
 
 
+class Outcome(Enum):
+    """What became of a refresh."""
+
+    #: The inputs are as they were: nothing was computed.
+    SAME_INPUTS = auto()
+    #: The rows are as they were, and so are the files that a running query reads.
+    SAME_ROWS = auto()
+    CHANGED = auto()
+
+
 class MaterializedViews:
     def __init__(self, session: Any, graph: Graph, catalog: Catalog, versions: TableVersions) -> None:
         self._session = session
@@ -61,8 +72,9 @@ class MaterializedViews:
         self._versions = versions
         self._refreshed: dict[str, _Refreshed] = {}
 
-    def refresh(self, flow: Flow) -> bool:
-        """Compute the view unless its inputs are as they were; return whether it was computed."""
+    def refresh(self, flow: Flow, *, is_joined: bool) -> Outcome:
+        """Compute the view unless its inputs are as they were. `is_joined`: a query reads it that would have to be
+        started again, so that the new rows are compared with those of before."""
         table = self._graph.tables[flow.target]
         before = self._refreshed.get(flow.name)
         with settings_of(self._session, flow.settings):
@@ -71,11 +83,13 @@ class MaterializedViews:
             versions = self._versions.of(inputs.tables)
             files = self._files(rows) if inputs.reads_files else []
             if before is not None and not inputs.is_opaque and (before.versions, before.files) == (versions, files):
-                return False
-            self._write(table, rows)
+                return Outcome.SAME_INPUTS
+            has_changed = self._write(table, rows, is_joined=is_joined)
         self._refreshed[flow.name] = _Refreshed(inputs, versions, files)
+        if not has_changed:
+            return Outcome.SAME_ROWS
         self._versions.changed(table.name)
-        return True
+        return Outcome.CHANGED
 
     def _files(self, rows: Any) -> list[str]:
         """Return the files outside the pipeline's tables that a query reads, with when they were changed."""
@@ -83,23 +97,39 @@ class MaterializedViews:
         files = sorted(path for path in rows.inputFiles() if not path.replace("///", "/").startswith(tables))
         return [f"{path} {_changed_ns(path)}" for path in files]
 
-    def _write(self, table: Table, rows: Any) -> None:
+    def _write(self, table: Table, rows: Any, *, is_joined: bool) -> bool:
+        """Return whether a query that reads the table must be started again."""
         columns = [quoted(field.name) for field in self._session.table(quoted(table.name)).schema.fields]
         rows = rows.select(*columns)
         location, provider = self._catalog.location(table), self._catalog.provider(table)
         directory = local_directory(location)
+        before = checksum(self._session.table(quoted(table.name))) if is_joined else None
         if provider not in _FILE_FORMATS or directory is None or not directory.is_dir():
             rows.write.insertInto(quoted(table.name), overwrite=True)
-            return
+            if before is None or provider in _FILE_FORMATS:
+                return True  # without versions, the files that a query reads are gone
+            return checksum(self._session.table(quoted(table.name))) != before
         beside = directory.with_name(f"_{directory.name}.next")
         writer = rows.write.format(provider).mode("overwrite")
         if table.partition_columns:
             writer = writer.partitionBy(*table.partition_columns)
         writer.save(f"file://{beside}")
+        if before is not None:
+            written = self._session.read.format(provider).schema(rows.schema).load(f"file://{beside}")
+            if checksum(written) == before:
+                return False
         exchange(beside, directory)
         if table.partition_columns:
             self._session.sql(f"MSCK REPAIR TABLE {quoted(table.name)} SYNC PARTITIONS")
         self._session.catalog.refreshTable(quoted(table.name))
+        return True
+
+
+def checksum(rows: Any) -> str:
+    """Return the number of rows and the sum of their hashes, which does not depend on their order."""
+    hashes = rows.selectExpr("CAST(xxhash64(to_json(struct(*))) AS DECIMAL(38, 0)) AS hash")
+    (found,) = hashes.selectExpr("count(*)", "sum(hash)").collect()
+    return f"{found[0]} {found[1]}"
 
 
 def explain_inputs(rows: Any, graph: Graph) -> Inputs:

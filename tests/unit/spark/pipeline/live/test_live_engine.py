@@ -9,12 +9,16 @@ import pytest
 from helpers.waiting import wait_until
 from odradek.common.failures import InputError
 from odradek.spark.pipeline import events
+from odradek.spark.pipeline.live import engine as live_engine
 from odradek.spark.pipeline.live.engine import BatchDone, FlowFailed, Idle, LiveEngine, NeedsUpdate, Stop, Terminated
 from odradek.spark.pipeline.live.graph import Flow, Graph, Sink, Table, check_targets
+from odradek.spark.pipeline.live.inputs import Inputs
 from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.triggers import SETTING, Triggers
+from odradek.spark.pipeline.live.views import Outcome
 
 ORDERS = "spark_catalog.default.orders"
+PRICES = "spark_catalog.default.prices"
 PASSING = "odradek.client.errors.Unreachable: localhost:9092 does not answer"
 LASTING = "odradek.common.failures.InputError: there is no topic orderz"
 
@@ -23,6 +27,14 @@ class Rows:
     """A DataFrame that only has a schema."""
 
     schema = "id STRING"
+    #: Of tables that it reads.
+    names: tuple[str, ...] = ()
+    inputs = Inputs(frozenset(), reads_files=False, is_opaque=False)
+
+
+class JoinedRows(Rows):
+    names = ("prices",)
+    inputs = Inputs(frozenset({PRICES}), reads_files=False, is_opaque=False)
 
 
 class Query:
@@ -48,7 +60,7 @@ class Queries:
         self.failures: list[Exception] = []
 
     def named_by(self, frame: Any) -> list[str]:
-        return []
+        return list(frame.names)
 
     def start(self, flow: Flow, frame: Any, interval_ms: int) -> Query:
         if self.failures:
@@ -212,6 +224,32 @@ def test_a_driver_that_takes_over_does_not_check_tables_again_unless_one_is_miss
     with pytest.raises(NeedsUpdate):
         bench.engine.run()
     assert not bench.checked.is_remembered
+
+
+class Views:
+    """In place of `live.views.MaterializedViews`: what becomes of each refresh."""
+
+    def __init__(self, *outcomes: Outcome) -> None:
+        self.outcomes = list(outcomes)
+        self.joined: list[bool] = []
+
+    def refresh(self, flow: Flow, *, is_joined: bool) -> Outcome:
+        self.joined.append(is_joined)
+        return self.outcomes.pop(0) if self.outcomes else Outcome.SAME_INPUTS
+
+
+def test_a_flow_that_joins_a_view_restarts_when_its_rows_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    views = Views(Outcome.SAME_ROWS, Outcome.CHANGED, Outcome.SAME_INPUTS, Outcome.SAME_ROWS)
+    monkeypatch.setattr(live_engine, "MaterializedViews", lambda *_: views)
+    monkeypatch.setattr(live_engine, "explain_inputs", lambda rows, graph: rows.inputs)
+    graph = graph_of(TO_TABLE, Flow("priced", "copies", JoinedRows, {}), Flow(PRICES, PRICES, Rows, {SETTING: "1 ms"}))
+    graph.tables[PRICES] = Table(PRICES, False, None, None, (), (), {}, None)
+    with Bench(graph) as bench:
+        bench.wait(lambda: not views.outcomes and len(views.joined) > 8, "it was refreshed again and again")
+    assert [query.runId for query in bench.queries.started] == [f"{ORDERS}-0", "priced-1", "priced-2"]
+    assert [event.flow for event in bench.of("refresh")] == [PRICES] * 3
+    assert not bench.of("restart"), "nothing has failed"
+    assert views.joined[0], "the new rows are compared with those of before"
 
 
 def test_a_flow_needs_a_target() -> None:
