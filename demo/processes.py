@@ -107,6 +107,7 @@ class PipelineProcess(TalkingProcess):
         self._changed = threading.Condition()
         self._pids: list[int] = []
         self.state = "starting"
+        self.has_standby = False
         self.sessions = self.batches = 0
         #: When the last batch was done, and the last one that had rows; milliseconds since 1970.
         self.last_batch_ms = self.last_rows_ms = 0
@@ -123,6 +124,10 @@ class PipelineProcess(TalkingProcess):
     def wait_until_running(self, timeout_s: float) -> None:
         """Spark is up, and all flows run."""
         self._wait(lambda: self.state == "running", timeout_s, "runs")
+
+    def wait_for_standby(self, timeout_s: float) -> None:
+        """A second driver is ready to take the place of the one that runs."""
+        self._wait(lambda: self.has_standby, timeout_s, "has a second driver ready")
 
     def kill_driver(self) -> None:
         """The Python process and its JVM, with -9."""
@@ -160,6 +165,8 @@ class PipelineProcess(TalkingProcess):
             case "session":
                 self._pids = [pid for pid in (said["driver_pid"], said["jvm_pid"]) if pid is not None]
                 self.sessions += 1
+            case "standby":
+                self.has_standby = True
             case "live":
                 self.state = said["state"]
             case "flow" if said["state"] == "running":

@@ -56,6 +56,8 @@ def open_shop(plan: Plan, show: Show) -> Iterator[tuple[Cluster, Story]]:
         with closing(_start_pipeline(plan, cluster.bootstrap)) as pipeline:
             pipeline.wait_until_running(_PATIENCE_S)
             show.say("all flows run, and their tables are there")
+            pipeline.wait_for_standby(_PATIENCE_S)
+            show.say("a second driver is ready to take over")
             _business(plan, show, cluster, pipeline, story)
         story.batches, story.sessions = pipeline.batches, pipeline.sessions
         yield cluster, story
@@ -74,7 +76,7 @@ def _start_pipeline(plan: Plan, bootstrap: str) -> PipelineProcess:
     project = _project(plan)
     shutil.copytree(_PROJECT, project)
     confs = [f"--conf={name}={value}" for name, value in {"spark.shop.bootstrap": bootstrap, **_SPARK}.items()]
-    return PipelineProcess(project, plan.work / "pipeline.log", "--continuous", *confs)
+    return PipelineProcess(project, plan.work / "pipeline.log", "--continuous", "--standby", *confs)
 
 
 def _business(plan: Plan, show: Show, cluster: Cluster, pipeline: PipelineProcess, story: Story) -> None:

@@ -27,6 +27,7 @@ other one does, however that ended: kill the first with -9 and Spark is gone; ki
     check       only if `check` found something, before all others: good, problems (what, file, line, severity)
     started     pipeline, project, storage, log, pid (of `run` itself), continuous
     session     Spark is up: attempt (from 1), driver_pid (Python), jvm_pid (null with --remote), spark (the version)
+    standby     with --standby: a second driver is ready to take over: driver_pid
     update      update (from 1), state: running, completed, failed or stopped; seconds at the end; error, may_pass
     flow        flow, update, state: queued, starting, running, completed, failed, skipped or stopped; error (or null)
     progress    a micro-batch is done: flow, update, batch_id, rows_in, rows_out (null where the sink does not tell),

@@ -33,6 +33,7 @@ from odradek.spark.pipeline.project import Project, read_project
 from odradek.spark.pipeline.session import Place, SparkPlace, answers, open_session, runtime_settings
 from odradek.spark.pipeline.streams import listener
 from odradek.spark.pipeline.topics import Lags
+from odradek.spark.pipeline.warm_up import warm_up
 
 #: An update that runs when the end is asked for may go on for so long; what it had begun is done again next time.
 _GRACE_S = 10.0
@@ -89,10 +90,12 @@ class Job:
     trigger_ms: int | None = None
     retries: int = 0
     kept_fd: int | None = None
+    #: The driver of somebody else still runs: get ready, and wait.
+    is_standby: bool = False
 
     @property
     def place(self) -> Place:
-        return Place(self.master, self.remote, self.verbose, self.kept_fd)
+        return Place(self.master, self.remote, self.verbose, self.kept_fd, opens_catalog=not self.is_standby)
 
 
 class Told:
@@ -127,6 +130,8 @@ class Driver:
         self._lags = Lags(uses_of(read_definitions(self._project)))
         self._listener = listener(self)
         session.streams.addListener(self._listener)
+        if job.is_standby:
+            self._warm_up()
         self._told.tell(
             events.Session(
                 time_ms=_now_ms(),
@@ -136,6 +141,13 @@ class Driver:
                 spark=session.version,
             )
         )
+
+    def _warm_up(self) -> None:
+        """Run a query that loads and compiles what flows need; without it the first batches take twice as long."""
+        try:
+            warm_up(self._spark.session)
+        except Exception as error:  # noqa: BLE001 - it is of no use to anybody but this driver
+            _log("\n".join(["the standby could not warm up:", *traceback_lines(error)]))
 
     def watch_jvm(self) -> None:
         """Spark's client would go on asking one that is gone."""

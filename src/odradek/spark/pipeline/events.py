@@ -36,6 +36,14 @@ class Session(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Standby(Event):
+    """A second driver has its session open, and would take the place of the one that runs."""
+
+    KIND = "standby"
+    driver_pid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Update(Event):
     KIND = "update"
     update: int
@@ -186,6 +194,7 @@ _KINDS: dict[str, type[Event]] = {
     for kind in (
         Started,
         Session,
+        Standby,
         Update,
         Live,
         Flow,

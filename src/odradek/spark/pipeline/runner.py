@@ -7,26 +7,24 @@ Everything arrives in one queue: what the driver tells, that it is gone, that a 
 place, where the queue is waited for.
 """
 
-import json
 import math
 import os
 import queue
 import signal
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import IO
 
-from odradek.common.failures import InputError, check
+from odradek.common.failures import InputError
 from odradek.spark.limits import offsets_from_json, offsets_to_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
 from odradek.spark.pipeline.driver import EXECUTORS_GONE, JVM_GONE, NO_EXECUTORS_S, SERVER_GONE, Job
+from odradek.spark.pipeline.driver_process import DriverProcess, Gone, Said, end_process
 from odradek.spark.pipeline.events import Event
 from odradek.spark.pipeline.live.restarts import back_off_s
 from odradek.spark.pipeline.lock import alone
@@ -49,6 +47,9 @@ _EXITS = {
 
 #: A driver that was told to stop ends an update, a session and a JVM; then it is killed.
 _STOP_TIMEOUT_S = 90.0
+
+#: After a standby was needed, or died, another one is started when the flows have caught up.
+_STANDBY_AGAIN_S = 60.0
 
 #: Between two updates of a pipeline that live mode cannot run, unless the command says otherwise.
 _UPDATE_INTERVAL_MS = 5_000
@@ -78,15 +79,12 @@ class Plan:
     driver: tuple[str, ...] = _DRIVER
     #: Long-running queries in place of updates.
     is_live: bool = False
+    #: In live mode, a second driver waits to take the place of one that dies.
+    has_standby: bool = False
 
 
 class _Signal:
     pass
-
-
-class _Gone:
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
 
 
 class _Stopped(Exception):
@@ -100,8 +98,14 @@ class Runner:
         self._project = project
         self._plan = plan
         self._show = show
-        self._heard: queue.SimpleQueue[Event | _Signal | _Gone | EndSample | DeadLetterSample] = queue.SimpleQueue()
-        self._driver: subprocess.Popen[str] | None = None
+        self._heard: queue.SimpleQueue[Said | Gone | _Signal | EndSample | DeadLetterSample] = queue.SimpleQueue()
+        self._driver: DriverProcess | None = None
+        #: A driver that waits to take the place of the one that runs.
+        self._standby: DriverProcess | None = None
+        #: The session of a standby, once it is up.
+        self._standby_session: events.Session | None = None
+        #: When the next standby is to be started, by the monotonic clock; None while none is wanted.
+        self._standby_due_s: float | None = None
         self._log: IO[bytes] | None = None
         self._attempt = 0
         self._had_session = False
@@ -146,6 +150,7 @@ class Runner:
                 self._tell(events.Stopping(time_ms=_now_ms()))
                 ending = events.STOPPED
             finally:
+                self._stop_standby()
                 self._stop_driver()
         self._tell(self._figures.sample(self.state, _now_ms()))
         self._tell(
@@ -187,13 +192,56 @@ class Runner:
                 return failure
         self._command("live first" if self._attempt == 1 else "live")
         while True:
-            event = self._next()
-            if isinstance(event, _Gone):
+            event = self._next(self._standby_wait_s())
+            if isinstance(event, Gone):
                 return self._driver_gone(0)
             if isinstance(event, events.Progress):
                 self._failures = 0
             if isinstance(event, events.Live) and event.state in (events.FAILED, events.UNSUPPORTED):
                 return event
+            if isinstance(event, events.Live) and event.state == events.RUNNING and self._plan.has_standby:
+                wait_s = 0.0 if self._attempt == 1 else _STANDBY_AGAIN_S
+                self._standby_due_s = time.monotonic() + wait_s
+            self._start_standby()
+
+    # A driver in reserve
+
+    def _standby_wait_s(self) -> float | None:
+        return None if self._standby_due_s is None else max(0.0, self._standby_due_s - time.monotonic())
+
+    def _start_standby(self) -> None:
+        """Start one if it is time."""
+        if self._standby is None and self._standby_wait_s() == 0.0:
+            self._standby_due_s = None
+            self._attempt += 1
+            self._standby = self._spawn(is_standby=True)
+
+    def _hear_standby(self, heard: Said | Gone) -> None:
+        if isinstance(heard, Gone):
+            heard.driver.reap()
+            self._standby, self._standby_session = None, None
+            self._standby_due_s = time.monotonic() + _STANDBY_AGAIN_S
+        elif isinstance(heard.event, events.Session):
+            self._standby_session = heard.event
+            self._tell(events.Standby(time_ms=_now_ms(), driver_pid=heard.driver.pid))
+
+    def _promote_standby(self) -> bool:
+        """Let a standby that is ready take the place of a driver that is gone; return whether there was one."""
+        if self._standby is None or self._standby_session is None:
+            self._stop_standby()
+            return False
+        if self.state.jvm_pid is not None:
+            end_process(self.state.jvm_pid)  # it may outlive its driver for a moment, and holds the catalog
+        session = replace(self._standby_session, time_ms=_now_ms())
+        self._driver, self._standby, self._standby_session = self._standby, None, None
+        self._tell(session)
+        return True
+
+    def _stop_standby(self) -> None:
+        if self._standby is not None:
+            self._standby.kill()
+            self._standby.reap()
+        self._standby, self._standby_session, self._standby_due_s = None, None, None
 
     # Updates
 
@@ -224,7 +272,7 @@ class Runner:
         self._command(f"update {number}{' first' if is_first else ''}")
         while True:
             event = self._next()
-            if isinstance(event, _Gone):
+            if isinstance(event, Gone):
                 return self._driver_gone(number)
             if isinstance(event, events.Update) and event.state != events.RUNNING:
                 return None if event.state == events.COMPLETED else event
@@ -246,30 +294,21 @@ class Runner:
     def _wait(self, seconds: float) -> None:
         deadline_s = time.monotonic() + seconds
         while (left_s := deadline_s - time.monotonic()) > 0:
-            if isinstance(self._next(left_s), _Gone):
+            if isinstance(self._next(left_s), Gone):
                 self._reap()
 
     # The driver
 
     def _start_driver(self, number: int) -> events.Update | None:
         """Waits until Spark is up. The failure, or None."""
+        if self._promote_standby():
+            return None
         self._wait_for_server()
         self._attempt += 1
-        job = replace(self._plan.job, attempt=self._attempt, kept_fd=self._kept_fd)
-        self._driver = subprocess.Popen(
-            self._plan.driver,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            pass_fds=(self._kept_fd,),
-            start_new_session=True,  # Ctrl-C in a terminal is for us
-        )
-        threading.Thread(target=self._listen, args=(self._driver,), daemon=True).start()
-        self._command(json.dumps(asdict(job)))
+        self._driver = self._spawn()
         while True:
             event = self._next()
-            if isinstance(event, _Gone):
+            if isinstance(event, Gone):
                 return self._driver_gone(number)
             if isinstance(event, events.Session):
                 self._had_session = True
@@ -285,18 +324,13 @@ class Runner:
         while not answers(remote) and time.monotonic() < deadline_s:
             self._wait(_LOOK_FOR_SERVER_S)
 
-    def _listen(self, driver: subprocess.Popen[str]) -> None:
-        check(driver.stdout is not None, "the driver has a pipe")
-        for line in driver.stdout or ():
-            self._heard.put(events.from_line(line))
-        self._heard.put(_Gone(driver))
+    def _spawn(self, *, is_standby: bool = False) -> DriverProcess:
+        job = replace(self._plan.job, attempt=self._attempt, kept_fd=self._kept_fd, is_standby=is_standby)
+        return DriverProcess(self._plan.driver, job, self._log, self._heard.put)
 
     def _command(self, line: str) -> None:
-        """A driver that is gone does not hear it; that it is gone we hear."""
-        if self._driver is not None and self._driver.stdin is not None:
-            with suppress(BrokenPipeError):
-                self._driver.stdin.write(line + "\n")
-                self._driver.stdin.flush()
+        if self._driver is not None:
+            self._driver.command(line)
 
     def _driver_gone(self, number: int) -> events.Update:
         status = self._reap()
@@ -311,12 +345,7 @@ class Runner:
 
     def _reap(self) -> int:
         driver, self._driver = self._driver, None
-        if driver is None:
-            return 0
-        for stream in (driver.stdin, driver.stdout):
-            if stream is not None:
-                _close(stream)
-        return driver.wait()
+        return 0 if driver is None else driver.reap()
 
     def _stop_driver(self) -> None:
         """Whatever it does: asked, and killed if it does not end in time, or is only just starting. What it has started
@@ -324,23 +353,21 @@ class Runner:
         driver = self._driver
         if driver is None:
             return
-        try:
-            self._command("stop")
-            driver.wait(_STOP_TIMEOUT_S if self.state.driver_pid == driver.pid else 0)
-        except subprocess.TimeoutExpired:
+        driver.command("stop")
+        if not driver.wait(_STOP_TIMEOUT_S if self.state.driver_pid == driver.pid else 0):
             driver.kill()
-        self._drain()
+        self._drain(driver)
         self._reap()
 
-    def _drain(self) -> None:
+    def _drain(self, driver: DriverProcess) -> None:
         """What it told before it ended."""
-        while not isinstance(event := self._heard.get(), _Gone):
-            if isinstance(event, Event):
-                self._tell(event)
+        while (heard := self._heard.get()) != Gone(driver):
+            if isinstance(heard, Said) and heard.driver is driver:
+                self._tell(heard.event)
 
     # What happens
 
-    def _next(self, timeout_s: float | None = None) -> Event | _Gone | None:
+    def _next(self, timeout_s: float | None = None) -> Event | Gone | None:
         """The next thing, shown and remembered; None when there was none in time. Raises _Stopped."""
         try:
             heard = self._heard.get(timeout=timeout_s)
@@ -348,13 +375,18 @@ class Runner:
             return None
         if isinstance(heard, _Signal):
             raise _Stopped
-        if isinstance(heard, _Gone):
-            return heard if heard.process is self._driver else None
         if isinstance(heard, EndSample | DeadLetterSample):
             self._sample(heard)
             return None
-        self._tell(heard)
-        return heard
+        if heard.driver is self._standby:
+            self._hear_standby(heard)
+            return None
+        if heard.driver is not self._driver:
+            return None
+        if isinstance(heard, Gone):
+            return heard
+        self._tell(heard.event)
+        return heard.event
 
     def _tell(self, event: Event) -> None:
         event = self.state.apply(event)
@@ -430,11 +462,6 @@ def _last_error(project: Project) -> str:
         text = log.read().decode(errors="replace")
     start = text.rfind("Traceback (most recent call last):")
     return text[start:] if start >= 0 else ""
-
-
-def _close(stream: IO[str]) -> None:
-    with suppress(BrokenPipeError):
-        stream.close()
 
 
 def _now_ms() -> int:

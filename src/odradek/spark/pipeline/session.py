@@ -85,6 +85,8 @@ class Place:
     verbose: bool = False
     #: A file that a JVM of ours keeps open: whoever wants to know whether all of us are gone, looks at its lock.
     kept_fd: int | None = None
+    #: Not while another JVM has the catalog open, which only one may.
+    opens_catalog: bool = True
 
 
 class SparkPlace:
@@ -217,7 +219,8 @@ class _Jvm:
         except BaseException:
             self._end()
             raise
-        threading.Thread(target=self._open_catalog, daemon=True).start()
+        if place.opens_catalog:
+            threading.Thread(target=self._open_catalog, daemon=True).start()
         self.url = f"sc://localhost:{port}/;token={token}"
 
     def _open_catalog(self) -> None:

@@ -39,6 +39,9 @@ _PATH_SETTINGS = ("spark.archives", "spark.files", "spark.jars", "spark.submit.p
     help="With --continuous: how often flows without pipelines.trigger.interval run "
     f"[default: as soon as there is data; with --updates {_DEFAULT_TRIGGER}].",
 )
+@click.option(
+    "--standby", is_flag=True, help="With --continuous: keep a second driver ready, which takes over in seconds."
+)
 @click.option("--updates", is_flag=True, help="With --continuous: one update after the other in place of live mode.")
 @click.option(
     "--retries", type=click.IntRange(min=0), default=_RETRIES, show_default=True, help="Of failures in a row."
@@ -58,6 +61,7 @@ def run(
     project: str | None,
     continuous: bool,
     trigger: str | None,
+    standby: bool,
     updates: bool,
     retries: int,
     master: str | None,
@@ -74,8 +78,10 @@ def run(
     What "check" finds is reported first, all of it, and errors end the command before Spark starts. That no broker
     answers is an error for a single update; with --continuous it is a warning, and the pipeline tries again.
     """
-    if (trigger is not None or updates) and not continuous:
-        raise click.UsageError("--trigger and --updates go with --continuous")
+    if (trigger is not None or updates or standby) and not continuous:
+        raise click.UsageError("--trigger, --updates and --standby go with --continuous")
+    if standby and (updates or remote):
+        raise click.UsageError("--standby is for live mode with a JVM of its own: not with --updates or --remote")
     with wrong_usage():
         trigger_ms = None if trigger is None else parse_duration_ms("--trigger", trigger)
         metrics_address = None if metrics is None else parse_metrics_address(metrics)
@@ -107,7 +113,8 @@ def run(
     )
     trigger_s = (_DEFAULT_TRIGGER_MS if trigger_ms is None else trigger_ms) / 1000 if updates else None
     with display(settings_of_command) as show:
-        runner = Runner(found, Plan(job, trigger_s, retries, is_live=continuous and not updates), show)
+        plan = Plan(job, trigger_s, retries, is_live=continuous and not updates, has_standby=standby)
+        runner = Runner(found, plan, show)
         with nullcontext() if metrics_address is None else MetricsServer(metrics_address, lambda: runner.state):
             ending = runner.run()
     if ending == events.FAILED:

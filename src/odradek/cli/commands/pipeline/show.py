@@ -78,6 +78,8 @@ def line_of(event: Event) -> str | None:
         return f"pipeline {event.pipeline} runs {mode}; Spark's log is {event.log}"
     if isinstance(event, events.Session):
         return f"Spark {event.spark} is up, process {event.jvm_pid or event.driver_pid}"
+    if isinstance(event, events.Standby):
+        return f"a second driver is ready to take over, process {event.driver_pid}"
     if isinstance(event, events.Update):
         return _update_line(event)
     if isinstance(event, events.Live):
