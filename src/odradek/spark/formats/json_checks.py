@@ -107,8 +107,7 @@ def _mistyped(whole: Column, raw: Column, schema: StructType, path: str = "", pl
         name, inner, there = joined(path, field.name), raw[field.name], f'{place}["{field.name}"]'
         if isinstance(field.dataType, StructType):
             yield from _mistyped(whole, inner, field.dataType, name, there)
-        found = F.variant_get(whole, there, "variant")
-        is_there = found.isNotNull() & (F.schema_of_variant(found) != "VOID")
+        is_there = F.schema_of_variant(F.variant_get(whole, there, "variant")) != "VOID"
         yield inner.isNull() & is_there, f"field {name} is no {field.dataType.simpleString().upper()}"
 
 

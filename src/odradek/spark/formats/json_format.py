@@ -83,7 +83,7 @@ class JsonFormat:
             F.when(is_broken, why_broken(text, raw, is_alone, schema)),
             F.when(raw.isNull(), F.lit("no JSON object: null")),
             *wrong_strings(text, raw, schema, self._reading),
-            *reasons(missing(data, schema)),
+            *reasons(missing(raw, schema)),
         ]
         if not self.unknown_fields:
             errors += unknown(text, schema)
