@@ -21,7 +21,7 @@ from odradek.records.batch import Batch, read_batches
 COMMIT_READ_BYTES = 1 << 20
 
 
-class Listener:
+class CommitListener:
     def __init__(self, emit: Callable[[Effect], None]) -> None:
         self._emit = emit
         #: Where the next commit begins. None: nothing was handed over yet, so begin with a snapshot if there is one.
