@@ -206,7 +206,7 @@ class Elections:
 
     def _lose_pre_vote(self, state: Prospective) -> None:
         """Go back to the leader of this epoch, if its address is known. One that has resigned or does not run will not
-        return in this epoch: the voters that refused may not know it yet, and are asked again soon."""
+        return in this epoch: the voters that refused may not know it yet, and receive another request soon."""
         if state.leader_id is not None and state.leader_endpoints:
             self._role_changes.become_follower(state.epoch, state.leader_id, state.leader_endpoints)
             if state.doubts_leader:
