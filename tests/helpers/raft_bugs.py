@@ -13,15 +13,17 @@ from typing import Any
 from unittest.mock import patch
 
 from odradek.raft.effects import Flush, LeaderChange, Persist
-from odradek.raft.quorum_context import Core
 from odradek.raft.raft import Raft
-from odradek.raft.roles import fetch, voter_changes
+from odradek.raft.roles.follower_replication import FollowerReplication
+from odradek.raft.roles.leader_replication import LeaderReplication
+from odradek.raft.roles.role_changes import RoleChanges
+from odradek.raft.roles.voter_changes import VoterChanges
 from odradek.raft.states import prospective, transitions, unattached
 from odradek.raft.states.candidate import Candidate
 from odradek.raft.states.leader import Leader
 from odradek.raft.states.transitions import Quorum
 from odradek.raft.states.vote_count import EpochElection
-from odradek.raft.storage.commit_listener import Listener
+from odradek.raft.storage.commit_listener import CommitListener
 from odradek.raft.storage.raft_log import Fit, Validity
 from odradek.raft.values import OffsetAndEpoch
 from odradek.sim.raft.log import SimulatedRaftLog
@@ -80,30 +82,30 @@ def _high_watermark(index: Callable[[Leader], int], respects_epoch: bool) -> Cal
 
 
 def _commit_at_once(raft: Raft) -> bool:
-    core = raft._core
-    high_watermark = core.log.end_offset if raft.is_leader else raft.high_watermark
+    log, listener = raft._context.log, raft._listener
+    high_watermark = log.end_offset if raft.is_leader else raft.high_watermark
     if high_watermark is not None and raft.is_leader:
-        core.log.update_high_watermark(high_watermark)
-    more = high_watermark is not None and core.listener.advance(core.log, high_watermark)
-    core.listener.maybe_leader_change(raft.state)
+        log.update_high_watermark(high_watermark)
+    more = high_watermark is not None and listener.advance(log, high_watermark)
+    listener.maybe_leader_change(raft.state)
     return more
 
 
-_become_unattached = Core.become_unattached
+_become_unattached = RoleChanges.become_unattached
 
 
-def _ignore_later_epochs(core: Core, epoch: int, leader_id: int | None = None) -> None:
-    if epoch == core.epoch:
-        _become_unattached(core, epoch, leader_id)
+def _ignore_later_epochs(role_changes: RoleChanges, epoch: int, leader_id: int | None = None) -> None:
+    if epoch == role_changes._quorum.epoch:
+        _become_unattached(role_changes, epoch, leader_id)
 
 
-def _always_valid(core: Core, partition: Any) -> Validity:
-    offset = min(partition.fetch_offset, core.log.end_offset)
-    partition.fetch_offset = max(offset, core.log.start_offset)
+def _always_valid(leader: LeaderReplication, partition: Any) -> Validity:
+    offset = min(partition.fetch_offset, leader._log.end_offset)
+    partition.fetch_offset = max(offset, leader._log.start_offset)
     return Validity(Fit.VALID, OffsetAndEpoch(partition.last_fetched_epoch, partition.fetch_offset))
 
 
-def _unbounded_high_watermark(core: Core, state: Any, high_watermark: int) -> None:
+def _unbounded_high_watermark(follower: FollowerReplication, state: Any, high_watermark: int) -> None:
     if high_watermark >= 0 and (state.high_watermark or 0) <= high_watermark:
         state.update_high_watermark(high_watermark)
 
@@ -138,26 +140,28 @@ def _prospective_without_vote(quorum: Quorum, voted_key: Any, deadline_ms: int) 
     return _prospective(quorum, None if quorum.state.voted_key == voted_key else voted_key, deadline_ms)
 
 
-def _append_and_count_before_flush(core: Core, state: Leader) -> None:
-    for batch in state.accumulator.drain():
-        core.log.append_as_leader(batch.data, state.epoch)
-        core.listener.retain(state.epoch, batch)
-    core.control.update()
-    if state.update_local(core.log.end_offset, core.control.voters):
-        fetch.high_watermark_advanced(core, state)
-    fetch.complete(core, core.parked.take_before(core.log.end_offset))
-    core.emit(Flush())
+def _append_and_count_before_flush(replication: LeaderReplication, leader: Leader) -> None:
+    context = replication._context
+    for batch in leader.accumulator.drain():
+        context.log.append_as_leader(batch.data, leader.epoch)
+        replication._listener.retain(leader.epoch, batch)
+    context.control.update()
+    if leader.update_local(context.log.end_offset, context.voters):
+        replication._handle_high_watermark(leader)
+    replication._complete(replication._waiting.take_before(context.log.end_offset))
+    context.outbox.emit(Flush())
 
 
-def _append_without_flush(core: Core, partition: Any) -> None:
+def _append_without_flush(follower: FollowerReplication, partition: Any) -> None:
     if partition.records:
-        core.log.append_as_follower(partition.records, core.epoch)
-        core.control.update()
+        context = follower._context
+        context.log.append_as_follower(partition.records, context.epoch)
+        context.control.update()
 
 
-def _change_at_any_time(core: Core, leader: Leader) -> Any:
-    leader.voter_change = None
-    return core.control.voters
+def _change_at_any_time(voter_changes: VoterChanges, leader: Leader) -> Any:
+    voter_changes._pending = None
+    return voter_changes._context.voters
 
 
 def _count_old_voters(leader: Leader, end_offset: int, voters: Any) -> bool:
@@ -176,7 +180,7 @@ def _delete_too_much(log: SimulatedRaftLog, snapshot_id: OffsetAndEpoch) -> bool
     return True
 
 
-def _lead_before_catching_up(listener: Listener, state: Any) -> None:
+def _lead_before_catching_up(listener: CommitListener, state: Any) -> None:
     leader, known = state.leader_and_epoch, listener._leader
     if leader.epoch > known.epoch or (known.leader_id is None and leader.leader_id is not None):
         listener._leader = leader
@@ -212,11 +216,11 @@ BUGS: dict[str, Bug] = {
         ((Leader, "_maybe_advance_high_watermark", _high_watermark(lambda leader: len(leader.voters) // 2, False)),)
     ),
     "committed as soon as it is written": Bug(((Raft, "_advance_listener", _commit_at_once),)),
-    "later epochs are ignored": Bug(((Core, "become_unattached", _ignore_later_epochs),)),
-    "diverging logs are not noticed": Bug(((fetch, "_validity", _always_valid),)),
-    "diverging logs are not truncated": Bug(((fetch, "_truncate", _skip),)),
+    "later epochs are ignored": Bug(((RoleChanges, "become_unattached", _ignore_later_epochs),)),
+    "diverging logs are not noticed": Bug(((LeaderReplication, "_validity", _always_valid),)),
+    "diverging logs are not truncated": Bug(((FollowerReplication, "_truncate", _skip),)),
     "a follower's high watermark is beyond its log": Bug(
-        ((fetch, "update_follower_high_watermark", _unbounded_high_watermark),)
+        ((FollowerReplication, "_update_high_watermark", _unbounded_high_watermark),)
     ),
     "a candidate stays in its epoch": Bug(((Quorum, "to_candidate", _stand_in_same_epoch),)),
     "a restart forgets the vote": Bug(((Quorum, "_initial_state", _initial_without_vote),)),
@@ -226,11 +230,11 @@ BUGS: dict[str, Bug] = {
         ((EpochElection, "majority_size", property(lambda election: max(1, len(election._voters) // 2))),)
     ),
     "the leader counts itself before it has synced": Bug(
-        ((fetch, "append_as_leader", _append_and_count_before_flush),)
+        ((LeaderReplication, "_append", _append_and_count_before_flush),)
     ),
-    "a follower fetches on before it has synced": Bug(((fetch, "_append_as_follower", _append_without_flush),)),
+    "a follower fetches on before it has synced": Bug(((FollowerReplication, "_append", _append_without_flush),)),
     "voters change while another change is under way": Bug(
-        ((voter_changes, "_changeable_voters", _change_at_any_time),), ("swarm", "change_voters")
+        ((VoterChanges, "_changeable_voters", _change_at_any_time),), ("swarm", "change_voters")
     ),
     "new voters do not count until they are committed": Bug(
         ((Leader, "update_local", _count_old_voters),), ("change_voters",)
@@ -238,7 +242,9 @@ BUGS: dict[str, Bug] = {
     "the log is cleaned beyond its snapshot": Bug(
         ((SimulatedRaftLog, "delete_before_snapshot", _delete_too_much),), ("progress_with_a_majority",)
     ),
-    "a leader decides before it has caught up": Bug(((Listener, "maybe_leader_change", _lead_before_catching_up),)),
+    "a leader decides before it has caught up": Bug(
+        ((CommitListener, "maybe_leader_change", _lead_before_catching_up),)
+    ),
     "snapshots lack the voters": Bug(
         ((transitions.ControlState, "voters_at", _snapshot_without_voters),), ("change_voters",)
     ),

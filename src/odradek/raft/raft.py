@@ -1,4 +1,4 @@
-"""One replica of the metadata log, whole: what a driver feeds with events, and what the controller writes through.
+"""One replica of the metadata log: a driver feeds it with events, and the controller writes through it.
 
 A driver waits for a message or for `deadline_ms`, calls `step`, and carries out the effects in their order before it
 calls again:
@@ -8,8 +8,11 @@ calls again:
         for effect in raft.step(event or TICK, clock.monotonic_ms()):
             carry_out(effect)
 
-Nothing here waits, sends or syncs. `append`, `resign`, `shutdown` and `upgrade_kraft_version` only note what is wanted;
-the next step (a `TICK` will do) acts on it. A `Fault` that leaves a call means that the replica is broken: stop it.
+Nothing here waits, sends or syncs. `append`, `resign`, `shutdown` and `upgrade_kraft_version` only record the call; the
+next step (a `TICK` is enough) acts on it. A `Fault` that leaves a call means that the replica is broken: stop it.
+
+The constructor connects the owners in `roles/`. Each reads what all share from the `QuorumContext`, puts its effects
+into the `Outbox`, and changes only its own state.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,45 +42,42 @@ from odradek.protocol.messages.update_raft_voter_response import UpdateRaftVoter
 from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.protocol.messages.vote_response import VoteResponse
 from odradek.raft.config import LocalNode, QuorumConfig
-from odradek.raft.effects import CommittedBatch, Effect, Stopped
+from odradek.raft.effects import CommittedBatch, Effect
 from odradek.raft.events import Event, Request, RequestFailed, Response
-from odradek.raft.quorum_context import Core
-from odradek.raft.roles import (
-    begin_epoch,
-    elections,
-    fetch,
-    fetch_snapshot,
-    polling,
-    quorum_description,
-    resignation,
-    voter_changes,
-)
-from odradek.raft.roles.kraft_version_upgrade import upgrade_kraft_version
+from odradek.raft.outbox import Outbox
+from odradek.raft.quorum_context import QuorumContext
+from odradek.raft.request_manager import RequestManager
+from odradek.raft.roles.elections import Elections
+from odradek.raft.roles.follower_replication import FollowerReplication
+from odradek.raft.roles.kraft_version_upgrade import KRaftVersionUpgrade
+from odradek.raft.roles.leader_discovery import LeaderDiscovery
+from odradek.raft.roles.leader_replication import LeaderReplication
+from odradek.raft.roles.quorum_description import QuorumDescription
+from odradek.raft.roles.resignation import Resignation
+from odradek.raft.roles.role_changes import RoleChanges
+from odradek.raft.roles.shutdown import Shutdown
+from odradek.raft.roles.voter_changes import VoterChanges
+from odradek.raft.roles.voter_registration import VoterRegistration
 from odradek.raft.states.candidate import Candidate
 from odradek.raft.states.follower import Follower
 from odradek.raft.states.leader import Leader
+from odradek.raft.states.prospective import Prospective
+from odradek.raft.states.resigned import Resigned
 from odradek.raft.states.state import State
+from odradek.raft.states.transitions import Quorum
+from odradek.raft.states.unattached import Unattached
+from odradek.raft.storage.commit_listener import CommitListener
+from odradek.raft.storage.control_record_history import ControlState
 from odradek.raft.storage.quorum_state_file import ElectionState
 from odradek.raft.storage.raft_log import Fit, RaftLog, validate_offset_and_epoch
 from odradek.raft.storage.snapshots import SnapshotWriter, read_snapshot
 from odradek.raft.values import NEVER_MS, LeaderAndEpoch, OffsetAndEpoch, Randomness
 from odradek.raft.voters import VoterSet
+from odradek.raft.waiting_fetches import WaitingFetches
 
-#: Looks that a step takes after changes of state. An election of the only voter takes three; more is a loop of ours,
-#: which must not keep the driver from its other work.
+#: Polls in one step, for changes of the state. An election of the only voter takes three; more is a bug, which must not
+#: keep the driver from its other work.
 _MAX_POLLS = 8
-
-_HANDLERS: dict[type[Message], Callable[[Core, Request, Any], None]] = {
-    VoteRequest: elections.handle_request,
-    BeginQuorumEpochRequest: begin_epoch.handle_request,
-    EndQuorumEpochRequest: resignation.handle_request,
-    FetchRequest: fetch.handle_request,
-    FetchSnapshotRequest: fetch_snapshot.handle_request,
-    DescribeQuorumRequest: quorum_description.handle_request,
-    AddRaftVoterRequest: voter_changes.handle_add,
-    RemoveRaftVoterRequest: voter_changes.handle_remove,
-    UpdateRaftVoterRequest: voter_changes.handle_update,
-}
 
 
 class NotLeader(ApiError):
@@ -97,24 +97,66 @@ class Raft:
         clock: Clock,
         now_ms: int,
     ) -> None:
-        """`stored` is what `quorum-state` says, None for a new replica. `clock` only stamps records and answers."""
-        self._core = Core(local, config, log, stored, random, clock, now_ms)
+        """`stored` is the content of `quorum-state`, None for a new replica. `clock` only stamps records and
+        responses."""
+        requests = RequestManager(config.retry_backoff_ms, config.request_timeout_ms, random)
+        outbox = Outbox(requests)
+        control = ControlState(log, local.static_voters)
+        quorum = Quorum(local, config, control, random, outbox.emit)
+        context = QuorumContext(local, config, log, control, quorum, outbox, clock, now_ms)
+        listener, waiting = CommitListener(outbox.emit), WaitingFetches()
+        upgrade, shutdown = KRaftVersionUpgrade(context), Shutdown(context, requests)
+        voter_changes = VoterChanges(context, upgrade)
+        role_changes = RoleChanges(context, requests, listener, waiting, voter_changes)
+        discovery = LeaderDiscovery(context, requests, role_changes)
+        elections = Elections(context, requests, listener, voter_changes, role_changes, discovery, shutdown)
+        registration = VoterRegistration(context, discovery)
+        leader = LeaderReplication(
+            context, requests, listener, waiting, voter_changes, role_changes, discovery, shutdown
+        )
+        follower = FollowerReplication(context, requests, elections, discovery, registration, shutdown)
+        self._context, self._quorum, self._outbox = context, quorum, outbox
+        self._requests, self._listener, self._waiting = requests, listener, waiting
+        self._elections, self._leader_replication, self._follower_replication = elections, leader, follower
+        self._resignation = Resignation(context, role_changes, discovery, shutdown)
+        self._voter_changes, self._upgrade, self._registration = voter_changes, upgrade, registration
+        self._shutdown = shutdown
+        self._handlers: dict[type[Message], Callable[[Request, Any], None]] = {
+            VoteRequest: elections.handle_vote_request,
+            BeginQuorumEpochRequest: follower.handle_begin_epoch_request,
+            EndQuorumEpochRequest: self._resignation.handle_end_epoch_request,
+            FetchRequest: leader.handle_fetch_request,
+            FetchSnapshotRequest: leader.handle_fetch_snapshot_request,
+            DescribeQuorumRequest: QuorumDescription(context).handle_describe_request,
+            AddRaftVoterRequest: voter_changes.handle_add_request,
+            RemoveRaftVoterRequest: voter_changes.handle_remove_request,
+            UpdateRaftVoterRequest: voter_changes.handle_update_request,
+        }
         self._clean_at_ms = now_ms + config.clean_interval_ms
-        self.is_stopped = False
         #: When to call `step` even if nothing happens.
         self.deadline_ms = now_ms
-        if self._core.quorum.is_only_voter and not isinstance(self._core.quorum.state, Candidate):
-            self._core.become_prospective()
+        self._start(stored)
+
+    def _start(self, stored: ElectionState | None) -> None:
+        """Begin where the last process ended; the only voter elects itself."""
+        quorum, context = self._quorum, self._context
+        quorum.initialize(stored, context.log_end, context.now_ms)
+        if quorum.is_only_voter and not isinstance(quorum.state, Candidate):
+            self._elections.start_pre_vote()
         else:
-            self._core.maybe_win()
+            self._elections.maybe_win()
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._shutdown.is_complete
 
     @property
     def local(self) -> LocalNode:
-        return self._core.local
+        return self._context.local
 
     @property
     def state(self) -> State:
-        return self._core.quorum.state
+        return self._quorum.state
 
     @property
     def leader_and_epoch(self) -> LeaderAndEpoch:
@@ -122,8 +164,8 @@ class Raft:
 
     @property
     def contradictions(self) -> int:
-        """Messages of peers that were ignored since the start, because they contradict what this replica knows."""
-        return self._core.contradictions
+        """Number of messages of peers since the start that contradict what this replica knows, and were ignored."""
+        return self._context.contradictions.count
 
     @property
     def is_leader(self) -> bool:
@@ -131,7 +173,7 @@ class Raft:
 
     @property
     def is_voter(self) -> bool:
-        return self._core.quorum.is_voter
+        return self._quorum.is_voter
 
     @property
     def high_watermark(self) -> int | None:
@@ -139,90 +181,87 @@ class Raft:
 
     @property
     def voters(self) -> VoterSet:
-        """The latest in the log, committed or not."""
-        return self._core.control.voters
+        """The last voters in the log, committed or not; the static voters if the log has none."""
+        return self._context.voters
 
     @property
     def voters_entry(self) -> tuple[int, VoterSet] | None:
-        """The same with their offset; None while static voters hold."""
-        return self._core.control.voters_entry
+        """The last voters in the log and their offset; None while the voters are static."""
+        return self._context.control.voters_entry
 
     @property
     def kraft_version(self) -> int:
-        """What is, or will be: a leader that has written a new level says so already."""
-        state = self.state
-        if isinstance(state, Leader) and state.requested_kraft_version is not None:
-            return state.requested_kraft_version
-        return self._core.control.kraft_version
+        """The level of the log; at a leader that has written a new one, that level."""
+        return self._upgrade.kraft_version
 
     @property
     def log_end_offset(self) -> int:
-        return self._core.log.end_offset
+        return self._context.log.end_offset
 
     @property
     def next_append_offset(self) -> int:
-        """What the next record that this replica appends will have, behind all that waits to be written."""
+        """The offset of the next record that this replica appends, after all that wait to be written."""
         state = self.state
-        return state.accumulator.next_offset if isinstance(state, Leader) else self._core.log.end_offset
+        return state.accumulator.next_offset if isinstance(state, Leader) else self._context.log.end_offset
 
     @property
-    def gone(self) -> tuple[int, ...]:
-        """Nodes that refused our last request to them, and have not been heard of since: their process is gone."""
-        return tuple(self._core.gone)
+    def unreachable_nodes(self) -> tuple[int, ...]:
+        """Nodes whose process does not run: they refused the last request and have sent nothing since."""
+        return self._requests.unreachable
 
     @property
     def latest_snapshot_id(self) -> OffsetAndEpoch | None:
-        return self._core.log.latest_snapshot_id
+        return self._context.log.latest_snapshot_id
 
     def step(self, event: Event, now_ms: int) -> list[Effect]:
-        """Let `event` happen at `now_ms` of the monotonic clock."""
-        check(not self.is_stopped, "the replica has stopped")
-        core = self._core
-        core.now_ms = now_ms
-        fetch.expire(core)
+        """Handle `event` at `now_ms` of the monotonic clock. Return the effects in the order to carry them out."""
+        check(not self._shutdown.is_complete, "the replica has stopped")
+        self._context.advance_to(now_ms)
+        self._leader_replication.expire_waiting()
         self._dispatch(event)
         self._poll()
-        effects, core.effects = core.effects, []
-        return effects
+        return self._outbox.take()
 
     def append(self, epoch: int, values: Sequence[bytes], now_ms: int, objects: Sequence[object] | None = None) -> int:
-        """Write records, all in one batch, as the leader of `epoch`. The offset that the last one will have, should
-        it be committed; a `Commit` with it, or a `LeaderChange`, tells. `objects` come back with the commit here.
+        """Write records, all in one batch, as the leader of `epoch`. Return the offset that the last one will have if
+        it is committed; a `Commit` with it, or a `LeaderChange`, follows. The `Commit` at this replica has `objects`.
 
         Raises NotLeader, BatchTooLarge, TooManyWaiting; nothing is written then.
         """
         leader = self._leader(epoch)
-        self.deadline_ms = min(self.deadline_ms, now_ms + self._core.config.append_linger_ms)
-        return leader.accumulator.append(values, objects, now_ms, self._core.wall_ms)
+        self.deadline_ms = min(self.deadline_ms, now_ms + self._context.config.append_linger_ms)
+        return leader.accumulator.append(values, objects, now_ms, self._context.wall_ms)
 
     def resign(self, epoch: int) -> None:
-        """Give up the leadership of `epoch`; nothing to do if it is over already."""
+        """Resign as the leader of `epoch`. Does nothing if that leadership is over."""
         check(epoch <= self.state.epoch, f"epoch {epoch} has not come yet")
         state = self.state
         if isinstance(state, Leader) and state.epoch == epoch:
-            state.resign_requested = True
+            state.request_resignation()
             self.deadline_ms = 0
 
     def shutdown(self, timeout_ms: int, now_ms: int) -> None:
-        """Stop when somebody else leads, or after `timeout_ms`. The effect `Stopped` is the last."""
-        self._core.shutdown_deadline_ms = now_ms + timeout_ms
-        self._core.resign_deadline_ms = now_ms + min(timeout_ms, self._core.config.disconnect_grace_ms)
+        """Stop once another replica leads, and after `timeout_ms` at the latest. The effect `Stopped` is the last."""
+        self._shutdown.request(timeout_ms, now_ms)
         self.deadline_ms = now_ms
 
     def upgrade_kraft_version(self, epoch: int, version: int, *, validate_only: bool = False) -> bool:
-        """As the leader of `epoch`. Whether there is anything to do."""
+        """Write a new level as the leader of `epoch`. Return False if the log has it already, or will have it.
+
+        Raises NotLeader, InvalidUpdateVersion.
+        """
         self.deadline_ms = 0
-        return upgrade_kraft_version(self._core, self._leader(epoch), version, validate_only=validate_only)
+        return self._upgrade.upgrade(self._leader(epoch), version, validate_only=validate_only)
 
     def create_snapshot(self, snapshot_id: OffsetAndEpoch, last_contained_log_timestamp: int) -> SnapshotWriter | None:
-        """Of committed state: everything before `snapshot_id.offset`, which ends a batch. None if there is one already
-        or the log has moved beyond it."""
-        core, log = self._core, self._core.log
+        """Create a snapshot of everything before `snapshot_id.offset`, which is committed and the end of a batch.
+        Return None if there is one already, or the log starts beyond it."""
+        context, log = self._context, self._context.log
         if snapshot_id.offset < log.start_offset:
             return None
         check(snapshot_id.offset <= log.high_watermark, f"{snapshot_id} is beyond {log.high_watermark}")
         validity = validate_offset_and_epoch(log, snapshot_id.offset, snapshot_id.epoch)
-        check(validity.fit is Fit.VALID, f"the log knows no {snapshot_id}: {validity.fit.value} at {validity.at}")
+        check(validity.fit is Fit.VALID, f"the log has no {snapshot_id}: {validity.fit.value} at {validity.at}")
         raw = log.create_snapshot(snapshot_id)
         if raw is None:
             return None
@@ -230,17 +269,17 @@ class Raft:
         return SnapshotWriter(
             raw,
             last_contained_log_timestamp=last_contained_log_timestamp,
-            kraft_version=core.control.kraft_version_at(last_offset),
-            voters=core.control.voters_at(last_offset),
-            wall_ms=core.wall_ms,
+            kraft_version=context.control.kraft_version_at(last_offset),
+            voters=context.control.voters_at(last_offset),
+            wall_ms=context.wall_ms,
         )
 
     def read_snapshot(self, snapshot_id: OffsetAndEpoch) -> Iterator[CommittedBatch]:
-        return read_snapshot(self._core.log, snapshot_id)
+        return read_snapshot(self._context.log, snapshot_id)
 
     def snapshot_frozen(self, snapshot_id: OffsetAndEpoch) -> None:
-        """Call it when a writer has frozen: what held before it need not be remembered."""
-        self._core.control.truncate_old(snapshot_id.offset)
+        """Forget the control records before a snapshot; call this once its writer has frozen it."""
+        self._context.control.truncate_old(snapshot_id.offset)
 
     def _leader(self, epoch: int) -> Leader:
         state = self.state
@@ -251,102 +290,100 @@ class Raft:
 
     def _dispatch(self, event: Event) -> None:
         if isinstance(event, Request):
-            _HANDLERS[type(event.message)](self._core, event, event.message)
+            self._handlers[type(event.message)](event, event.message)
         elif isinstance(event, Response):
             self._handle_response(event.correlation_id, event.message)
         elif isinstance(event, RequestFailed):
             self._handle_failure(event)
 
     def _handle_response(self, correlation_id: int, message: Message) -> None:
-        """An answer that nobody waits for any more is dropped."""
-        connections = self._core.connections
-        node_id = connections.expected_from(correlation_id)
+        """Handle the response to a request in flight; any other response is dropped."""
+        requests = self._requests
+        node_id = requests.node_id(correlation_id)
         if node_id is None:
             return
-        self._core.gone.pop(node_id, None)
-        if self._is_good(node_id, message):
-            connections.succeeded(correlation_id)
+        requests.mark_reachable(node_id)
+        if self._is_successful(node_id, message):
+            requests.record_success(correlation_id)
         else:
-            connections.failed(correlation_id, self._core.now_ms)
+            requests.record_failure(correlation_id, self._context.now_ms)
 
-    def _is_good(self, node_id: int, message: Message) -> bool:
-        """Whether the node may be asked again at once."""
-        core = self._core
+    def _is_successful(self, node_id: int, message: Message) -> bool:
+        """Let the owner handle the response. Return whether the node may be sent another request at once."""
         if isinstance(message, FetchResponse):
-            return fetch.handle_response(core, message)
+            return self._follower_replication.handle_fetch_response(message)
         if isinstance(message, VoteResponse):
-            return elections.handle_response(core, node_id, message)
+            return self._elections.handle_vote_response(node_id, message)
         if isinstance(message, BeginQuorumEpochResponse):
-            return begin_epoch.handle_response(core, node_id, message)
+            return self._leader_replication.handle_begin_epoch_response(message)
         if isinstance(message, EndQuorumEpochResponse):
-            return resignation.handle_response(core, node_id, message)
+            return self._resignation.handle_end_epoch_response(node_id, message)
         if isinstance(message, FetchSnapshotResponse):
-            return fetch_snapshot.handle_response(core, message)
+            return self._follower_replication.handle_fetch_snapshot_response(message)
         if isinstance(message, ApiVersionsResponse):
-            return voter_changes.handle_api_versions(core, node_id, message)
+            return self._voter_changes.handle_api_versions_response(node_id, message)
         if isinstance(message, UpdateRaftVoterResponse):
-            return polling.handle_update_voter_response(core, message)
+            return self._registration.handle_update_response(message)
         assert isinstance(message, AddRaftVoterResponse | RemoveRaftVoterResponse)
-        return polling.handle_join_response(core, message)
+        return self._registration.handle_join_response(message)
 
     def _handle_failure(self, event: RequestFailed) -> None:
-        core, connections = self._core, self._core.connections
-        node_id, asked = connections.expected_from(event.correlation_id), connections.asked(event.correlation_id)
+        requests, now_ms = self._requests, self._context.now_ms
+        node_id, message_class = requests.node_id(event.correlation_id), requests.message_class(event.correlation_id)
         if node_id is None:
             return
-        connections.failed(event.correlation_id, core.now_ms)
+        requests.record_failure(event.correlation_id, now_ms)
         if event.refused:
-            core.gone[node_id] = None
-        state = core.quorum.state
-        if asked is VoteRequest:
-            elections.handle_failure(core, event.error)
-        elif asked is ApiVersionsRequest:
-            voter_changes.failed_api_versions(core, node_id)
+            requests.mark_unreachable(node_id)
+        state = self.state
+        if message_class is VoteRequest:
+            self._elections.handle_vote_failure(event.error)
+        elif message_class is ApiVersionsRequest:
+            self._voter_changes.handle_api_versions_failure(node_id)
         elif event.refused and isinstance(state, Follower) and state.leader_id == node_id and not state.doubts_leader:
-            core.doubt_leader(node_id)
+            self._quorum.doubt_leader(now_ms)
 
     def _poll(self) -> None:
-        core, now_ms = self._core, self._core.now_ms
+        context, now_ms = self._context, self._context.now_ms
         if self._maybe_stop():
             return
         for _ in range(_MAX_POLLS):
-            deadline_ms = polling.poll(core)
+            deadline_ms = self._poll_role()
             if deadline_ms > now_ms:
                 break
-        more = self._advance_listener()
-        if self.is_leader and core.writable_epoch != core.epoch:
-            core.writable_epoch, more = core.epoch, True
+        has_more = self._advance_listener()
+        has_more = self._leader_replication.allow_writes() or has_more
         if now_ms >= self._clean_at_ms:
-            core.log.clean(core.wall_ms)
-            self._clean_at_ms = now_ms + core.config.clean_interval_ms
+            context.log.clean(context.wall_ms)
+            self._clean_at_ms = now_ms + context.config.clean_interval_ms
         if self._maybe_stop():
             return
-        earliest_ms = min(deadline_ms, core.parked.deadline_ms, self._clean_at_ms)
-        self.deadline_ms = now_ms if more else max(earliest_ms, now_ms + 1)
+        earliest_ms = min(deadline_ms, self._waiting.deadline_ms, self._clean_at_ms)
+        self.deadline_ms = now_ms if has_more else max(earliest_ms, now_ms + 1)
+
+    def _poll_role(self) -> int:
+        """Let the owner of the current state do what is due. Return when to poll again; a change of the state asks for
+        another poll at once."""
+        state = self._quorum.state
+        if isinstance(state, Leader):
+            return self._leader_replication.poll(state)
+        if isinstance(state, Follower):
+            return self._follower_replication.poll(state)
+        if isinstance(state, Resigned):
+            return self._resignation.poll(state)
+        assert isinstance(state, Unattached | Prospective | Candidate)
+        return self._elections.poll(state)
 
     def _advance_listener(self) -> bool:
-        core = self._core
-        high_watermark = core.quorum.state.high_watermark
-        more = high_watermark is not None and core.listener.advance(core.log, high_watermark)
-        core.listener.maybe_leader_change(core.quorum.state)
-        return more
+        """Notify the listener of commits and the leader. Return whether there are more commits."""
+        state = self._quorum.state
+        high_watermark = state.high_watermark
+        has_more = high_watermark is not None and self._listener.advance(self._context.log, high_watermark)
+        self._listener.maybe_leader_change(state)
+        return has_more
 
     def _maybe_stop(self) -> bool:
-        core, deadline_ms = self._core, self._core.shutdown_deadline_ms
-        if deadline_ms is None or self.is_stopped:
-            return self.is_stopped
-        quorum, leader_id = core.quorum, core.quorum.state.leader_id
-        others_lead = leader_id is not None and leader_id != core.local.id
-        handed_over = not quorum.is_voter or quorum.is_only_voter or others_lead
-        if handed_over or core.now_ms >= deadline_ms or self._nobody_can_succeed():
-            self.is_stopped = True
-            self.deadline_ms = NEVER_MS
-            core.emit(Stopped(handed_over))
-        return self.is_stopped
-
-    def _nobody_can_succeed(self) -> bool:
-        """So many of the other voters are gone that they cannot elect one of themselves: it is no use to wait."""
-        core = self._core
-        others = [voter_id for voter_id in core.control.voters.ids if voter_id != core.local.id]
-        alive = [voter_id for voter_id in others if voter_id not in core.gone]
-        return len(alive) <= len(core.control.voters) // 2
+        if self._shutdown.deadline_ms is None or not self._shutdown.maybe_complete():
+            return False
+        self.deadline_ms = NEVER_MS
+        return True

@@ -1,4 +1,4 @@
-"""Fetches that wait at the leader for something new: more of the log, or a higher high watermark.
+"""Fetches that wait at the leader for more of the log or a higher high watermark.
 
 There are as many as replicas that fetch, so a list is enough.
 """
@@ -12,42 +12,44 @@ from odradek.raft.values import NEVER_MS, ReplicaKey
 
 
 @dataclass(frozen=True, slots=True)
-class ParkedFetch:
+class WaitingFetch:
     request: Request
     key: ReplicaKey
     partition: FetchPartition
     max_bytes: int
     deadline_ms: int
-    #: What to answer if nothing comes.
-    nothing_new: FetchResponse
+    #: The response if nothing is appended or committed until the deadline.
+    empty_response: FetchResponse
 
 
-class ParkedFetches:
+class WaitingFetches:
     def __init__(self) -> None:
-        self._waiting: list[ParkedFetch] = []
+        self._fetches: list[WaitingFetch] = []
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._fetches)
 
-    def park(self, fetch: ParkedFetch) -> None:
-        self._waiting.append(fetch)
+    def add(self, fetch: WaitingFetch) -> None:
+        self._fetches.append(fetch)
 
     @property
     def deadline_ms(self) -> int:
-        return min((fetch.deadline_ms for fetch in self._waiting), default=NEVER_MS)
+        return min(fetch.deadline_ms for fetch in self._fetches) if self._fetches else NEVER_MS
 
-    def take_expired(self, now_ms: int) -> list[ParkedFetch]:
-        expired = [fetch for fetch in self._waiting if fetch.deadline_ms <= now_ms]
+    def take_expired(self, now_ms: int) -> list[WaitingFetch]:
+        """Remove and return the fetches whose deadline has passed."""
+        expired = [fetch for fetch in self._fetches if fetch.deadline_ms <= now_ms]
         if expired:
-            self._waiting = [fetch for fetch in self._waiting if fetch.deadline_ms > now_ms]
+            self._fetches = [fetch for fetch in self._fetches if fetch.deadline_ms > now_ms]
         return expired
 
-    def take_before(self, end_offset: int) -> list[ParkedFetch]:
-        """Those for which the log now has more."""
-        taken = [fetch for fetch in self._waiting if fetch.partition.fetch_offset < end_offset]
-        self._waiting = [fetch for fetch in self._waiting if fetch.partition.fetch_offset >= end_offset]
+    def take_before(self, end_offset: int) -> list[WaitingFetch]:
+        """Remove and return the fetches from an offset before `end_offset`."""
+        taken = [fetch for fetch in self._fetches if fetch.partition.fetch_offset < end_offset]
+        self._fetches = [fetch for fetch in self._fetches if fetch.partition.fetch_offset >= end_offset]
         return taken
 
-    def take_all(self) -> list[ParkedFetch]:
-        taken, self._waiting = self._waiting, []
+    def take_all(self) -> list[WaitingFetch]:
+        """Remove and return all fetches."""
+        taken, self._fetches = self._fetches, []
         return taken

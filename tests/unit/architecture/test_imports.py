@@ -31,7 +31,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "log.cleaner": ("log.*", "log.segments", "log.manager", "records", "common"),
     "log.manager": ("log.*", "log.cleaner", "log.recovery", "common"),
     "raft": ("records", "protocol", "common"),
-    "raft.states": ("raft.*", "raft.storage", "raft.roles.pending_voter_change", "common"),
+    "raft.states": ("raft.*", "raft.storage", "common"),
     "raft.roles": ("raft", "records", "protocol", "common"),
     "raft.messages": ("raft.*", "raft.states", "raft.storage", "protocol", "common"),
     "raft.storage": ("raft.*", "raft.states", "records", "protocol", "common"),

@@ -29,7 +29,7 @@ PRIVATE_ACCESSES: dict[str, int] = {
     "inspection": 1,
     "log": 4,
     "metadata": 7,
-    "raft": 2,
+    "raft": 1,
     "replica": 8,
     "sim": 11,
     "spark": 12,
@@ -38,7 +38,6 @@ PRIVATE_ACCESSES: dict[str, int] = {
 
 #: Core -> assignments to attributes of other objects.
 FOREIGN_ASSIGNMENTS: dict[str, int] = {
-    "raft": 44,
     "metadata": 12,
     "controller": 60,
     "coordinator": 43,

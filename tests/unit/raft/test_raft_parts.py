@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from helpers.raft import data_batch, key, log_of, new_log, static_voters, voter, write_snapshot
 from odradek.common.failures import Fault
 from odradek.protocol.messages.vote_request import VoteRequest
-from odradek.raft.request_manager import Connections
+from odradek.raft.request_manager import RequestManager
 from odradek.raft.states.vote_count import EpochElection
 from odradek.raft.storage.batch_accumulator import Accumulator, BatchTooLarge, TooManyWaiting
 from odradek.raft.storage.control_record_history import ControlState, History
@@ -91,39 +91,39 @@ def test_who_does_not_vote_does_not_count_for_itself() -> None:
 
 
 def test_one_request_at_a_time_and_a_pause_after_a_failure() -> None:
-    connections = Connections(20, 2_000, Dice())
-    first = connections.sent(1, VoteRequest, 0)
-    assert not connections.is_ready(1, 1_999) and connections.is_ready(1, 2_000)
-    assert connections.expected_from(first) is None, "it was given up"
-    second = connections.sent(1, VoteRequest, 2_000)
-    connections.failed(second, 2_010)
-    assert connections.is_backing_off(1, 2_029) and connections.ready_at_ms(1, 2_029) == 2_030
-    assert connections.is_ready(1, 2_030)
-    third = connections.sent(1, VoteRequest, 3_000)
-    assert connections.asked(third) is VoteRequest
-    connections.succeeded(third)
-    assert connections.is_ready(1, 3_000)
+    requests = RequestManager(20, 2_000, Dice())
+    first = requests.start_request(1, VoteRequest, 0).correlation_id
+    assert not requests.is_ready(1, 1_999) and requests.is_ready(1, 2_000)
+    assert requests.node_id(first) is None, "it was given up"
+    second = requests.start_request(1, VoteRequest, 2_000).correlation_id
+    requests.record_failure(second, 2_010)
+    assert requests.is_backing_off(1, 2_029) and requests.ready_at_ms(1, 2_029) == 2_030
+    assert requests.is_ready(1, 2_030)
+    third = requests.start_request(1, VoteRequest, 3_000).correlation_id
+    assert requests.message_class(third) is VoteRequest
+    requests.record_success(third)
+    assert requests.is_ready(1, 3_000)
 
 
 def test_a_change_of_state_forgets_what_was_asked() -> None:
-    connections = Connections(20, 2_000, Dice())
-    asked = connections.sent(1, VoteRequest, 0)
-    connections.reset_all()
-    assert connections.expected_from(asked) is None
-    connections.failed(asked, 5)
-    assert connections.is_ready(1, 5)
+    requests = RequestManager(20, 2_000, Dice())
+    asked = requests.start_request(1, VoteRequest, 0).correlation_id
+    requests.reset_all()
+    assert requests.node_id(asked) is None
+    requests.record_failure(asked, 5)
+    assert requests.is_ready(1, 5)
 
 
 def test_a_leader_is_looked_for_one_server_at_a_time() -> None:
     servers = (Destination(-2, "a", 1), Destination(-3, "b", 1))
-    connections = Connections(20, 2_000, Dice())
-    assert connections.any_ready(servers, 0) == servers[0]
-    asked = connections.sent(-2, VoteRequest, 0)
-    assert connections.any_ready(servers, 1) is None
-    assert connections.any_ready_at_ms(servers, 1) == 2_000
-    connections.failed(asked, 1)
-    assert connections.any_ready(servers, 1) == servers[1]
-    assert connections.any_ready((), 1) is None and connections.any_ready_at_ms((), 1) == NEVER_MS
+    requests = RequestManager(20, 2_000, Dice())
+    assert requests.select_ready(servers, 0) == servers[0]
+    asked = requests.start_request(-2, VoteRequest, 0).correlation_id
+    assert requests.select_ready(servers, 1) is None
+    assert requests.next_ready_at_ms(servers, 1) == 2_000
+    requests.record_failure(asked, 1)
+    assert requests.select_ready(servers, 1) == servers[1]
+    assert requests.select_ready((), 1) is None and requests.next_ready_at_ms((), 1) == NEVER_MS
 
 
 def accumulator(**settings: int) -> Accumulator:

@@ -1,124 +1,68 @@
-"""Checks that several RPCs share: who may ask what, and what an answer says about epoch and leader."""
-
-import logging
+"""Checks of requests from peers, before a role handles them."""
 
 from odradek.protocol.error_codes import ErrorCode
-from odradek.raft.messages.responses import LeaderHint
-from odradek.raft.quorum_context import Core
+from odradek.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+from odradek.protocol.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from odradek.protocol.messages.vote_request import VoteRequest
+from odradek.raft.quorum_context import QuorumContext
 from odradek.raft.states.leader import Leader
-from odradek.raft.values import METADATA_PARTITION, METADATA_TOPIC, Endpoints, ReplicaKey
+from odradek.raft.values import METADATA_PARTITION, METADATA_TOPIC, ReplicaKey
 
 
-def has_valid_cluster_id(core: Core, cluster_id: str | None) -> bool:
-    """An old peer does not say it."""
-    return cluster_id is None or cluster_id == core.local.cluster_id
+class RequestChecks:
+    def __init__(self, context: QuorumContext) -> None:
+        self._local = context.local
+        self._quorum = context.quorum
+
+    def has_valid_cluster_id(self, cluster_id: str | None) -> bool:
+        """Return whether the request is for this cluster; requests of old versions do not say it."""
+        return cluster_id is None or cluster_id == self._local.cluster_id
+
+    def request_error(self, message: VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest) -> ErrorCode | None:
+        """Return the error of the whole request; None if it is for this cluster and the one metadata partition."""
+        if not self.has_valid_cluster_id(message.cluster_id):
+            return ErrorCode.INCONSISTENT_CLUSTER_ID
+        if len(message.topics) != 1 or len(message.topics[0].partitions) != 1:
+            return ErrorCode.INVALID_REQUEST
+        topic = message.topics[0]
+        if not is_metadata_partition(topic.topic_name, topic.partitions[0].partition_index):
+            return ErrorCode.INVALID_REQUEST
+        return None
+
+    def voter_request_error(self, sender_id: int, epoch: int) -> ErrorCode | None:
+        """Return the error of a Vote, BeginQuorumEpoch or EndQuorumEpoch request of `sender_id` in `epoch`."""
+        if epoch < self._quorum.state.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if sender_id < 0 or sender_id == self._local.id:
+            return ErrorCode.INVALID_REQUEST  # no node; another node with our id, or our own request
+        return None
+
+    def leader_request_error(self, epoch: int) -> ErrorCode | None:
+        """Return the error of a request that only the leader of `epoch` handles."""
+        state = self._quorum.state
+        if epoch < state.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if epoch > state.epoch:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if not isinstance(state, Leader):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return None
+
+    def is_for_local_replica(self, voter_id: int, directory_id: bytes) -> bool:
+        """Return whether the request is for this replica, if it names one; a node that lost its disk is another."""
+        if voter_id < 0:
+            return True
+        local = self._local.key
+        return local is not None and ReplicaKey.from_wire(voter_id, directory_id).covers(local)
 
 
-def is_our_partition(topic_name: str, partition_index: int) -> bool:
+def is_metadata_partition(topic_name: str, partition_index: int) -> bool:
     return topic_name == METADATA_TOPIC and partition_index == METADATA_PARTITION
 
 
-def voter_only_error(core: Core, remote_id: int, epoch: int) -> ErrorCode | None:
-    """For what candidates and leaders send: Vote, BeginQuorumEpoch, EndQuorumEpoch."""
-    if epoch < core.epoch:
-        return ErrorCode.FENCED_LEADER_EPOCH
-    if remote_id < 0 or remote_id == core.local.id:
-        return ErrorCode.INVALID_REQUEST  # nobody; a stranger with our id, or our own echo
-    return None
-
-
-def leader_only_error(core: Core, epoch: int) -> ErrorCode | None:
-    """For what only the leader of this very epoch answers."""
-    if epoch < core.epoch:
-        return ErrorCode.FENCED_LEADER_EPOCH
-    if epoch > core.epoch:
-        return ErrorCode.UNKNOWN_LEADER_EPOCH
-    if not isinstance(core.quorum.state, Leader):
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    return None
-
-
-def is_meant_for_us(core: Core, voter_id: int, directory_id: bytes) -> bool:
-    """A request may name the voter it is for; a node that lost its disk is another one."""
-    if voter_id < 0:
-        return True
-    asked = ReplicaKey.from_wire(voter_id, directory_id)
-    local = core.local.key
-    return local is not None and asked.covers(local)
-
-
-def maybe_transition(core: Core, leader_id: int | None, epoch: int, endpoints: Endpoints) -> bool:
-    """A peer says that `leader_id` leads `epoch`: follow it if that is news. False if it contradicts what this replica
-    knows, in which case nothing changes: a peer's message, whatever it says, does not stop this node."""
-    state = core.quorum.state
-    if leader_id == core.local.id and epoch > state.epoch:
-        return _not_our_epoch(core, epoch)
-    if not _is_consistent(core, leader_id, epoch):
-        text = f"{state}: a peer names {leader_id} the leader of epoch {epoch}"
-        core.note_contradiction(logging.WARNING, text)
-        return False
-    if epoch > state.epoch:
-        if leader_id is None:
-            core.become_unattached(epoch)
-        else:
-            _follow(core, epoch, leader_id, endpoints)
-    elif epoch == state.epoch and leader_id is not None and leader_id != core.local.id:
-        is_news = state.leader_id is None or len(endpoints) > len(state.leader_endpoints)
-        if is_news:
-            _follow(core, epoch, leader_id, endpoints)
-    return True
-
-
-def _not_our_epoch(core: Core, epoch: int) -> bool:
-    """A peer says that we lead an epoch that we have not begun. A replica does not forget what it leads, so it led with
-    a disk that is gone, or another process has our id, or the peer is wrong. With an empty log the others will notice.
-    Otherwise the epoch counts, and its leader does not: whoever follows it gives up, and there is an election."""
-    if core.log.end_offset > 0:
-        text = f"a peer says that this node leads epoch {epoch}: does another node have id {core.local.id}?"
-        core.note_contradiction(logging.ERROR, text)
-        core.become_unattached(epoch)
-    return False
-
-
-def _follow(core: Core, epoch: int, leader_id: int, endpoints: Endpoints) -> None:
-    """A leader that we cannot reach yet is remembered; its own BeginQuorumEpoch, or another answer, has its address."""
-    if endpoints:
-        core.become_follower(epoch, leader_id, endpoints)
-    elif epoch > core.epoch:
-        core.become_unattached(epoch, leader_id)
-
-
-def _is_consistent(core: Core, leader_id: int | None, epoch: int) -> bool:
-    state = core.quorum.state
-    if epoch < state.epoch or leader_id is None:
-        return True
-    if leader_id == core.local.id:
-        return epoch == state.epoch and state.leader_id == leader_id
-    return epoch > state.epoch or state.leader_id in (None, leader_id)
-
-
-def error_in(code: int) -> ErrorCode:
-    """Of an answer. A newer peer may know more errors than we do."""
+def parse_error_code(code: int) -> ErrorCode:
+    """Return the error of a response; UNKNOWN_SERVER_ERROR for one that only newer versions define."""
     try:
         return ErrorCode(code)
     except ValueError:
         return ErrorCode.UNKNOWN_SERVER_ERROR
-
-
-def handle_common(core: Core, error: ErrorCode, hint: LeaderHint) -> bool | None:
-    """What any answer may say. True: dealt with; False: dealt with, and pause before asking again; None: go on."""
-    leader_id, epoch, endpoints = hint
-    state = core.quorum.state
-    if epoch < state.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
-        return False  # the peer is behind: it needs a moment
-    if epoch > state.epoch or error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER):
-        maybe_transition(core, leader_id, epoch, endpoints)
-        return core.quorum.state is not state
-    if leader_id is not None and state.leader_id is None:
-        maybe_transition(core, leader_id, epoch, endpoints)
-        return None if error == ErrorCode.NONE else core.quorum.state is not state
-    if error == ErrorCode.BROKER_NOT_AVAILABLE:
-        return False
-    if error == ErrorCode.INVALID_VOTER_KEY:
-        return True  # whoever has this address is not the voter that we look for
-    return None

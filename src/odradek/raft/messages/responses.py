@@ -1,8 +1,7 @@
-"""The answers that a replica gives, each with what it knows about the leader; and what it reads in those of others."""
+"""Builds the responses of this replica. All but two say who leads and, from a certain version on, where it listens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import TypedDict, TypeVar
 
 from odradek.common.ports import Buffer
 from odradek.protocol.error_codes import ErrorCode
@@ -20,190 +19,156 @@ from odradek.protocol.messages.fetch_response import FetchResponse
 from odradek.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse
 from odradek.protocol.messages.update_raft_voter_response import UpdateRaftVoterResponse
 from odradek.protocol.messages.vote_response import VoteResponse
+from odradek.raft.events import Request
+from odradek.raft.quorum_context import QuorumContext
 from odradek.raft.storage.raft_log import Fit, Validity
 from odradek.raft.values import (
     METADATA_PARTITION,
     METADATA_TOPIC,
     METADATA_TOPIC_ID,
-    NO_ENDPOINTS,
     NO_ID,
     NO_OFFSET,
     Endpoint,
-    Endpoints,
     OffsetAndEpoch,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from odradek.raft.events import Request
-    from odradek.raft.quorum_context import Core
-
-#: Versions from which an answer tells where the leader listens.
+#: First versions of the responses that say where the leader listens (KIP-853).
 _FETCH_WITH_ENDPOINTS = 17
 _OTHERS_WITH_ENDPOINTS = 1
 
+#: What a FetchSnapshot response without a part of a snapshot says.
+_NO_SNAPSHOT_ID = OffsetAndEpoch(0, 0)
 
-class NodeEndpoint(Protocol):
-    node_id: int
-    host: str
-    port: int
-
-
-class LeaderHint(NamedTuple):
-    """What an answer says about the leader."""
-
-    leader_id: int | None
-    epoch: int
-    endpoints: Endpoints
+NodeEndpoint = TypeVar("NodeEndpoint")
 
 
-def leader_hint(core: Core, leader_id: int, epoch: int, nodes: Sequence[NodeEndpoint]) -> LeaderHint:
-    """An answer without addresses comes from a replica that does not know of them: the voters have to do."""
-    if leader_id < 0:
-        return LeaderHint(None, epoch, NO_ENDPOINTS)
-    listener = core.local.listener
-    told = Endpoints(Endpoint(listener, n.host, n.port) for n in nodes if n.node_id == leader_id)
-    return LeaderHint(leader_id, epoch, told or core.control.voters.endpoints(leader_id))
+class LeaderFields(TypedDict):
+    leader_id: int
+    leader_epoch: int
 
 
-def leader_address(core: Core, request: Request, first_version: int) -> tuple[int, Endpoint] | None:
-    """The leader and where it listens, on the listener the request came in on; None if the version cannot say it."""
-    state = core.quorum.state
-    if request.version < first_version or state.leader_id is None:
-        return None
-    address = state.leader_endpoints.address(request.listener)
-    return None if address is None else (state.leader_id, address)
+class ResponseBuilder:
+    def __init__(self, context: QuorumContext) -> None:
+        self._log = context.log
+        self._quorum = context.quorum
 
+    def leader_fields(self) -> LeaderFields:
+        """Return the leader and the epoch under the names that all responses have for them."""
+        state = self._quorum.state
+        return {"leader_id": NO_ID if state.leader_id is None else state.leader_id, "leader_epoch": state.epoch}
 
-def build_vote_response(core: Core, request: Request, error: ErrorCode, granted: bool) -> VoteResponse:
-    state = core.quorum.state
-    partition = vote_response.PartitionData(
-        partition_index=METADATA_PARTITION,
-        error_code=error,
-        leader_id=NO_ID if state.leader_id is None else state.leader_id,
-        leader_epoch=state.epoch,
-        vote_granted=granted,
-    )
-    response = VoteResponse(topics=[vote_response.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])])
-    known = leader_address(core, request, _OTHERS_WITH_ENDPOINTS)
-    if known is not None:
-        leader_id, at = known
-        response.node_endpoints = [vote_response.NodeEndpoint(node_id=leader_id, host=at.host, port=at.port)]
-    return response
+    def leader_endpoints(
+        self, request: Request, node_endpoint: Callable[..., NodeEndpoint], first_version: int = _OTHERS_WITH_ENDPOINTS
+    ) -> list[NodeEndpoint]:
+        """Return the leader's address on the listener of the request; nothing if it is unknown or the version of the
+        request cannot say it."""
+        state = self._quorum.state
+        if request.version < first_version or state.leader_id is None:
+            return []
+        address = state.leader_endpoints.address(request.listener)
+        if address is None:
+            return []
+        return [node_endpoint(node_id=state.leader_id, host=address.host, port=address.port)]
 
-
-def build_begin_epoch_response(core: Core, request: Request, error: ErrorCode) -> BeginQuorumEpochResponse:
-    state = core.quorum.state
-    partition = begin_quorum_epoch_response.PartitionData(
-        partition_index=METADATA_PARTITION,
-        error_code=error,
-        leader_id=NO_ID if state.leader_id is None else state.leader_id,
-        leader_epoch=state.epoch,
-    )
-    topic = begin_quorum_epoch_response.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    response = BeginQuorumEpochResponse(topics=[topic])
-    known = leader_address(core, request, _OTHERS_WITH_ENDPOINTS)
-    if known is not None:
-        leader_id, at = known
-        node = begin_quorum_epoch_response.NodeEndpoint(node_id=leader_id, host=at.host, port=at.port)
-        response.node_endpoints = [node]
-    return response
-
-
-def build_end_epoch_response(core: Core, request: Request, error: ErrorCode) -> EndQuorumEpochResponse:
-    state = core.quorum.state
-    partition = end_quorum_epoch_response.PartitionData(
-        partition_index=METADATA_PARTITION,
-        error_code=error,
-        leader_id=NO_ID if state.leader_id is None else state.leader_id,
-        leader_epoch=state.epoch,
-    )
-    topic = end_quorum_epoch_response.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    response = EndQuorumEpochResponse(topics=[topic])
-    known = leader_address(core, request, _OTHERS_WITH_ENDPOINTS)
-    if known is not None:
-        leader_id, at = known
-        node = end_quorum_epoch_response.NodeEndpoint(node_id=leader_id, host=at.host, port=at.port)
-        response.node_endpoints = [node]
-    return response
-
-
-def build_fetch_response(
-    core: Core,
-    request: Request,
-    error: ErrorCode,
-    *,
-    records: Buffer = b"",
-    validity: Validity | None = None,
-    high_watermark: int | None = None,
-) -> FetchResponse:
-    state = core.quorum.state
-    leader_id = NO_ID if state.leader_id is None else state.leader_id
-    partition = fetch_response.PartitionData(
-        partition_index=METADATA_PARTITION,
-        error_code=error,
-        high_watermark=NO_OFFSET if high_watermark is None else high_watermark,
-        log_start_offset=core.log.start_offset,
-        current_leader=fetch_response.LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=state.epoch),
-        records=records,
-    )
-    if validity is not None and validity.fit is Fit.DIVERGING:
-        at = validity.at
-        partition.diverging_epoch = fetch_response.EpochEndOffset(epoch=at.epoch, end_offset=at.offset)
-    elif validity is not None and validity.fit is Fit.SNAPSHOT:
-        partition.snapshot_id = fetch_response.SnapshotId(end_offset=validity.at.offset, epoch=validity.at.epoch)
-    topic = fetch_response.FetchableTopicResponse(
-        topic=METADATA_TOPIC, topic_id=METADATA_TOPIC_ID, partitions=[partition]
-    )
-    response = FetchResponse(responses=[topic])
-    known = leader_address(core, request, _FETCH_WITH_ENDPOINTS)
-    if known is not None:
-        known_id, address = known
-        response.node_endpoints = [fetch_response.NodeEndpoint(node_id=known_id, host=address.host, port=address.port)]
-    return response
-
-
-def build_fetch_snapshot_response(
-    core: Core,
-    request: Request,
-    error: ErrorCode,
-    *,
-    topic_name: str = METADATA_TOPIC,
-    partition_index: int = METADATA_PARTITION,
-    snapshot_id: OffsetAndEpoch | None = None,
-    size_bytes: int = 0,
-    position: int = 0,
-    data: Buffer = b"",
-) -> FetchSnapshotResponse:
-    state = core.quorum.state
-    partition = fetch_snapshot_response.PartitionSnapshot(
-        index=partition_index, error_code=error, size=size_bytes, position=position, unaligned_records=data
-    )
-    if error != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        partition.current_leader = fetch_snapshot_response.LeaderIdAndEpoch(
-            leader_id=NO_ID if state.leader_id is None else state.leader_id, leader_epoch=state.epoch
+    def build_vote(self, request: Request, error: ErrorCode, *, granted: bool = False) -> VoteResponse:
+        partition = vote_response.PartitionData(
+            partition_index=METADATA_PARTITION, error_code=error, vote_granted=granted, **self.leader_fields()
         )
-    if snapshot_id is not None:
-        partition.snapshot_id = fetch_snapshot_response.SnapshotId(
-            end_offset=snapshot_id.offset, epoch=snapshot_id.epoch
+        return VoteResponse(
+            topics=[vote_response.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])],
+            node_endpoints=self.leader_endpoints(request, vote_response.NodeEndpoint),
         )
-    topic = fetch_snapshot_response.TopicSnapshot(name=topic_name, partitions=[partition])
-    response = FetchSnapshotResponse(topics=[topic])
-    known = leader_address(core, request, _OTHERS_WITH_ENDPOINTS)
-    if known is not None:
-        leader_id, at = known
-        node = fetch_snapshot_response.NodeEndpoint(node_id=leader_id, host=at.host, port=at.port)
-        response.node_endpoints = [node]
-    return response
 
+    def build_begin_epoch(self, request: Request, error: ErrorCode) -> BeginQuorumEpochResponse:
+        partition = begin_quorum_epoch_response.PartitionData(
+            partition_index=METADATA_PARTITION, error_code=error, **self.leader_fields()
+        )
+        return BeginQuorumEpochResponse(
+            topics=[begin_quorum_epoch_response.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])],
+            node_endpoints=self.leader_endpoints(request, begin_quorum_epoch_response.NodeEndpoint),
+        )
 
-def build_update_voter_response(core: Core, request: Request, error: ErrorCode) -> UpdateRaftVoterResponse:
-    state = core.quorum.state
-    leader = update_raft_voter_response.CurrentLeader(
-        leader_id=NO_ID if state.leader_id is None else state.leader_id, leader_epoch=state.epoch
-    )
-    address = state.leader_endpoints.address(request.listener)
-    if address is not None:
-        leader.host, leader.port = address.host, address.port
-    return UpdateRaftVoterResponse(error_code=error, current_leader=leader)
+    def build_end_epoch(self, request: Request, error: ErrorCode) -> EndQuorumEpochResponse:
+        partition = end_quorum_epoch_response.PartitionData(
+            partition_index=METADATA_PARTITION, error_code=error, **self.leader_fields()
+        )
+        return EndQuorumEpochResponse(
+            topics=[end_quorum_epoch_response.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])],
+            node_endpoints=self.leader_endpoints(request, end_quorum_epoch_response.NodeEndpoint),
+        )
+
+    def build_fetch(
+        self,
+        request: Request,
+        error: ErrorCode,
+        *,
+        records: Buffer = b"",
+        validity: Validity | None = None,
+        high_watermark: int | None = None,
+    ) -> FetchResponse:
+        """`validity`: set if the fetcher's log does not fit, in which case the response says where to continue."""
+        diverging_epoch, snapshot_id = fetch_response.EpochEndOffset(), fetch_response.SnapshotId()
+        if validity is not None and validity.fit is Fit.DIVERGING:
+            diverging_epoch = fetch_response.EpochEndOffset(epoch=validity.at.epoch, end_offset=validity.at.offset)
+        elif validity is not None and validity.fit is Fit.SNAPSHOT:
+            snapshot_id = fetch_response.SnapshotId(end_offset=validity.at.offset, epoch=validity.at.epoch)
+        partition = fetch_response.PartitionData(
+            partition_index=METADATA_PARTITION,
+            error_code=error,
+            high_watermark=NO_OFFSET if high_watermark is None else high_watermark,
+            log_start_offset=self._log.start_offset,
+            diverging_epoch=diverging_epoch,
+            current_leader=fetch_response.LeaderIdAndEpoch(**self.leader_fields()),
+            snapshot_id=snapshot_id,
+            records=records,
+        )
+        topic = fetch_response.FetchableTopicResponse(
+            topic=METADATA_TOPIC, topic_id=METADATA_TOPIC_ID, partitions=[partition]
+        )
+        return FetchResponse(
+            responses=[topic],
+            node_endpoints=self.leader_endpoints(request, fetch_response.NodeEndpoint, _FETCH_WITH_ENDPOINTS),
+        )
+
+    def build_fetch_snapshot(
+        self,
+        request: Request,
+        error: ErrorCode,
+        *,
+        snapshot_id: OffsetAndEpoch = _NO_SNAPSHOT_ID,
+        size_bytes: int = 0,
+        position: int = 0,
+        data: Buffer = b"",
+    ) -> FetchSnapshotResponse:
+        partition = fetch_snapshot_response.PartitionSnapshot(
+            index=METADATA_PARTITION,
+            error_code=error,
+            snapshot_id=fetch_snapshot_response.SnapshotId(end_offset=snapshot_id.offset, epoch=snapshot_id.epoch),
+            current_leader=fetch_snapshot_response.LeaderIdAndEpoch(**self.leader_fields()),
+            size=size_bytes,
+            position=position,
+            unaligned_records=data,
+        )
+        return self._fetch_snapshot_of(request, METADATA_TOPIC, partition)
+
+    def build_fetch_snapshot_of_unknown(
+        self, request: Request, topic_name: str, partition_index: int
+    ) -> FetchSnapshotResponse:
+        """Build the response for any other partition than that of the metadata log, without its leader."""
+        partition = fetch_snapshot_response.PartitionSnapshot(
+            index=partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        )
+        return self._fetch_snapshot_of(request, topic_name, partition)
+
+    def _fetch_snapshot_of(
+        self, request: Request, topic_name: str, partition: fetch_snapshot_response.PartitionSnapshot
+    ) -> FetchSnapshotResponse:
+        return FetchSnapshotResponse(
+            topics=[fetch_snapshot_response.TopicSnapshot(name=topic_name, partitions=[partition])],
+            node_endpoints=self.leader_endpoints(request, fetch_snapshot_response.NodeEndpoint),
+        )
+
+    def build_update_voter(self, request: Request, error: ErrorCode) -> UpdateRaftVoterResponse:
+        address = self._quorum.state.leader_endpoints.address(request.listener) or Endpoint(request.listener, "", 0)
+        leader = update_raft_voter_response.CurrentLeader(host=address.host, port=address.port, **self.leader_fields())
+        return UpdateRaftVoterResponse(error_code=error, current_leader=leader)

@@ -1,4 +1,4 @@
-"""A change of the voters that is under way at the leader: one voter added or removed, and who waits for the answer."""
+"""A change of the voters that the leader has accepted and not finished: one voter is added or removed."""
 
 from dataclasses import dataclass
 
@@ -8,49 +8,52 @@ from odradek.protocol.messages.remove_raft_voter_response import RemoveRaftVoter
 from odradek.raft.values import Endpoints, ReplicaKey
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AddVoter:
-    """First the new voter is asked for its versions (ApiVersions), then the record is written and waited for."""
+    """The leader first requests the versions of the new voter (ApiVersions), then writes the voters record.
 
-    handle: object | None  # None: answered already
+    `handle` is None if the request has its response already, `offset` if the record is not written yet.
+    """
+
+    handle: object | None
     key: ReplicaKey
     endpoints: Endpoints
     ack_when_committed: bool
     deadline_ms: int
-    #: Of the record, once it is written.
     offset: int | None = None
 
-    def expects_versions_of(self, node_id: int) -> bool:
+    def awaits_versions_of(self, node_id: int) -> bool:
         return self.offset is None and self.key.id == node_id
 
+    def build_response(self, error: ErrorCode, message: str | None) -> AddRaftVoterResponse:
+        return build_add_voter_response(error, message)
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
 class RemoveVoter:
-    handle: object | None
+    """`offset` is that of the voters record."""
+
+    handle: object
     offset: int
     deadline_ms: int
 
-
-VoterChange = AddVoter | RemoveVoter
-
-
-def add_voter_response(error: ErrorCode, message: str | None = None) -> AddRaftVoterResponse:
-    return AddRaftVoterResponse(error_code=error, error_message=_text(error, message))
+    def build_response(self, error: ErrorCode, message: str | None) -> RemoveRaftVoterResponse:
+        return build_remove_voter_response(error, message)
 
 
-def remove_voter_response(error: ErrorCode, message: str | None = None) -> RemoveRaftVoterResponse:
-    return RemoveRaftVoterResponse(error_code=error, error_message=_text(error, message))
+PendingVoterChange = AddVoter | RemoveVoter
 
 
-def answer_voter_change(
-    change: VoterChange, error: ErrorCode, message: str | None
-) -> AddRaftVoterResponse | RemoveRaftVoterResponse:
-    build = add_voter_response if isinstance(change, AddVoter) else remove_voter_response
-    return build(error, message)
+def build_add_voter_response(error: ErrorCode, message: str | None = None) -> AddRaftVoterResponse:
+    return AddRaftVoterResponse(error_code=error, error_message=_error_message(error, message))
 
 
-def _text(error: ErrorCode, message: str | None) -> str | None:
-    """An error always says something."""
+def build_remove_voter_response(error: ErrorCode, message: str | None = None) -> RemoveRaftVoterResponse:
+    return RemoveRaftVoterResponse(error_code=error, error_message=_error_message(error, message))
+
+
+def _error_message(error: ErrorCode, message: str | None) -> str | None:
+    """Return the message, or the general one of the error."""
     if error == ErrorCode.NONE:
         return None
     return message or error.message

@@ -1,7 +1,7 @@
 """Follower: fetches from the leader, as a voter or as an observer.
 
-A voter that has not fetched successfully for the fetch time-out becomes prospective. While it hears the leader it
-grants no pre-vote, which is what keeps a leader that a majority can hear in place.
+A voter that has not fetched successfully for the fetch time-out becomes prospective. While its fetches succeed it
+grants no pre-vote, so a leader that a majority can reach stays in place.
 """
 
 from typing import ClassVar
@@ -37,42 +37,55 @@ class Follower(State):
         )
         self._fetch_timeout_ms = fetch_timeout_ms
         self.fetch_deadline_ms = now_ms + fetch_timeout_ms
-        #: When to look again whether the voters in the log say the right thing about us. A few fetches come first.
+        #: When to check again whether the voter set in the log describes this replica correctly. A few fetches come
+        #: first.
         self.update_voters_at_ms = now_ms + fetch_timeout_ms
-        #: Whether there is a reason to believe that the leader lives; and whether there is one to believe that it does
-        #: not.
-        self.hears_leader = False
+        #: Whether the leader has answered within the fetch time-out.
+        self.has_leader_contact = False
+        #: Whether the leader has resigned or refused a connection.
         self.doubts_leader = False
-        #: With static voters every new leader is told about us once, since it cannot read it in the log.
+        #: With static voters this replica reports itself to every new leader once: the log cannot say it.
         self.has_updated_leader = False
-        #: Fetches wait while a snapshot is being fetched.
+        #: The snapshot that is being fetched, if any; fetches of the log wait for it.
         self.snapshot: RawSnapshot | None = None
 
-    def heard_leader(self, now_ms: int) -> None:
+    def record_leader_contact(self, now_ms: int) -> None:
+        """Restart the fetch time-out."""
         self.fetch_deadline_ms = now_ms + self._fetch_timeout_ms
-        self.hears_leader = True
+        self.has_leader_contact = True
         self.doubts_leader = False
 
     def doubt_leader(self, deadline_ms: int) -> None:
-        """The leader resigned, or its process is gone: do not wait for all of the time-out, let others be elected."""
+        """Shorten the fetch time-out and grant pre-votes: the leader resigned, or its process does not run."""
         self.fetch_deadline_ms = min(self.fetch_deadline_ms, deadline_ms)
-        self.hears_leader = False
+        self.has_leader_contact = False
         self.doubts_leader = True
 
-    def updated_voters(self, now_ms: int) -> None:
+    def lose_leader_contact(self) -> None:
+        """Grant pre-votes from now on."""
+        self.has_leader_contact = False
+
+    def record_leader_update(self, now_ms: int) -> None:
+        """Record that the leader has accepted what this replica reported about itself."""
+        self.has_updated_leader = True
+        self.record_leader_contact(now_ms)
+
+    def schedule_voter_update(self, now_ms: int) -> None:
+        """Plan the next check of the voter set, after that of `now_ms`."""
         self.update_voters_at_ms = now_ms + self._fetch_timeout_ms
 
     def set_snapshot(self, snapshot: RawSnapshot | None) -> None:
+        """Fetch this snapshot, and discard what was fetched of another one."""
         if self.snapshot is not None:
             self.snapshot.close()
         self.snapshot = snapshot
 
     def update_high_watermark(self, offset: int) -> bool:
-        """Whether it moved."""
+        """Return whether the high watermark moved."""
         before = self.high_watermark
         check(before is None or offset >= before, f"the high watermark would go back from {before} to {offset}")
         self.high_watermark = offset
         return offset != before
 
     def can_grant_vote(self, candidate: ReplicaKey, *, up_to_date: bool, pre_vote: bool) -> bool:
-        return pre_vote and up_to_date and not self.hears_leader
+        return pre_vote and up_to_date and not self.has_leader_contact

@@ -1,8 +1,9 @@
-"""How far each replica has come, as the leader knows it from their fetches."""
+"""Progress of one replica, as the leader derives it from the replica's fetches."""
 
-from odradek.raft.values import NEVER_MS, Endpoints, ReplicaKey
+from odradek.common.failures import check
+from odradek.raft.values import NEVER_MS, NO_ENDPOINTS, Endpoints, ReplicaKey
 
-#: Before any time there is.
+#: Earlier than any time of the monotonic clock.
 LONG_AGO_MS = -NEVER_MS
 
 
@@ -12,24 +13,22 @@ class ReplicaProgress:
         "caught_up_ms",
         "end_offset",
         "endpoints",
-        "has_acknowledged",
         "key",
         "last_fetch_ms",
     )
 
-    def __init__(self, key: ReplicaKey, endpoints: Endpoints, *, has_acknowledged: bool = False) -> None:
+    def __init__(self, key: ReplicaKey, endpoints: Endpoints) -> None:
         self.key = key
         self.endpoints = endpoints
-        #: Everything before it is on this replica's disk. None until its first fetch.
+        #: Everything before this offset is on the replica's disk. None until its first fetch.
         self.end_offset: int | None = None
         self.last_fetch_ms = LONG_AGO_MS
         self.caught_up_ms = LONG_AGO_MS
-        #: Whether it knows who leads.
-        self.has_acknowledged = has_acknowledged
         self._leader_end_at_last_fetch = 0
 
-    def fetched(self, now_ms: int, fetch_offset: int, leader_end_offset: int | None) -> None:
-        """It has caught up now if it asks for the end of the log, and had at its last fetch if for the end of then."""
+    def record_fetch(self, now_ms: int, fetch_offset: int, leader_end_offset: int | None) -> None:
+        """Record a fetch. The replica has caught up now if it fetches from the end of the leader's log, and had caught
+        up at its last fetch if it fetches from where the log ended then."""
         if leader_end_offset is not None:
             if fetch_offset >= leader_end_offset:
                 self.caught_up_ms = max(self.caught_up_ms, now_ms)
@@ -38,9 +37,22 @@ class ReplicaProgress:
             self._leader_end_at_last_fetch = leader_end_offset
         self.last_fetch_ms = max(self.last_fetch_ms, now_ms)
         self.end_offset = fetch_offset
-        self.has_acknowledged = True
+
+    def record_append(self, end_offset: int) -> None:
+        """Record the end of the leader's own log."""
+        check(self.end_offset is None or self.end_offset <= end_offset, "the leader's log only grows")
+        self.end_offset = end_offset
+
+    def set_voter(self, key: ReplicaKey, endpoints: Endpoints) -> None:
+        """Take over what the voter set says about this replica."""
+        self.key = key
+        self.endpoints = endpoints
+
+    def set_observer(self) -> None:
+        """Drop the endpoints, which only voters have."""
+        self.endpoints = NO_ENDPOINTS
 
     @property
     def order(self) -> tuple[int, ReplicaKey]:
-        """The one with the most of the log first."""
+        """Sort key that puts the replica with the most of the log first."""
         return (1 if self.end_offset is None else -self.end_offset, self.key)

@@ -1,7 +1,7 @@
-"""Resigned: was the leader of this epoch, and leads no more.
+"""Resigned: was the leader of this epoch, and does not lead any more.
 
-It tells the voters so until they have heard, and then waits for a successor. A leader that restarts begins here too:
-what it had not synced may be gone, so it must not write again in its epoch, nor vote for another in it.
+It notifies the voters until they have acknowledged it, and then waits for a successor. A leader that restarts begins
+here too: what it had not synced may be lost, so it must not write again in its epoch, nor vote for another in it.
 """
 
 from typing import ClassVar
@@ -26,11 +26,12 @@ class Resigned(State):
     ) -> None:
         super().__init__(epoch, leader_id=local_id, leader_endpoints=endpoints, high_watermark=high_watermark)
         self.unacknowledged = [voter_id for voter_id in voter_ids if voter_id != local_id]
-        #: The voters, those first that have the most of the log.
+        #: The other voters, those with the most of the log first.
         self.preferred_successors = preferred_successors
         self.election_deadline_ms = election_deadline_ms
 
-    def acknowledged(self, voter_id: int) -> None:
+    def record_acknowledgement(self, voter_id: int) -> None:
+        """Record that a voter knows that this replica has resigned."""
         if voter_id in self.unacknowledged:
             self.unacknowledged.remove(voter_id)
 

@@ -89,9 +89,17 @@ class Quorum:
         """Followers lose their leader at the same moment, and if all stood at the same moment none would be elected.
         They take turns instead, half a grace apart, in the order of their ids, down from the leader's."""
         ids = sorted(self.control.voters.ids, reverse=True)
-        order = [voter_id for voter_id in ids if voter_id < leader_id] + [each for each in ids if each > leader_id]
+        order = [voter_id for voter_id in ids if voter_id < leader_id] + [
+            voter_id for voter_id in ids if voter_id > leader_id
+        ]
         turn = order.index(self.local.id) if self.local.id in order else 0
         return turn * self.config.disconnect_grace_ms // 2
+
+    def doubt_leader(self, now_ms: int) -> None:
+        """As a follower whose leader does not run: stand soon, but give the others the time to notice it too."""
+        state = self.state
+        assert isinstance(state, Follower)
+        state.doubt_leader(now_ms + self.config.disconnect_grace_ms // 2 + self.turn_ms(state.leader_id))
 
     @property
     def is_voter(self) -> bool:

@@ -1,7 +1,7 @@
-"""What the state machine above the log gets to hear: commits in order, snapshots where the log begins later, leaders.
+"""Notifies the state machine above the log: commits in order, snapshots where the log starts later, leaders.
 
-One stream, whoever shares it: `Commit` and `LoadSnapshot` say everything from the first offset on exactly once, and
-`LeaderChange` of our own leadership comes after every commit of earlier epochs.
+There is one stream of effects: `Commit` and `LoadSnapshot` cover everything from the first offset on exactly once, and
+the `LeaderChange` of this replica's own leadership follows every commit of earlier epochs.
 """
 
 from collections import deque
@@ -17,27 +17,28 @@ from odradek.raft.storage.raft_log import RaftLog
 from odradek.raft.values import BOOTSTRAP_SNAPSHOT_ID, LeaderAndEpoch
 from odradek.records.batch import Batch, read_batches
 
-#: How much of the log one step hands over: a replica that starts with a long log still answers in between.
+#: How much of the log one step reads: a replica that starts with a long log still handles requests in between.
 COMMIT_READ_BYTES = 1 << 20
 
 
-class Listener:
+class CommitListener:
     def __init__(self, emit: Callable[[Effect], None]) -> None:
         self._emit = emit
-        #: Where the next commit begins. None: nothing was handed over yet, so begin with a snapshot if there is one.
+        #: Where the next commit begins. None: there was none yet, so begin with a snapshot if there is one.
         self.next_offset: int | None = None
         self._leader = LeaderAndEpoch(None, 0)
-        #: What a leader has appended and not seen committed; it need not be read back.
+        #: Batches that this leader has appended and that are not committed yet; they need not be read back.
         self._retained: deque[tuple[int, PendingBatch]] = deque()
 
     def retain(self, epoch: int, batch: PendingBatch) -> None:
+        """Keep an appended batch in memory until it is committed."""
         self._retained.append((epoch, batch))
 
     def drop_retained(self) -> None:
         self._retained.clear()
 
     def advance(self, log: RaftLog, high_watermark: int) -> bool:
-        """Hand over what is committed. Whether there is more."""
+        """Emit the next committed batches. Return whether there are more."""
         if (self.next_offset is None or self.next_offset < log.start_offset) and (
             self.next_offset or 0
         ) < high_watermark:
@@ -89,9 +90,10 @@ class Listener:
         return batches
 
     def maybe_leader_change(self, state: State) -> None:
-        leader, known = state.leader_and_epoch, self._leader
-        news = leader.epoch > known.epoch or (known.leader_id is None and leader.leader_id is not None)
-        if leader == known or not news or isinstance(state, Resigned):
+        """Emit the leader of `state`, if it is a new one."""
+        leader, last = state.leader_and_epoch, self._leader
+        is_new = leader.epoch > last.epoch or (last.leader_id is None and leader.leader_id is not None)
+        if leader == last or not is_new or isinstance(state, Resigned):
             return
         if isinstance(state, Leader) and (self.next_offset or 0) <= state.epoch_start_offset:
             return  # there are commits of earlier epochs to come, and nothing may be decided without them

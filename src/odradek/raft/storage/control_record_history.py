@@ -130,7 +130,7 @@ class ControlState:
             for batch in snapshot_batches(self._log, snapshot_id):
                 if batch.is_control:
                     for record in read_control_records(batch):
-                        self._replay(record._replace(offset=snapshot_id.offset - 1))
+                        self._replay(ControlRecord(snapshot_id.offset - 1, record.message))
             self._next_offset = snapshot_id.offset
 
     def _load_log(self) -> None:

@@ -9,6 +9,7 @@ import json
 from typing import NamedTuple
 
 from odradek.common.failures import Fault
+from odradek.common.ids import ZERO_UUID
 from odradek.common.ports import FileSystem, write_atomically
 from odradek.protocol.errors import InvalidMessage
 from odradek.protocol.json_form import from_json, to_json
@@ -40,11 +41,9 @@ def encode_election(election: ElectionState, version: int) -> bytes:
         leader_id=NO_ID if election.leader_id is None else election.leader_id,
         leader_epoch=election.epoch,
         voted_id=NO_ID if voted is None else voted.id,
+        voted_directory_id=ZERO_UUID if version == 0 or voted is None else voted.wire_directory_id,
+        current_voters=[WireVoter(voter_id=voter_id) for voter_id in election.voters] if version == 0 else [],
     )
-    if version == 0:
-        message.current_voters = [WireVoter(voter_id=voter_id) for voter_id in election.voters]
-    elif voted is not None:
-        message.voted_directory_id = voted.wire_directory_id
     form = {**to_json(message, version), _VERSION_FIELD: version}
     return json.dumps(form, separators=(",", ":")).encode()
 

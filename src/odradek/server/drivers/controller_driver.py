@@ -104,7 +104,7 @@ class ControllerDriver:
         a controller that is gone, perhaps the last active one, is gone with it: the grace of a broken connection is
         enough for it."""
         brokers = self.core.controls.cluster.brokers
-        for node_id in self._raft.gone:
+        for node_id in self._raft.unreachable_nodes:
             if node_id in brokers:
                 self.core.connection_lost(node_id, brokers[node_id].epoch)
 

@@ -340,10 +340,10 @@ def test_shutting_down_waits_for_a_voter_that_was_gone_and_is_back() -> None:
     bench.answer(bench.become_candidate()[0], granted(1))
     for send in bench.sends(BeginQuorumEpochRequest):
         bench.step(RequestFailed(send.correlation_id, refused=True))
-    assert bench.raft.gone == (2, 3)
+    assert bench.raft.unreachable_nodes == (2, 3)
     bench.ask(fetch(2, 1, OffsetAndEpoch(1, 1)))
     bench.ask(fetch(3, 1, OffsetAndEpoch(1, 1)))
-    assert bench.raft.gone == ()
+    assert bench.raft.unreachable_nodes == ()
     bench.raft.shutdown(5_000, bench.now_ms)
     bench.after(bench.config.disconnect_grace_ms)
     assert bench.state == "Resigned" and not bench.raft.is_stopped
@@ -432,7 +432,7 @@ def test_a_move_that_is_not_in_the_table_halts_the_replica() -> None:
     bench = Bench()
     bench.become_leader()
     with pytest.raises(Fault, match="no move from Leader"):
-        bench.raft._core.quorum.to_prospective(bench.now_ms)
+        bench.raft._quorum.to_prospective(bench.now_ms)
 
 
 def test_the_table_has_no_move_twice() -> None:
