@@ -68,16 +68,16 @@ def write_log(directory: Path, shape: Shape) -> int:
         builder = BatchBuilder(compression=shape.codec)
         for offset, number in enumerate(numbers[start : start + per_batch], start):
             builder.append(1_700_000_000_000 + offset, b"key-%012d" % number, value)
-        log.append_as_leader(bytearray(builder.build()), 0)
-    log.roll()
-    log.flush(include_active=True)
+        log.appender.append_as_leader(bytearray(builder.build()), 0)
+    log.roller.roll()
+    log.flusher.flush(include_active=True)
     log.close()
     return count
 
 
 def load(directory: Path) -> UnifiedLog:
     log = load_log(OsFileSystem(), SystemClock(), str(directory), _CONFIG, clean_shutdown=True)
-    log.update_high_watermark(log.log_end_offset)
+    log.offsets.set_high_watermark(log.offsets.log_end_offset)
     return log
 
 

@@ -24,6 +24,7 @@ from crc32c import crc32c
 from odradek.common.files import OsFileSystem
 from odradek.common.system import SystemClock
 from odradek.log.log_config import LogConfig
+from odradek.log.log_reader import LogReader
 from odradek.log.recovery.log_loader import LogOptions, load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.builder import BatchBuilder
@@ -124,7 +125,7 @@ def append_row(value_bytes: int, *, idempotent: bool) -> Row:
                 os.pwrite(fd, view, position)
 
             floor.append(timed_us(bare))
-            spent.append(timed_us(partial(log.append_as_leader, data, 0)))
+            spent.append(timed_us(partial(log.appender.append_as_leader, data, 0)))
         os.close(fd)
         log.close_handlers()
     kind = "idempotent" if idempotent else "plain"
@@ -135,27 +136,27 @@ def append_row(value_bytes: int, *, idempotent: bool) -> Row:
 def filled_log(directory: str, batches: int, source: Batches) -> UnifiedLog:
     log = open_log(directory, LogConfig(segment_bytes=8 * 1024 * 1024))
     for _ in range(batches):
-        log.append_as_leader(source.next(), 0)
-    log.update_high_watermark(log.log_end_offset)
+        log.appender.append_as_leader(source.next(), 0)
+    log.offsets.set_high_watermark(log.offsets.log_end_offset)
     return log
 
 
-def fetch(log: UnifiedLog, offset: int) -> bytes:
-    return log.fetch(log.read(offset, READ_BYTES))
+def fetch(reader: LogReader, offset: int) -> bytes:
+    return reader.fetch(reader.read(offset, READ_BYTES))
 
 
 def read_rows() -> list[Row]:
     with scratch() as directory:
         log = filled_log(directory, 2000, Batches(1000, idempotent=True))
+        parts = (log.segments, log.offsets, log.epochs, log.producers, log.health)
+        unchecking = LogReader(*parts, check_on_read=False)
         checked, unchecked, floor = [], [], []
         path = log.segments.first.log_path
         fd = os.open(path, os.O_RDONLY)
         for index in range(LOOKUPS):
             offset = (index * 7919) % (log.segments.active.base_offset - 2000)
-            log.check_on_read = True
-            checked.append(timed_us(partial(fetch, log, offset)))
-            log.check_on_read = False
-            unchecked.append(timed_us(partial(fetch, log, offset)))
+            checked.append(timed_us(partial(fetch, log.reader, offset)))
+            unchecked.append(timed_us(partial(fetch, unchecking, offset)))
             position = (index * 7919) % (6 * 1024 * 1024)
             floor.append(timed_us(partial(os.pread, fd, READ_BYTES, position)))
         os.close(fd)
@@ -179,13 +180,13 @@ def length_rows(directory: str, factor: int) -> list[Row]:
     source = Batches(1000, idempotent=True)
     log = filled_log(directory, SHORT_LOG_BATCHES * factor, source)
     steps = [index * 7919 for index in range(LOOKUPS)]
-    offsets = [step % log.log_end_offset for step in steps]
+    offsets = [step % log.offsets.log_end_offset for step in steps]
     stamps = [source.first_ms + step % (SHORT_LOG_BATCHES * factor) for step in steps]
-    appends = [timed_us(partial(log.append_as_leader, data, 0)) for data in [source.next() for _ in steps]]
+    appends = [timed_us(partial(log.appender.append_as_leader, data, 0)) for data in [source.next() for _ in steps]]
     for _ in range(2):  # the first round opens files, the second is measured
-        reads = [timed_us(partial(log.read, offset, READ_BYTES)) for offset in offsets]
-        finds = [timed_us(partial(log.offset_for_timestamp, stamp)) for stamp in stamps]
-    note = f"{log.size_bytes >> 20} MiB in {len(log.segments)} segments"
+        reads = [timed_us(partial(log.reader.read, offset, READ_BYTES)) for offset in offsets]
+        finds = [timed_us(partial(log.reader.offset_for_timestamp, stamp)) for stamp in stamps]
+    note = f"{log.segments.size_bytes >> 20} MiB in {len(log.segments)} segments"
     log.close_handlers()
     return [
         row(f"log append 16 KiB, log of {factor}x", appends, None, note),
@@ -199,11 +200,11 @@ def recovery_row() -> Row:
     with scratch() as directory:
         log = open_log(directory)
         source = Batches(1000, idempotent=True)
-        while log.size_bytes < RECOVERY_MIB << 20:
-            log.append_as_leader(source.next(), 0)
-        size = log.size_bytes
+        while log.segments.size_bytes < RECOVERY_MIB << 20:
+            log.appender.append_as_leader(source.next(), 0)
+        size = log.segments.size_bytes
         paths = [segment.log_path for segment in log.segments]
-        log.flush()  # or the disk is still busy with it while we measure
+        log.flusher.flush()  # or the disk is still busy with it while we measure
         log.close()
         floor, spent = [], []
         for _ in range(RECOVERY_ROUNDS):

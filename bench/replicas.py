@@ -85,7 +85,7 @@ def produce_row(manager: ReplicaManager, acks: int) -> Row:
     figures = in_turn(
         lambda: bytearray(batch("x" * 100)),
         lambda records: manager.produce([ProduceEntry(tp, records)], acks, 1_000, no_answer),
-        lambda records: log.append_as_leader(records, 0),
+        lambda records: log.appender.append_as_leader(records, 0),
     )
     return {"operation": f"produce one record, acks {acks}", **figures}
 
@@ -94,11 +94,11 @@ def fetch_row(manager: ReplicaManager) -> Row:
     tp = TopicPartition(TOPIC, 0)
     log = manager.partitions[tp].local_log()
     params = FetchParams(500, 1, 1 << 20, Isolation.HIGH_WATERMARK)
-    end = log.log_end_offset
+    end = log.offsets.log_end_offset
     figures = in_turn(
         lambda: end - 20,
         lambda offset: manager.fetch(params, [FetchEntry(tp, TOPIC_ID, offset, 1 << 20)], no_answer),
-        lambda offset: log.read(offset, 1 << 20, Isolation.HIGH_WATERMARK),
+        lambda offset: log.reader.read(offset, 1 << 20, Isolation.HIGH_WATERMARK),
     )
     return {"operation": "fetch: find records of one partition", **figures}
 

@@ -38,9 +38,9 @@ def write(directory: Path) -> UnifiedLog:
     size = sum(map(len, prepared))
     started = time.perf_counter()
     for batch in prepared:
-        log.append_as_leader(batch, 0)
+        log.appender.append_as_leader(batch, 0)
     spent = time.perf_counter() - started
-    log.flush(include_active=True)
+    log.flusher.flush(include_active=True)
     each_us = spent / len(prepared) * 1e6
     print(
         f"  {RECORDS:,} records in {len(prepared):,} batches, {size / 1e6:.0f} MB: appended in {spent:.2f} s, "
@@ -52,8 +52,8 @@ def write(directory: Path) -> UnifiedLog:
 def read(log: UnifiedLog) -> None:
     started = time.perf_counter()
     offset = size = 0
-    while offset < log.log_end_offset:
-        data = log.fetch(log.read(offset, READ_BYTES))
+    while offset < log.offsets.log_end_offset:
+        data = log.reader.fetch(log.reader.read(offset, READ_BYTES))
         size += len(data)
         offset = _end_of(data)
     spent = time.perf_counter() - started

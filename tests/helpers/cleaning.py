@@ -81,10 +81,10 @@ class CompactedLog:
         self.log = load_log(
             self.files, self.clock, self.directory, self.config, clean_shutdown=clean_shutdown, options=OPTIONS
         )
-        self.log.update_high_watermark(self.log.log_end_offset)
+        self.log.offsets.set_high_watermark(self.log.offsets.log_end_offset)
 
     def restart(self) -> None:
-        self.log.flush(include_active=True)
+        self.log.flusher.flush(include_active=True)
         self.log.close()
         self.load(clean_shutdown=True)
 
@@ -106,11 +106,11 @@ class CompactedLog:
         for key, value in pairs:
             builder.append(self.clock.now_ms, key, value)
         # As a follower: keys may be missing, as they are in a log that was not always compacted.
-        first = self.log.log_end_offset
+        first = self.log.offsets.log_end_offset
         data = bytearray(builder.build())
         data[0:8] = first.to_bytes(8, "big")
         data[12:16] = (0).to_bytes(4, "big")
-        self.log.append_as_follower(data, 0)
+        self.log.appender.append_as_follower(data, 0)
         self._advance()
         if producer_id >= 0:
             self._sequences[producer_id] = sequence + len(pairs)
@@ -131,11 +131,11 @@ class CompactedLog:
         marker = end_transaction_marker(
             commit=commit, timestamp=self.clock.now_ms, producer_id=producer_id, producer_epoch=0, coordinator_epoch=0
         )
-        self.log.append_as_leader(bytearray(marker), 0, AppendOrigin.COORDINATOR, transaction_version=1)
+        self.log.appender.append_as_leader(bytearray(marker), 0, AppendOrigin.COORDINATOR, transaction_version=1)
         self._advance()
 
     def _advance(self) -> None:
-        self.log.maybe_increment_high_watermark(self.log.log_end_offset)
+        self.log.offsets.raise_high_watermark(self.log.offsets.log_end_offset)
 
     def apply(self, pairs: Sequence[Pair]) -> None:
         for key, value in pairs:
@@ -148,7 +148,7 @@ class CompactedLog:
 
     def roll(self) -> None:
         if self.log.segments.active.size:
-            self.log.roll()
+            self.log.roller.roll()
 
     def clean(self, config: CleanerConfig | None = None) -> Cleaning:
         """Of everything so far: the active segment is rolled first."""
@@ -159,7 +159,7 @@ class CompactedLog:
 
     def with_config(self, config: LogConfig) -> None:
         self.config = config
-        self.log.update_config(config)
+        self.log.config.update(config)
 
     def check(self) -> None:
         """What is left was appended just so, in order; a reader ends with the same values as if nothing were gone."""
@@ -171,7 +171,7 @@ class CompactedLog:
             assert (record.key, record.value, record.timestamp) == (original.key, original.value, original.timestamp)
         committed = [record for record in committed_records(self.log) if record.key is not None]
         assert latest_values(committed) == self.latest
-        assert self.log.log_end_offset == self.log.high_watermark
+        assert self.log.offsets.log_end_offset == self.log.offsets.high_watermark
 
     def sequences(self) -> dict[int, tuple[int, int]]:
         """Last sequence and epoch of every producer that the log knows."""

@@ -197,10 +197,10 @@ def read_committed(
 ) -> list[tuple[int, bytes | None, bytes | None]]:
     """What a consumer gets by fetches of `max_bytes`, whatever the order of the aborted transactions in a response."""
     shown: list[tuple[int, bytes | None, bytes | None]] = []
-    offset = log.log_start_offset if start_offset is None else start_offset
+    offset = log.offsets.log_start_offset if start_offset is None else start_offset
     while True:
-        found = log.read(offset, max_bytes, Isolation.TXN_COMMITTED)
-        batches = list(read_batches(log.fetch(found)))
+        found = log.reader.read(offset, max_bytes, Isolation.TXN_COMMITTED)
+        batches = list(read_batches(log.reader.fetch(found)))
         if not batches:
             return shown
         aborted = [AbortedTransaction(txn.producer_id, txn.first_offset) for txn in found.aborted or ()]
@@ -227,7 +227,7 @@ def replace_index(log: UnifiedLog, entries: Sequence[AbortedTxn]) -> None:
     """Put these entries, of the whole log, in place of those that it has."""
     for segment in log.segments:
         following = log.segments.higher(segment.base_offset)
-        end = following.base_offset if following is not None else log.log_end_offset
+        end = following.base_offset if following is not None else log.offsets.log_end_offset
         segment.txn_index.reset()
         for entry in entries:
             if segment.base_offset <= entry.last_offset < end:
@@ -257,7 +257,7 @@ class Replica:
         self.history.add_random(self.draw.randint(1, 60))
         behind = self.history.batches[len(self.batches) :]
         for batches in random_appends(self.draw, behind):
-            self.log.append_as_follower(bytearray(b"".join(batch.data for batch in batches)), 0)
+            self.log.appender.append_as_follower(bytearray(b"".join(batch.data for batch in batches)), 0)
             self.appends.append(list(batches))
 
     def truncate(self) -> None:
@@ -267,29 +267,29 @@ class Replica:
             return
         keep = self.draw.randint(len(batches) // 2, len(batches))
         offset = batches[keep - 1].next_offset if keep else 0
-        self.log.truncate_to(offset)
+        self.log.truncation.truncate_to(offset)
         self.appends = [
             kept for append in self.appends if (kept := [batch for batch in append if batch.next_offset <= offset])
         ]
 
     def roll(self) -> None:
         if self.log.segments.active.size:
-            self.log.roll()
+            self.log.roller.roll()
 
     def restart(self) -> None:
-        self.log.flush(include_active=True)
+        self.log.flusher.flush(include_active=True)
         self.log.close()
-        self.load(clean_shutdown=True, recovery_point=self.log.log_end_offset)
+        self.load(clean_shutdown=True, recovery_point=self.log.offsets.log_end_offset)
 
     def recover(self) -> None:
         """Indexes from the recovery point on are made again from the log."""
-        self.log.flush(include_active=True)
+        self.log.flusher.flush(include_active=True)
         self.log.close()
-        self.load(clean_shutdown=False, recovery_point=self.draw.randint(0, self.log.log_end_offset))
+        self.load(clean_shutdown=False, recovery_point=self.draw.randint(0, self.log.offsets.log_end_offset))
 
     def expire_producers(self) -> None:
         self.rig.clock.now_ms += self.log.producers.expiration_ms
-        self.log.expire_producers()
+        self.log.producers.remove_expired(self.log.clock.wall_ms())
 
     def take_kafkas_index(self) -> None:
         replace_index(self.log, aborted_entries(self.appends, as_kafka=True))
@@ -297,7 +297,7 @@ class Replica:
 
     def raise_last_stable_offsets(self) -> None:
         """Kafka's mistake at its worst: wherever nothing was open, a transaction at the end of the log counts."""
-        end = self.log.log_end_offset
+        end = self.log.offsets.log_end_offset
         replace_index(
             self.log,
             [
@@ -307,26 +307,26 @@ class Replica:
         )
 
     def check(self) -> None:
-        self.log.update_high_watermark(self.log.log_end_offset)
+        self.log.offsets.set_high_watermark(self.log.offsets.log_end_offset)
         if not self.has_kafkas_index:
             assert stored_index(self.log) == aborted_entries([[batch] for batch in self.batches])
         expected = committed(self.batches)
         for max_bytes in (*FETCH_BYTES, self.draw.randint(1, 3_000)):
             assert read_committed(self.log, max_bytes, self.draw) == expected
-            start = self.draw.randint(0, self.log.log_end_offset)
+            start = self.draw.randint(0, self.log.offsets.log_end_offset)
             from_start = [record for record in expected if record[0] >= start]
             assert read_committed(self.log, max_bytes, self.draw, start) == from_start
             self.reads += 2
 
     def compact(self) -> None:
-        self.log.update_high_watermark(self.log.log_end_offset)
+        self.log.offsets.set_high_watermark(self.log.offsets.log_end_offset)
         self.roll()
         clean(self.log)
         self.rig.clock.now_ms += 1_000
 
     def check_compacted(self) -> None:
         """Only committed records are left to see, and of every key the last one."""
-        self.log.update_high_watermark(self.log.log_end_offset)
+        self.log.offsets.set_high_watermark(self.log.offsets.log_end_offset)
         expected = committed(self.batches)
         last_values = {key: value for _, key, value in expected}
         for max_bytes in (*FETCH_BYTES, self.draw.randint(1, 3_000)):
@@ -339,7 +339,7 @@ class Replica:
         """The log start offset is what a checkpoint would say."""
         self.log = self.rig.load(
             clean_shutdown=clean_shutdown,
-            log_start_offset=self.log.log_start_offset if self.appends else 0,
+            log_start_offset=self.log.offsets.log_start_offset if self.appends else 0,
             recovery_point=recovery_point,
             segment_bytes=6_000,
             index_interval_bytes=100,

@@ -53,7 +53,7 @@ def append_mixed(log: UnifiedLog, count: int, seed: int = 0, epoch: int = 0, fir
                 producer_epoch=0,
                 coordinator_epoch=0,
             )
-            log.append_as_leader(bytearray(marker), epoch, AppendOrigin.COORDINATOR, transaction_version=1)
+            log.appender.append_as_leader(bytearray(marker), epoch, AppendOrigin.COORDINATOR, transaction_version=1)
             is_open = False
             continue
         else:
@@ -63,7 +63,7 @@ def append_mixed(log: UnifiedLog, count: int, seed: int = 0, epoch: int = 0, fir
             )
             sequences[producer] += len(values)
             is_open = is_open or producer == transactional
-        log.append_as_leader(bytearray(data), epoch)
+        log.appender.append_as_leader(bytearray(data), epoch)
 
 
 def log_bytes(files: SimulatedDisk, directory: str = DIRECTORY) -> dict[str, bytes]:

@@ -75,9 +75,9 @@ class Rig:
 
 def stored_batches(log: UnifiedLog, isolation: Isolation = Isolation.LOG_END) -> Iterator[Batch]:
     """Every batch from the log start on, as a reader would fetch them."""
-    offset = log.log_start_offset
+    offset = log.offsets.log_start_offset
     while True:
-        data = log.fetch(log.read(offset, 1 << 20, isolation))
+        data = log.reader.fetch(log.reader.read(offset, 1 << 20, isolation))
         batches = list(read_batches(data))
         if not batches:
             return
@@ -92,7 +92,7 @@ def stored_records(log: UnifiedLog, isolation: Isolation = Isolation.LOG_END) ->
         for found in stored_batches(log, isolation)
         if not found.is_control
         for record in found.records()
-        if record.offset >= log.log_start_offset
+        if record.offset >= log.offsets.log_start_offset
     ]
 
 
@@ -103,10 +103,10 @@ def stored_values(log: UnifiedLog, isolation: Isolation = Isolation.LOG_END) -> 
 def committed_records(log: UnifiedLog) -> list[Record]:
     """What a `read_committed` consumer keeps of what it fetches."""
     kept: list[Record] = []
-    offset = log.log_start_offset
+    offset = log.offsets.log_start_offset
     while True:
-        found = log.read(offset, 1 << 20, Isolation.TXN_COMMITTED)
-        batches = list(read_batches(log.fetch(found)))
+        found = log.reader.read(offset, 1 << 20, Isolation.TXN_COMMITTED)
+        batches = list(read_batches(log.reader.fetch(found)))
         if not batches:
             return kept
         aborted = {(txn.producer_id, txn.first_offset): txn.last_offset for txn in found.aborted or ()}

@@ -61,7 +61,7 @@ class Writer:
             base_sequence=sequence,
             is_transactional=transactional,
         )
-        first_offset = self.log.log_end_offset
+        first_offset = self.log.offsets.log_end_offset
         for index in range(count):
             record = self._record(first_offset + index, sequence + index if producer_id >= 0 else -1, value_bytes)
             builder.append(
@@ -73,8 +73,8 @@ class Writer:
             self.written.append(record)
         guard = NO_VERIFICATION
         if transactional:
-            guard = self.log.start_verification(producer_id, sequence, 0, supports_epoch_bump=False)
-        info = self.log.append_as_leader(bytearray(builder.build()), self.leader_epoch, guard=guard)
+            guard = self.log.appender.start_verification(producer_id, sequence, 0, supports_epoch_bump=False)
+        info = self.log.appender.append_as_leader(bytearray(builder.build()), self.leader_epoch, guard=guard)
         assert (info.first_offset, info.last_offset) == (first_offset, first_offset + count - 1)
         self._sequences[producer_id] = sequence + count
         if transactional:
@@ -82,14 +82,14 @@ class Writer:
 
     def _record(self, offset: int, sequence: int, value_bytes: int) -> Written:
         """Nulls, empty strings and headers come up in turn; everything is printable, since Kafka's tool prints it."""
-        key = None if offset % 5 == 0 and not self.log.config.compact else f"key{offset}"
+        key = None if offset % 5 == 0 and not self.log.config.value.compact else f"key{offset}"
         text = f"{offset:x}." * value_bytes
         value = None if offset % 7 == 3 else text[:value_bytes]
         headers = (("h1", b"one"), ("h2", None))[: offset % 3]
         return Written(offset, START_MS + offset * 10, key, value, headers, sequence, self.leader_epoch)
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        offset = self.log.log_end_offset
+        offset = self.log.offsets.log_end_offset
         marker = end_transaction_marker(
             commit=commit,
             timestamp=START_MS + offset * 10,
@@ -97,7 +97,7 @@ class Writer:
             producer_epoch=0,
             coordinator_epoch=7,
         )
-        self.log.append_as_leader(
+        self.log.appender.append_as_leader(
             bytearray(marker), self.leader_epoch, AppendOrigin.COORDINATOR, transaction_version=TRANSACTION_VERSION
         )
         kind = "COMMIT" if commit else "ABORT"
@@ -130,6 +130,6 @@ def write_everything(writer: Writer) -> None:
 
 def finish(log: UnifiedLog) -> None:
     """As a clean stop does: everything flushed, a snapshot at the end, files closed."""
-    log.flush(include_active=True)
-    log.take_producer_snapshot()
+    log.flusher.flush(include_active=True)
+    log.flusher.take_producer_snapshot()
     log.close()

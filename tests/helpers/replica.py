@@ -12,6 +12,7 @@ from odradek.log.manager.log_changes import update_topic_config
 from odradek.log.manager.log_directories import open_log_dirs
 from odradek.log.manager.log_manager import LogManager
 from odradek.log.manager.settings import ManagerSettings
+from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import Isolation
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
@@ -131,16 +132,17 @@ class Broker:
         """Copy and sync what is on its way to another log directory, until there is nothing to do for now."""
         moves = self.manager.dir_moves
         while True:
-            plan = moves.next_flush()
-            if plan is not None:
+            flush = moves.next_flush()
+            if flush is not None:
+                log, plan = flush
                 plan.run()
-                plan.log.finish_flush(plan)
+                log.flusher.finish(plan)
             elif not moves.step().has_more:
                 return
 
     @property
-    def log(self) -> Any:
-        return self.manager.partitions[TP].log
+    def log(self) -> UnifiedLog:
+        return self.manager.partitions[TP].local_log()
 
 
 def broker_record(broker_id: int, *, epoch: int | None = None, fenced: bool = False, **fields: Any) -> Message:

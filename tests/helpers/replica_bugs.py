@@ -39,7 +39,7 @@ class Bug:
 def _own_end_is_enough(_: Any) -> Any:
     def maybe_increment_high_watermark(self: Partition, now_ms: int) -> bool:
         log = self.leader_log
-        return log is not None and log.maybe_increment_high_watermark(log.log_end_place)
+        return log is not None and log.offsets.raise_high_watermark(log.reader.log_end_position)
 
     return maybe_increment_high_watermark
 
@@ -70,7 +70,7 @@ def _anybody_may_join(_: Any) -> Any:
 def _cut_to_the_high_watermark(original: Any) -> Any:
     def add(self: Fetcher, wanted: Any) -> None:
         found = self._partition(wanted.topic_partition)
-        truncate(found, found.local_log().high_watermark)
+        truncate(found, found.local_log().offsets.high_watermark)
         original(self, wanted)
 
     return add

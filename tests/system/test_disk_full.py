@@ -71,8 +71,8 @@ class Node:
         """Returns when the record is durable."""
         with self.manager.watched():
             log = self.manager.get_or_create(tp)
-            log.append_as_leader(bytearray(batch(value)), 0)
-            log.flush()
+            log.appender.append_as_leader(bytearray(batch(value)), 0)
+            log.flusher.flush()
 
     def values(self, tp: TopicPartition) -> list[bytes | None]:
         log = self.manager.log(tp)

@@ -47,7 +47,7 @@ def rewrite(data: Path) -> Rewritten:
     for partition in sorted({ids.TopicPartition(record.topic, record.partition) for record in expected}):
         writer = _rewrite_partition(data / str(partition))
         expected += [_expected(partition, record) for record in writer.written]
-        ends[partition] = writer.log.log_end_offset
+        ends[partition] = writer.log.offsets.log_end_offset
     return Rewritten(expected, ends)
 
 
@@ -64,7 +64,7 @@ def _rewrite_partition(directory: Path) -> our_logs.Writer:
     log = our_logs.open_log(directory, config_of(directory), topic_id=metadata.topic_id)
     log.assign_topic_id(metadata.topic_id)
     for batch in batches:
-        log.append_as_follower(_built_anew(batch), batch.leader_epoch)
+        log.appender.append_as_follower(_built_anew(batch), batch.leader_epoch)
     writer = our_logs.Writer(log, leader_epoch=LEADER_EPOCH)
     for producer_id in (-1, 5000):
         writer.batch(40, producer_id=producer_id)
@@ -193,5 +193,5 @@ def test_what_kafka_left_is_ours_again(clean_data: Path, tmp_path: Path) -> None
     for partition, end_offset in written.ends.items():
         directory = clean_data / str(partition)
         log = our_logs.open_log(directory, config_of(directory))
-        assert (log.log_end_offset, log.repairs) == (end_offset, ())
+        assert (log.offsets.log_end_offset, log.repairs) == (end_offset, ())
         log.close()

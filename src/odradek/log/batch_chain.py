@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from odradek.common.ports import Buffer
-from odradek.log.leader_epochs import END_OF_OFFSETS, UNDEFINED_EPOCH, EpochCache
+from odradek.log.leader_epochs import END_OF_OFFSETS, UNDEFINED_EPOCH, LeaderEpochs
 from odradek.records.batch import (
     ATTRIBUTES_AT,
     HEADER_BYTES,
@@ -43,7 +43,7 @@ class Chain(NamedTuple):
 def walk_chain(
     data: memoryview,
     base_offset: int,
-    epochs: EpochCache | None = None,
+    epochs: LeaderEpochs | None = None,
     *,
     until: int = END_OF_OFFSETS,
     dense: bool = False,

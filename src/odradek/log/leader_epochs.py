@@ -48,7 +48,7 @@ class EpochSpan(NamedTuple):
 UNDEFINED_END = EpochEnd(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
 
 
-class EpochCache:
+class LeaderEpochs:
     def __init__(self, files: FileSystem, directory: str, entries: Iterable[EpochEntry] = ()) -> None:
         """`entries` as they stand in the checkpoint of `directory`; see `load`."""
         self._files = files
@@ -66,7 +66,7 @@ class EpochCache:
         self.is_complete = bool(self._epochs)
 
     @classmethod
-    def load(cls, files: FileSystem, directory: str) -> "EpochCache":
+    def load(cls, files: FileSystem, directory: str) -> "LeaderEpochs":
         """From the checkpoint in `directory`; raises CorruptCheckpoint."""
         return cls(files, directory, read_epoch_checkpoint(files, directory))
 
@@ -91,6 +91,10 @@ class EpochCache:
             self._put(epoch, start_offset)
         if self._has_begun or self.entries() != before:
             self._write()
+
+    def mark_synced(self) -> None:
+        """Note that the file was synced."""
+        self.is_unsynced = False
 
     @property
     def latest_epoch(self) -> int | None:
@@ -155,7 +159,7 @@ class EpochCache:
     def entries_in_range(self, start_offset: int, end_offset: int) -> list[EpochEntry]:
         """What a log from `start_offset` to `end_offset` would have; the first entry begins where the log does. A
         negative offset leaves its side open."""
-        part = EpochCache(self._files, self._directory, self.entries())
+        part = LeaderEpochs(self._files, self._directory, self.entries())
         if start_offset >= 0:
             part.truncate_from_start(start_offset)
         part.truncate_from_end(end_offset)

@@ -101,6 +101,19 @@ class LogConfig:
         return self.segment_ms
 
 
+class CurrentConfig:
+    """The settings that a log has now; the parts of the log share it and read `value` when they need it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: LogConfig) -> None:
+        self.value = value
+
+    def update(self, value: LogConfig) -> None:
+        """Use other settings from now on."""
+        self.value = value
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One row of the table: what a text must look like to become the value of a field."""

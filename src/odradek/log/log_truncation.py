@@ -1,58 +1,90 @@
-"""Taking records back: a follower that is ahead of its leader, or a log that starts anew elsewhere.
+"""Removing records from the end: for a follower that is ahead of its leader, or a log that restarts at another offset.
 
-Truncation goes by offsets, but a file is cut at a batch: the batch that holds the offset goes with it. Epochs and
+Truncation goes by offsets, but a file is cut at a batch: the batch that holds the offset is removed with it. Epochs and
 producers follow: epochs are cut at the same offset, producers are loaded again from a snapshot below it and the
 records in between.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from odradek.common.failures import check
-from odradek.log.file_names import DELETED_SUFFIX
-from odradek.log.log_retention import mark_for_removal, remove_segments
+from odradek.common.ports import Clock
+from odradek.log.leader_epochs import LeaderEpochs
+from odradek.log.log_health import LogHealth
+from odradek.log.log_offsets import LogOffsets
+from odradek.log.producers.producer_state import ProducerState
 from odradek.log.recovery.producer_rebuild import rebuild_producers
-
-if TYPE_CHECKING:
-    from odradek.log.unified_log import UnifiedLog
+from odradek.log.segment_list import SegmentList
 
 
-def truncate_to(log: UnifiedLog, offset: int) -> bool:
-    """Drop every record at `offset` or above; False if there was none."""
-    check(offset >= 0, f"{log.topic_partition}: cannot truncate to the negative offset {offset}")
-    if offset >= log.log_end_offset:
-        # The epoch of a leader that never wrote may lie beyond the end.
-        log.epochs.truncate_from_end(log.log_end_offset)
-        log.epochs.flush()
-        return False
-    if log.segments.first.base_offset > offset:
-        truncate_fully_and_start_at(log, offset, None)
+class LogTruncation:
+    """Truncates one log."""
+
+    __slots__ = ("_clock", "_epochs", "_health", "_offsets", "_producers", "_segments")
+
+    def __init__(
+        self,
+        clock: Clock,
+        segments: SegmentList,
+        offsets: LogOffsets,
+        epochs: LeaderEpochs,
+        producers: ProducerState,
+        health: LogHealth,
+    ) -> None:
+        self._clock = clock
+        self._segments = segments
+        self._offsets = offsets
+        self._epochs = epochs
+        self._producers = producers
+        self._health = health
+
+    def truncate_to(self, offset: int) -> bool:
+        """Remove every record at `offset` or above, and return whether there was one."""
+        self._health.check_online()
+        with self._health.guard():
+            return self._truncate_to(offset)
+
+    def restart_at(self, offset: int, log_start_offset: int | None = None) -> None:
+        """Remove all records and continue at `offset`, which is also the log start unless another is given."""
+        self._health.check_online()
+        with self._health.guard():
+            self._restart_at(offset, offset if log_start_offset is None else log_start_offset)
+
+    def _truncate_to(self, offset: int) -> bool:
+        check(offset >= 0, f"{self._health.topic_partition}: cannot truncate to the negative offset {offset}")
+        log_end_offset = self._offsets.log_end_offset
+        if offset >= log_end_offset:
+            # The epoch of a leader that never wrote may start beyond the end.
+            self._epochs.truncate_from_end(log_end_offset)
+            self._epochs.flush()
+            return False
+        if self._segments.first.base_offset > offset:
+            self._restart_at(offset, offset)
+            return True
+        self._segments.delete(self._segments.above(offset))
+        self._segments.active.truncate_to(offset, self._clock.wall_ms())
+        self._offsets.cut_end(offset)
+        self._epochs.truncate_from_end(offset)
+        self._epochs.flush()
+        self._rebuild_producers()
+        if self._offsets.high_watermark >= offset:
+            self._offsets.set_high_watermark(offset)
         return True
-    remove_segments(log, log.segments.above(offset))
-    log.segments.active.truncate_to(offset, log.clock.wall_ms())
-    log.set_log_end_offset(offset)
-    log.epochs.truncate_from_end(offset)
-    log.epochs.flush()
-    log.log_start_offset = min(log.log_start_offset, offset)
-    rebuild_producers(log.producers, log.segments, log.log_start_offset, offset, log.clock.wall_ms())
-    if log.high_watermark >= offset:
-        log.update_high_watermark(offset)
-    return True
 
+    def _restart_at(self, offset: int, log_start_offset: int) -> None:
+        self._segments.restart_at(offset)
+        self._offsets.restart_at(offset, log_start_offset)
+        self._epochs.clear_and_flush()
+        self._producers.truncate_fully_and_start_at(offset)
+        self._rebuild_producers()
+        self._offsets.set_high_watermark(offset)
 
-def truncate_fully_and_start_at(log: UnifiedLog, offset: int, log_start_offset: int | None) -> None:
-    """Drop everything, and go on at `offset`."""
-    old = list(log.segments)
-    remove_segments(log, old[:-1])
-    last = old[-1]
-    log.segments.remove(last.base_offset)
-    last.change_suffix("", DELETED_SUFFIX)
-    log.add_segment(offset)
-    mark_for_removal(log, [last], [])
-    log.set_log_end_offset(offset)
-    log.epochs.clear_and_flush()
-    log.producers.truncate_fully_and_start_at(offset)
-    log.log_start_offset = offset if log_start_offset is None else log_start_offset
-    rebuild_producers(log.producers, log.segments, log.log_start_offset, offset, log.clock.wall_ms())
-    log.update_high_watermark(offset)
+    def _rebuild_producers(self) -> None:
+        offsets = self._offsets
+        rebuild_producers(
+            self._producers,
+            self._segments,
+            offsets.log_start_offset,
+            offsets.log_end_offset,
+            self._clock.wall_ms(),
+        )

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from odradek.common.failures import Fault, check
 from odradek.common.ports import Buffer, FileSystem
 from odradek.log.log_flusher import FlushPlan
-from odradek.log.offsets import AppendOrigin
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import Isolation
 from odradek.metadata_log.clean_end_marker import SyncedEnd, write_synced_end
@@ -82,33 +81,33 @@ class MetadataLog:
 
     @property
     def start_offset(self) -> int:
-        return self._log.log_start_offset
+        return self._log.offsets.log_start_offset
 
     @property
     def end_offset(self) -> int:
-        return self._log.log_end_offset
+        return self._log.offsets.log_end_offset
 
     @property
     def last_epoch(self) -> int:
-        latest = self._log.latest_epoch
+        latest = self._log.epochs.latest_epoch
         if latest is not None:
             return latest
         return max((found.epoch for found in self._snapshots if found.offset <= self.end_offset), default=0)
 
     @property
     def high_watermark(self) -> int:
-        return self._log.high_watermark
+        return self._log.offsets.high_watermark
 
     def update_high_watermark(self, offset: int) -> None:
         check(offset <= self.end_offset, f"the high watermark {offset} is beyond the end {self.end_offset}")
-        self._log.update_high_watermark(offset)
+        self._log.offsets.set_high_watermark(offset)
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
         last_epoch = self.last_epoch
         if epoch >= last_epoch:
             known = self._leader_epoch if last_epoch < self._leader_epoch <= epoch else last_epoch
             return OffsetAndEpoch(known, self.end_offset)
-        found = self._log.end_offset_for_epoch(epoch)
+        found = self._log.reader.end_offset_for_epoch(epoch)
         end = OffsetAndEpoch(epoch, self.start_offset) if found is None else OffsetAndEpoch(*found)
         earliest = self.earliest_snapshot_id
         if earliest is not None and end == OffsetAndEpoch(epoch, earliest.offset):
@@ -126,7 +125,7 @@ class MetadataLog:
         for batch in found:
             check(batch.base_offset == expected, f"a batch at {batch.base_offset} does not continue {self}")
             expected = batch.next_offset
-        self._append(batches, found, lambda data: self._log.append_as_leader(data, epoch, AppendOrigin.RAFT_LEADER))
+        self._append(batches, found, lambda data: self._log.appender.append_from_raft(data, epoch))
 
     def append_as_follower(self, batches: Buffer, epoch: int) -> None:
         sound: list[Batch] = []
@@ -138,7 +137,7 @@ class MetadataLog:
                 self._check_continues(batch, sound[-1] if sound else None)
                 sound.append(batch)
         finally:
-            self._append(batches, sound, lambda data: self._log.append_as_follower(data, epoch))
+            self._append(batches, sound, lambda data: self._log.appender.append_as_follower(data, epoch))
 
     def _check_continues(self, batch: Batch, before: Batch | None) -> None:
         end_offset = self.end_offset if before is None else before.next_offset
@@ -171,27 +170,27 @@ class MetadataLog:
     def _roll(self) -> None:
         self.flush()
         sealed = self._log.segments.active
-        self._log.roll()
-        with self._log.guard():
+        self._log.roller.roll()
+        with self._log.health.guard():
             for file in sealed.flush_plan():  # the indexes, which were written out only now
                 file.sync()
         sealed.flush_done()
 
     def _has_room(self, size_bytes: int, last_offset: int, max_timestamp: int) -> bool:
-        with self._log.guard():
+        with self._log.health.guard():
             return not self._log.segments.active.should_roll(
                 size_bytes,
                 last_offset,
                 max_timestamp,
                 now_ms=self._log.clock.wall_ms(),
-                segment_bytes=self._log.config.segment_bytes,
-                segment_ms=self._log.config.max_segment_ms,
+                segment_bytes=self._log.config.value.segment_bytes,
+                segment_ms=self._log.config.value.max_segment_ms,
             )
 
     def read(self, offset: int, max_bytes: int, *, committed: bool) -> Buffer:
         self.check_online()
         isolation = Isolation.HIGH_WATERMARK if committed else Isolation.LOG_END
-        data = memoryview(self._log.fetch(self._log.read(offset, max_bytes, isolation)))
+        data = memoryview(self._log.reader.fetch(self._log.reader.read(offset, max_bytes, isolation)))
         return data[: sum(batch.size_bytes for batch in read_batches(data))]
 
     def truncate_to(self, offset: int) -> None:
@@ -204,12 +203,12 @@ class MetadataLog:
                 break
             # Emptied for good before its name goes and the segment before it is cut: a crash in between leaves an empty
             # segment behind a gap, never records.
-            self._log.truncate_to(base_offset)
-            self._log.truncate_to(base_offset - 1)
+            self._log.truncation.truncate_to(base_offset)
+            self._log.truncation.truncate_to(base_offset - 1)
             self._run_removals()
-            with self._log.guard():
+            with self._log.health.guard():
                 self._files.sync_dir(self.directory)
-        self._log.truncate_to(offset)
+        self._log.truncation.truncate_to(offset)
 
     def flush(self) -> None:
         plan = self.plan_flush()
@@ -221,11 +220,11 @@ class MetadataLog:
         """`flush` in steps: `plan.run()` may be in a worker thread, while the log is read but not changed. None: there
         is nothing to do."""
         self.check_online()
-        return self._log.plan_flush()
+        return self._log.flusher.plan()
 
     def finish_flush(self, plan: FlushPlan) -> None:
         self.check_online()
-        self._log.finish_flush(plan)
+        self._log.flusher.finish(plan)
 
     # -- snapshots
 
@@ -261,18 +260,18 @@ class MetadataLog:
     @property
     def fault(self) -> Fault | None:
         """Why nothing is answered any more."""
-        return self._log.fault
+        return self._log.health.fault
 
     def check_online(self) -> None:
         if self.fault is not None:
             raise self.fault
-        self._log.check_online()
+        self._log.health.check_online()
 
     @contextmanager
     def guard(self) -> Iterator[None]:
         """Errors of the disk around a snapshot take the whole log offline."""
         self.check_online()
-        with self._log.guard():
+        with self._log.health.guard():
             yield
 
     def truncate_to_latest_snapshot(self) -> bool:
@@ -281,7 +280,7 @@ class MetadataLog:
         if latest is None or latest <= OffsetAndEpoch(self.last_epoch, self.end_offset):
             return False
         logger.info("%s is left behind: it starts anew at offset %d of epoch %d", self, latest.offset, latest.epoch)
-        self._log.truncate_fully_and_start_at(latest.offset)
+        self._log.truncation.restart_at(latest.offset)
         self._run_removals()
         self._remove_snapshots_before(latest)
         self._leader_epoch = 0
@@ -293,8 +292,8 @@ class MetadataLog:
         if snapshot_id not in self._snapshots or not self.start_offset < snapshot_id.offset <= self.high_watermark:
             return False
         logger.info("%s goes before its snapshot at offset %d", self, snapshot_id.offset)
-        self._log.maybe_increment_log_start_offset(snapshot_id.offset)
-        self._log.delete_old_segments()
+        self._log.offsets.raise_start(snapshot_id.offset)
+        self._log.retention.delete_old_segments()
         self._run_removals()
         self._remove_snapshots_before(snapshot_id)
         return True
@@ -309,7 +308,7 @@ class MetadataLog:
 
     def close(self) -> None:
         """Durable as a whole, unless the disk has failed."""
-        if self.fault is None and not self._log.is_closed:
+        if self.fault is None and not self._log.health.is_closed:
             self.flush()
             self._note_synced_end()
         self._log.close()
@@ -317,19 +316,19 @@ class MetadataLog:
     def _note_synced_end(self) -> None:
         active = self._log.segments.active
         end = SyncedEnd(self.end_offset, active.log_path.rpartition("/")[2], active.size)
-        with self._log.guard():
+        with self._log.health.guard():
             write_synced_end(self._files, self.directory, end)
 
     def _is_over(self, wall_ms: int) -> bool:
         """Whether the earliest snapshot is too old, or all files together are too large."""
-        size_bytes = self._log.size_bytes + sum(self._snapshots.values())
+        size_bytes = self._log.segments.size_bytes + sum(self._snapshots.values())
         if 0 <= self._config.retention_bytes < size_bytes:
             return True
         return 0 <= self._config.retention_ms < wall_ms - self._timestamp(min(self._snapshots))
 
     def _timestamp(self, snapshot_id: OffsetAndEpoch) -> int:
         """Of the last record that a snapshot covers, out of its header."""
-        with self._log.guard():
+        with self._log.health.guard():
             start = self.read_snapshot(snapshot_id, 0, OVERHEAD_BYTES)
             if len(start) == OVERHEAD_BYTES:
                 header = read_batch(self.read_snapshot(snapshot_id, 0, size_at(start, 0)))
@@ -341,11 +340,11 @@ class MetadataLog:
 
     def _run_removals(self) -> None:
         """At once: nobody else holds ranges of this log's files."""
-        for removal in self._log.take_removals():
+        for removal in self._log.segments.take_removals():
             removal.run()
 
     def _remove_snapshots_before(self, snapshot_id: OffsetAndEpoch) -> None:
-        with self._log.guard():
+        with self._log.health.guard():
             for old in [known for known in self._snapshots if known < snapshot_id]:
                 del self._snapshots[old]
                 self._files.remove(self._snapshot_path(old))

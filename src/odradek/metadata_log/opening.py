@@ -45,7 +45,7 @@ def open_metadata_log(
     if not opened.truncate_to_latest_snapshot():
         _fit_start(log, snapshots)
     with storage_guard(log_dir, directory):
-        _remove_old_snapshots(files, directory, snapshots, log.log_start_offset)
+        _remove_old_snapshots(files, directory, snapshots, log.offsets.log_start_offset)
     logger.info(
         "opened %s: offsets from %d, before %d, last epoch %d, snapshots at %s",
         *(directory, opened.start_offset, opened.end_offset, opened.last_epoch),
@@ -112,20 +112,20 @@ def _fit_start(log: UnifiedLog, snapshots: dict[OffsetAndEpoch, int]) -> None:
     segment that lies across the start was kept as a whole, the epochs before the start were not."""
     base_offset, end_before = _last_gap(log)
     first_epoch = log.epochs.earliest_entry
-    known_from = max(base_offset, log.log_end_offset if first_epoch is None else first_epoch.start_offset)
+    known_from = max(base_offset, log.offsets.log_end_offset if first_epoch is None else first_epoch.start_offset)
     start = min((known.offset for known in snapshots if known.offset >= known_from), default=None)
     if known_from == 0 or (base_offset == 0 and start is None):
         return
     if start is not None:
-        log.update_high_watermark(start)
-        log.maybe_increment_log_start_offset(start)
-        log.delete_old_segments()
-    elif end_before is not None and base_offset == log.log_end_offset:
-        log.truncate_to(end_before)  # the end of a truncation that a crash has cut off
+        log.offsets.set_high_watermark(start)
+        log.offsets.raise_start(start)
+        log.retention.delete_old_segments()
+    elif end_before is not None and base_offset == log.offsets.log_end_offset:
+        log.truncation.truncate_to(end_before)  # the end of a truncation that a crash has cut off
         _fit_start(log, snapshots)
     else:
         raise Fault(f"{log.directory}: the records before {base_offset} are gone, and no snapshot has them")
-    for removal in log.take_removals():
+    for removal in log.segments.take_removals():
         removal.run()
 
 
@@ -133,7 +133,7 @@ def _last_gap(log: UnifiedLog) -> tuple[int, int | None]:
     """Where the last segments begin that lie end to end, and where the one before them ends, if there is one. Offsets
     of this log have no gaps of their own."""
     segments = list(log.segments)
-    with log.guard():
+    with log.health.guard():
         for before, segment in zip(reversed(segments[:-1]), reversed(segments), strict=False):
             end_before = before.read_next_offset()
             if end_before != segment.base_offset:

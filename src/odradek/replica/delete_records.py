@@ -60,18 +60,18 @@ def _delete(partition: Partition, offset: int) -> int:
     log = partition.leader_log
     if log is None:
         raise NotLeaderOrFollower(f"This broker does not lead {partition.topic_partition}")
-    if log.config.compact and not log.config.delete:
+    if log.config.value.compact and not log.config.value.delete:
         raise PolicyViolation(f"Records of {partition.topic_partition} can not be deleted: its policy is to compact")
-    reached = log.high_watermark if offset == HIGH_WATERMARK else offset
+    reached = log.offsets.high_watermark if offset == HIGH_WATERMARK else offset
     if reached < 0:
         raise OffsetOutOfRange(f"The offset {offset} for partition {partition.topic_partition} is not valid")
-    log.maybe_increment_log_start_offset(reached)
+    log.offsets.raise_start(reached)
     return reached
 
 
 def low_watermark(partition: Partition) -> int:
     """The smallest log start of all replicas that are alive."""
-    low = partition.local_log().log_start_offset
+    low = partition.local_log().offsets.log_start_offset
     for broker_id, follower in partition.followers.items():
         if follower.log_start_offset < low and partition.context.is_alive(broker_id):
             low = follower.log_start_offset

@@ -81,14 +81,14 @@ class _Move:
         self.future = future
         self.state = state
         #: Below it everything must be durable before the current log goes; None while it is being copied.
-        self.safe_offset = None if state is MoveState.COPYING else future.log_end_offset
+        self.safe_offset = None if state is MoveState.COPYING else future.offsets.log_end_offset
 
     def is_durable(self, current: UnifiedLog) -> bool:
         if self.safe_offset is None:
             return False
         # What has been cut off meanwhile need not be.
-        needed = min(max(self.safe_offset, current.recovery_point), self.future.log_end_offset)
-        return self.future.recovery_point >= needed
+        needed = min(max(self.safe_offset, current.offsets.recovery_point), self.future.offsets.log_end_offset)
+        return self.future.offsets.recovery_point >= needed
 
 
 def _ignore() -> None:
@@ -154,7 +154,7 @@ class DirMoves:
     def _begin(self, tp: TopicPartition, move: _Move) -> None:
         self.moves[tp] = move
         self._manager.logs.cleaner.abort_and_pause(tp)
-        logger.info("%s: moves to %s, from offset %d", tp, move.future.log_dir, move.future.log_end_offset)
+        logger.info("%s: moves to %s, from offset %d", tp, move.future.log_dir, move.future.offsets.log_end_offset)
         self.on_ready()
 
     def is_announced(self, tp: TopicPartition, directory_id: bytes) -> bool:
@@ -209,14 +209,15 @@ class DirMoves:
             self.throttle.record(copied_bytes, now_ms)
         return Step(copied_bytes, replicas > 0)
 
-    def next_flush(self) -> FlushPlan | None:
-        """To be run in a worker, and then finished by its log, before the next step."""
+    def next_flush(self) -> tuple[UnifiedLog, FlushPlan] | None:
+        """Return a future log with the flush that a worker runs, and the log finishes, before the next step."""
         for tp, move in list(self.moves.items()):
             current = self._manager.logs.current.get(tp)
             if current is None or move.safe_offset is None or move.is_durable(current):
                 continue
             try:
-                return move.future.plan_flush()
+                plan = move.future.flusher.plan()
+                return None if plan is None else (move.future, plan)
             except StorageFault as fault:
                 self._manager.storage_failed(fault)
             except (ApiError, Fault) as error:
@@ -235,7 +236,7 @@ class DirMoves:
                 copied = self._copy(tp, current, future)
                 done = Step(copied, copied > 0)
             _follow_offsets(current, future)
-            if future.log_end_offset == current.log_end_offset and self._caught_up(tp, partition, move):
+            if future.offsets.log_end_offset == current.offsets.log_end_offset and self._caught_up(tp, partition, move):
                 done = Step(done.copied_bytes, True)
         except StorageFault as fault:
             self._manager.storage_failed(fault)
@@ -249,24 +250,24 @@ class DirMoves:
 
     def _cut(self, tp: TopicPartition, current: UnifiedLog, future: UnifiedLog) -> bool:
         """Where the current log has been cut, or has lost its beginning, the future one follows; whether it had to."""
-        logs, offset, latest = self._manager.logs, future.log_end_offset, future.latest_epoch
+        logs, offset, latest = self._manager.logs, future.offsets.log_end_offset, future.epochs.latest_epoch
         try:
-            if offset < current.log_start_offset:
-                raise OffsetOutOfRange(f"offset {offset} of the future log is below {current.log_start_offset}")
+            if offset < current.offsets.log_start_offset:
+                raise OffsetOutOfRange(f"offset {offset} of the future log is below {current.offsets.log_start_offset}")
             if latest is None:
                 return False
             diverging = find_divergence(current, FetchEntry(tp, b"", offset, 0, last_fetched_epoch=latest))
         except OffsetOutOfRange:
-            truncate_fully_and_start_at(logs, tp, current.log_start_offset, is_future=True)
+            truncate_fully_and_start_at(logs, tp, current.offsets.log_start_offset, is_future=True)
             return True
         if diverging is not None:
             truncate_to(logs, {tp: truncation_offset(future, diverging)}, is_future=True)
         return diverging is not None
 
     def _copy(self, tp: TopicPartition, current: UnifiedLog, future: UnifiedLog) -> int:
-        data = current.fetch(current.read(future.log_end_offset, STEP_BYTES, Isolation.LOG_END))
+        data = current.reader.fetch(current.reader.read(future.offsets.log_end_offset, STEP_BYTES, Isolation.LOG_END))
         if data:
-            future.append_as_follower(data, self._manager.partitions[tp].leader_epoch)
+            future.appender.append_as_follower(data, self._manager.partitions[tp].leader_epoch)
         return len(data)
 
     def _caught_up(self, tp: TopicPartition, partition: Partition, move: _Move) -> bool:
@@ -274,7 +275,7 @@ class DirMoves:
         logs, current = self._manager.logs, partition.log
         assert current is not None
         if move.safe_offset is None:
-            move.safe_offset = move.future.log_end_offset
+            move.safe_offset = move.future.offsets.log_end_offset
         if move.state is MoveState.ASSIGNED or not self._are_directories_assigned():
             if not move.is_durable(current):
                 return False
@@ -301,13 +302,13 @@ class DirMoves:
 def _are_alike(current: UnifiedLog, future: UnifiedLog) -> bool:
     """Who has the same epoch at the same end has the same before it."""
     return (
-        future.log_end_offset == current.log_end_offset
-        and future.latest_epoch == current.latest_epoch
-        and future.log_end_offset >= current.log_start_offset
+        future.offsets.log_end_offset == current.offsets.log_end_offset
+        and future.epochs.latest_epoch == current.epochs.latest_epoch
+        and future.offsets.log_end_offset >= current.offsets.log_start_offset
     )
 
 
 def _follow_offsets(current: UnifiedLog, future: UnifiedLog) -> None:
-    future.update_high_watermark(current.high_watermark)
-    if future.log_start_offset < current.log_start_offset <= future.high_watermark:
-        future.maybe_increment_log_start_offset(current.log_start_offset)
+    future.offsets.set_high_watermark(current.offsets.high_watermark)
+    if future.offsets.log_start_offset < current.offsets.log_start_offset <= future.offsets.high_watermark:
+        future.offsets.raise_start(current.offsets.log_start_offset)

@@ -24,7 +24,7 @@ from odradek.log.values import Isolation, LogRead
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.errors import NotLeaderOrFollower
 from odradek.replica.partition import Partition
-from odradek.replica.partition_reads import end_place, find_divergence, read, read_for_follower
+from odradek.replica.partition_reads import find_divergence, read, read_for_follower
 from odradek.replica.purgatory import DelayedOperation
 from odradek.replica.read_replica import find_preferred_replica
 from odradek.replica.values import NO_EPOCH, FetchCallback, FetchEntry, FetchParams, FetchResult
@@ -71,7 +71,7 @@ def read_records(manager: ReplicaManager, result: FetchResult) -> Buffer:
     if found is None or log is None or found.records is None:
         return _EMPTY
     try:
-        return log.fetch(found)
+        return log.reader.fetch(found)
     except StorageFault as fault:
         manager.storage_failed(fault)
         raise KafkaStorageError(str(fault)) from fault
@@ -147,7 +147,7 @@ def _is_held_back(manager: ReplicaManager, partition: Partition, replica_id: int
     log, throttle = partition.leader_log, manager.leader_throttle
     if log is None or replica_id in partition.isr_state.isr:
         return False
-    setting = log.config.leader_replication_throttled_replicas
+    setting = log.config.value.leader_replication_throttled_replicas
     return throttle.is_throttled(partition.topic_partition, setting) and throttle.is_exceeded(now_ms)
 
 
@@ -161,7 +161,7 @@ def _throttled(
     if _is_held_back(manager, partition, params.replica_id, now_ms):
         return result._replace(found=LogRead(found.offset, None))
     if manager.leader_throttle.is_throttled(
-        partition.topic_partition, log.config.leader_replication_throttled_replicas
+        partition.topic_partition, log.config.value.leader_replication_throttled_replicas
     ):
         manager.leader_throttle.record(found.records.length, now_ms)
     return result
@@ -171,9 +171,9 @@ def _sent_elsewhere(partition: Partition, entry: FetchEntry, replica_id: int) ->
     log = partition.log_for(entry.current_leader_epoch, only_leader=False)
     return FetchResult(
         0,
-        log.high_watermark,
-        log.last_stable_offset,
-        log.log_start_offset,
+        log.offsets.high_watermark,
+        log.offsets.last_stable_offset,
+        log.offsets.log_start_offset,
         preferred_read_replica=replica_id,
     )
 
@@ -256,7 +256,7 @@ class DelayedFetch(DelayedOperation):
             log = partition.log_for(entry.current_leader_epoch, params.replica_id >= 0 or not params.may_read_follower)
             if entry.last_fetched_epoch != NO_EPOCH and find_divergence(log, entry) is not None:
                 return True
-            end = end_place(log, params.isolation)
+            end = log.reader.visible_end(params.isolation)
         except (ApiError, StorageFault, DamagedFile):
             return True
         if start.message_offset > end.message_offset:

@@ -106,8 +106,8 @@ class Fetcher:
             return
         log = self._partition(tp).local_log()
         state = FetchState(wanted.topic_id, wanted.leader_epoch)
-        if log.latest_epoch is None and log.high_watermark < log.log_end_offset:
-            truncate(self._partition(tp), log.high_watermark)
+        if log.epochs.latest_epoch is None and log.offsets.high_watermark < log.offsets.log_end_offset:
+            truncate(self._partition(tp), log.offsets.high_watermark)
         self._read_on(tp, state)
         self.states[tp] = state
 
@@ -127,8 +127,8 @@ class Fetcher:
         """From where the log ends now."""
         log = self._partition(tp).local_log()
         state.phase = Phase.FETCHING
-        state.fetch_offset = log.log_end_offset
-        latest = log.latest_epoch
+        state.fetch_offset = log.offsets.log_end_offset
+        latest = log.epochs.latest_epoch
         state.last_fetched_epoch = NO_EPOCH if latest is None else latest
 
     # -- requests
@@ -194,7 +194,7 @@ class Fetcher:
             tp: Wanted(
                 state.topic_id,
                 state.fetch_offset,
-                partitions[tp].local_log().log_start_offset,
+                partitions[tp].local_log().offsets.log_start_offset,
                 state.leader_epoch,
                 state.last_fetched_epoch,
             )
@@ -207,7 +207,7 @@ class Fetcher:
     def _is_held_back(self, tp: TopicPartition, state: FetchState) -> bool:
         """Return whether the exceeded rate applies to the replica; it never does to one that is in sync."""
         log = self._manager.partitions[tp].local_log()
-        setting = log.config.follower_replication_throttled_replicas
+        setting = log.config.value.follower_replication_throttled_replicas
         return state.lag != 0 and self._manager.follower_throttle.is_throttled(tp, setting)
 
     def _fetch_message(self, session: SessionRequest) -> fetch_request.FetchRequest:
@@ -311,8 +311,8 @@ class Fetcher:
         partition = self._partition(tp)
         log = partition.local_log()
         check(
-            log.log_end_offset == state.fetch_offset,
-            f"{tp}: fetched from {state.fetch_offset}, but the log ends at {log.log_end_offset}",
+            log.offsets.log_end_offset == state.fetch_offset,
+            f"{tp}: fetched from {state.fetch_offset}, but the log ends at {log.offsets.log_end_offset}",
         )
         if data.records:
             info = append_as_follower(partition, data.records, state.leader_epoch)
@@ -328,7 +328,7 @@ class Fetcher:
 
     def _count(self, tp: TopicPartition, copied_bytes: int) -> None:
         throttle = self._manager.follower_throttle
-        setting = self._partition(tp).local_log().config.follower_replication_throttled_replicas
+        setting = self._partition(tp).local_log().config.value.follower_replication_throttled_replicas
         if throttle.is_throttled(tp, setting):
             throttle.record(copied_bytes, self._manager.clock.monotonic_ms())
 
@@ -377,7 +377,7 @@ class Fetcher:
         the loss of a disk brings about; one that ends before the leader starts begins anew there."""
         try:
             partition = self._partition(tp)
-            end_offset = partition.local_log().log_end_offset
+            end_offset = partition.local_log().offsets.log_end_offset
             if state.phase is Phase.RESET_TO_END and answer.offset >= end_offset:
                 state.phase = Phase.RESET_TO_START
                 return

@@ -23,7 +23,6 @@ from collections.abc import Callable
 from odradek.common.failures import check
 from odradek.common.ids import TopicPartition, uuid_to_text
 from odradek.common.ports import Buffer
-from odradek.log import log_appender as appending
 from odradek.log.errors import FencedLeaderEpoch, KafkaStorageError
 from odradek.log.offsets import AppendOrigin, OffsetMetadata
 from odradek.log.producers.producer_append import TV_UNKNOWN
@@ -109,7 +108,7 @@ class Partition:
     def min_isr(self) -> int:
         """A `min.insync.replicas` beyond the number of replicas could never be met."""
         assert self.log is not None
-        return min(self.log.config.min_insync_replicas, len(self.followers) + 1)
+        return min(self.log.config.value.min_insync_replicas, len(self.followers) + 1)
 
     @property
     def is_under_min_isr(self) -> bool:
@@ -138,14 +137,14 @@ class Partition:
             self.isr_state = committed(registration.isr)
         log = self._open_log(registration, is_new)
         if is_new_epoch:
-            self.leader_epoch_start_offset = log.log_end_offset
-            log.epochs.begin(registration.leader_epoch, log.log_end_offset)
+            self.leader_epoch_start_offset = log.offsets.log_end_offset
+            log.epochs.begin(registration.leader_epoch, log.offsets.log_end_offset)
             for follower in self.followers.values():
                 is_in_sync = follower.broker_id in registration.isr
-                follower.reset(now_ms, log.log_end_offset, not was_leader, is_in_sync)
+                follower.reset(now_ms, log.offsets.log_end_offset, not was_leader, is_in_sync)
             detail = (
-                f"leader at epoch {registration.leader_epoch} from offset {log.log_end_offset}, "
-                f"high watermark {log.high_watermark}, isr {list(registration.isr)}"
+                f"leader at epoch {registration.leader_epoch} from offset {log.offsets.log_end_offset}, "
+                f"high watermark {log.offsets.high_watermark}, isr {list(registration.isr)}"
             )
             context.lines.add(logging.INFO, "are led by this broker in a new epoch", self.topic_partition, detail)
         self.leader_epoch = registration.leader_epoch
@@ -172,8 +171,8 @@ class Partition:
         if is_new_epoch:
             source = f"broker {registration.leader}" if registration.leader >= 0 else "nobody"
             detail = (
-                f"follower of {source} at epoch {registration.leader_epoch} from offset {log.log_end_offset}, "
-                f"high watermark {log.high_watermark}"
+                f"follower of {source} at epoch {registration.leader_epoch} from offset {log.offsets.log_end_offset}, "
+                f"high watermark {log.offsets.high_watermark}"
             )
             self.context.lines.add(logging.INFO, f"follow {source} in a new epoch", self.topic_partition, detail)
         return is_new_epoch
@@ -183,7 +182,7 @@ class Partition:
         self.adding_replicas = registration.adding_replicas
 
     def _open_log(self, registration: PartitionRegistration, is_new: bool) -> UnifiedLog:
-        if self.log is not None and self.log.fault is None:
+        if self.log is not None and self.log.health.fault is None:
             return self.log
         logs = self.context.logs
         assigned: bytes | None = registration.directory(self.context.broker_id)
@@ -279,15 +278,15 @@ class Partition:
                 f"The ISR {list(self.isr_state.isr)} of {self.topic_partition} is smaller than the {self.min_isr} that "
                 "min.insync.replicas asks for"
             )
-        return appending.append_as_leader(log, records, self.leader_epoch, origin, guard, transaction_version)
+        return log.appender.append_as_leader(records, self.leader_epoch, origin, guard, transaction_version)
 
     def maybe_increment_high_watermark(self, now_ms: int) -> bool:
         log = self.leader_log
         if log is None or (self.followers and len(self.isr_state.isr) < self.min_isr):
             return False
-        end_offset = lowest = log.log_end_offset
+        end_offset = lowest = log.offsets.log_end_offset
         if not self.followers:
-            return end_offset > log.high_watermark and log.maybe_increment_high_watermark(end_offset)
+            return end_offset > log.offsets.high_watermark and log.offsets.raise_high_watermark(end_offset)
         place: OffsetMetadata | None = None
         maximal = self.isr_state.maximal
         for broker_id, follower in self.followers.items():
@@ -296,9 +295,9 @@ class Partition:
             ):
                 lowest = follower.log_end_offset
                 place = follower.log_end_place
-        if lowest <= log.high_watermark:
+        if lowest <= log.offsets.high_watermark:
             return False
-        return log.maybe_increment_high_watermark(log.log_end_place if place is None else place)
+        return log.offsets.raise_high_watermark(log.reader.log_end_position if place is None else place)
 
     def _is_about_to_join(self, follower: FollowerState, end_offset: int, now_ms: int) -> bool:
         context = self.context
@@ -310,7 +309,7 @@ class Partition:
         log = self.leader_log
         if log is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if log.high_watermark < required_offset:
+        if log.offsets.high_watermark < required_offset:
             return None
         enough = self.min_isr <= len(self.isr_state.maximal)
         return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
@@ -337,14 +336,14 @@ class Partition:
                 f"Broker {follower.broker_id} fetched {self.topic_partition} with the old broker epoch {broker_epoch}"
             )
         before = follower.log_end_offset
-        follower.fetched(place, log_start_offset, now_ms, log.log_end_offset, broker_epoch)
+        follower.fetched(place, log_start_offset, now_ms, log.offsets.log_end_offset, broker_epoch)
         if follower.broker_id not in self.isr_state.maximal:
             self._maybe_expand_isr(follower, log)
         return follower.log_end_offset != before and self.maybe_increment_high_watermark(now_ms)
 
     def _maybe_expand_isr(self, follower: FollowerState, log: UnifiedLog) -> None:
         start = self.leader_epoch_start_offset
-        is_in_sync = follower.log_end_offset >= log.high_watermark and start is not None
+        is_in_sync = follower.log_end_offset >= log.offsets.high_watermark and start is not None
         if not is_in_sync or self.isr_state.is_inflight or follower.log_end_offset < (start or 0):
             return
         if self.context.is_isr_eligible(follower.broker_id, follower.broker_epoch):
@@ -363,7 +362,7 @@ class Partition:
             return False
         follower = self.followers.get(replica)
         max_lag_ms = self.context.settings.replica_lag_time_max_ms
-        return follower is None or not follower.is_caught_up(log.log_end_offset, now_ms, max_lag_ms)
+        return follower is None or not follower.is_caught_up(log.offsets.log_end_offset, now_ms, max_lag_ms)
 
     def _ask_for(self, isr: Ids) -> None:
         """Pending from here on: what counts for the high watermark must change before the controller can."""
@@ -377,7 +376,7 @@ class Partition:
         logger.info(
             "%s: asks for isr %s in place of %s at leader epoch %d, high watermark %d",
             *(self.topic_partition, list(isr), list(state.isr), self.leader_epoch),
-            self.local_log().high_watermark,
+            self.local_log().offsets.high_watermark,
         )
 
     def _with_epoch(self, replica: int) -> BrokerState:

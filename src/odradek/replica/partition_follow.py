@@ -24,33 +24,33 @@ def append_as_follower(partition: Partition, records: Buffer, leader_epoch: int)
     """Batches of the leader whose epoch is `leader_epoch`. Raises `ApiError` or `Fault`."""
     log = partition.local_log()
     try:
-        return log.append_as_follower(records, leader_epoch)
+        return log.appender.append_as_follower(records, leader_epoch)
     except UnexpectedAppendOffset as error:
-        is_empty = log.log_end_offset == log.log_start_offset
-        if not (is_empty and error.first_offset < log.log_end_offset <= error.last_offset):
+        is_empty = log.offsets.log_end_offset == log.offsets.log_start_offset
+        if not (is_empty and error.first_offset < log.offsets.log_end_offset <= error.last_offset):
             raise
         # The leader's log starts within a batch: records were deleted up to an offset that no batch begins with.
         restart_log(partition, error.first_offset)
-        return log.append_as_follower(records, leader_epoch)
+        return log.appender.append_as_follower(records, leader_epoch)
 
 
 def follow_offsets(log: UnifiedLog, leader_high_watermark: int, leader_log_start_offset: int) -> bool:
     """What the leader said of itself, as far as the own log goes; whether the high watermark moved. It does not go
     back: a new leader may not have heard yet how far the last one was."""
-    before = log.high_watermark
+    before = log.offsets.high_watermark
     if leader_high_watermark > before:
-        log.update_high_watermark(leader_high_watermark)
-    if log.log_start_offset < leader_log_start_offset <= log.high_watermark:
-        log.maybe_increment_log_start_offset(leader_log_start_offset)
-    return log.high_watermark != before
+        log.offsets.set_high_watermark(leader_high_watermark)
+    if log.offsets.log_start_offset < leader_log_start_offset <= log.offsets.high_watermark:
+        log.offsets.raise_start(leader_log_start_offset)
+    return log.offsets.high_watermark != before
 
 
 def truncation_offset(log: UnifiedLog, leader_end: EpochEndOffset) -> int:
     """Where to cut a log that diverges from a leader's, by the leader's word on where an epoch ends."""
     if leader_end.end_offset == NO_OFFSET:
-        return log.high_watermark
-    end_offset = log.log_end_offset
-    own = log.end_offset_for_epoch(leader_end.leader_epoch)
+        return log.offsets.high_watermark
+    end_offset = log.offsets.log_end_offset
+    own = log.reader.end_offset_for_epoch(leader_end.leader_epoch)
     if leader_end.leader_epoch == NO_EPOCH or own is None:
         return min(leader_end.end_offset, end_offset)
     if own.leader_epoch != leader_end.leader_epoch:
@@ -62,13 +62,13 @@ def truncation_offset(log: UnifiedLog, leader_end: EpochEndOffset) -> int:
 def truncate(partition: Partition, offset: int) -> None:
     """Raises `KafkaStorageError`."""
     log = partition.local_log()
-    if offset < log.high_watermark:
+    if offset < log.offsets.high_watermark:
         logger.warning(
             "%s: cut to offset %d, below the high watermark %d: an unclean election took place",
-            *(partition.topic_partition, offset, log.high_watermark),
+            *(partition.topic_partition, offset, log.offsets.high_watermark),
         )
-    elif offset < log.log_end_offset:
-        logger.info("%s: cut from %d to %d", partition.topic_partition, log.log_end_offset, offset)
+    elif offset < log.offsets.log_end_offset:
+        logger.info("%s: cut from %d to %d", partition.topic_partition, log.offsets.log_end_offset, offset)
     truncate_to(partition.context.logs, {partition.topic_partition: offset})
 
 

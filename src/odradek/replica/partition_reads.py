@@ -45,16 +45,24 @@ def _read(
         diverging = find_divergence(log, entry)
     if diverging is not None:
         found = LogRead(OffsetMetadata(offset), None)
-    elif offset == log.log_end_offset and isolation is Isolation.LOG_END:
+    elif offset == log.offsets.log_end_offset and isolation is Isolation.LOG_END:
         # A follower that has everything: most of what followers of many partitions ask for.
-        log.check_online()
-        found = LogRead(log.log_end_place, None)
+        log.health.check_online()
+        found = LogRead(log.reader.log_end_position, None)
     else:
-        found = log.read(offset, max_bytes, isolation, min_one_message)
+        found = log.reader.read(offset, max_bytes, isolation, min_one_message)
         if found.first_entry_incomplete:
             # What does not fit whole is left for the next fetch, in which it may come first.
             found = LogRead(found.offset, None, False, found.aborted)
-    return FetchResult(0, log.high_watermark, log.last_stable_offset, log.log_start_offset, found, log, diverging)
+    return FetchResult(
+        0,
+        log.offsets.high_watermark,
+        log.offsets.last_stable_offset,
+        log.offsets.log_start_offset,
+        found,
+        log,
+        diverging,
+    )
 
 
 def read_for_follower(
@@ -81,31 +89,25 @@ def read_for_follower(
 
 def find_divergence(log: UnifiedLog, entry: FetchEntry) -> EpochEndOffset | None:
     """Where the asker's log leaves this one, by the epoch of its last record; None if it does not."""
-    end = log.end_offset_for_epoch(entry.last_fetched_epoch)
+    end = log.reader.end_offset_for_epoch(entry.last_fetched_epoch)
     if end is None or end.leader_epoch == NO_EPOCH:
         raise OffsetOutOfRange(
             f"The last epoch that was fetched, {entry.last_fetched_epoch}, is not known in {entry.topic_partition}"
         )
-    if entry.fetch_offset < log.log_start_offset:
+    if entry.fetch_offset < log.offsets.log_start_offset:
         raise OffsetOutOfRange(
-            f"Offset {entry.fetch_offset} of {entry.topic_partition} is below the log start {log.log_start_offset}"
+            f"Offset {entry.fetch_offset} of {entry.topic_partition} is below the log start "
+            f"{log.offsets.log_start_offset}"
         )
     if end.leader_epoch < entry.last_fetched_epoch or end.end_offset < entry.fetch_offset:
         return end
     return None
 
 
-def end_place(log: UnifiedLog, isolation: Isolation) -> OffsetMetadata:
-    """Up to where a reader sees."""
-    if isolation is Isolation.LOG_END:
-        return log.log_end_place
-    return log.high_watermark_place if isolation is Isolation.HIGH_WATERMARK else log.last_stable_place
-
-
 def offset_for_epoch(partition: Partition, entry: EpochEntry) -> EpochResult:
     """Raises `ApiError`. An epoch that has no answer is answered with -1."""
     log = partition.log_for(entry.current_leader_epoch, only_leader=True)
-    end = log.end_offset_for_epoch(entry.leader_epoch)
+    end = log.reader.end_offset_for_epoch(entry.leader_epoch)
     return EpochResult(0) if end is None else EpochResult(0, end.leader_epoch, end.end_offset)
 
 
@@ -115,13 +117,13 @@ def list_offset(
     """`isolation` counts for clients only; brokers and tools see the whole log. Raises `ApiError`."""
     log = partition.log_for(entry.current_leader_epoch, only_leader=replica_id != DEBUGGING_CONSUMER)
     is_client = replica_id == CONSUMER
-    last_fetchable = end_place(log, isolation).message_offset if is_client else log.log_end_offset
+    last_fetchable = log.reader.visible_end(isolation).message_offset if is_client else log.offsets.log_end_offset
     is_behind = _is_behind_epoch(partition, log) if is_client else False
     if entry.timestamp == LATEST:
         if is_behind:
             raise _not_available(partition, log)
         return ListOffsetsResult(0, NO_TIMESTAMP, last_fetchable, partition.leader_epoch)
-    found = log.offset_for_timestamp(entry.timestamp)
+    found = log.reader.offset_for_timestamp(entry.timestamp)
     if entry.timestamp in (EARLIEST, EARLIEST_LOCAL):
         return _found(found)
     if found is None or found.offset >= last_fetchable:
@@ -141,11 +143,11 @@ def _found(found: FoundTimestamp | None) -> ListOffsetsResult:
 def _is_behind_epoch(partition: Partition, log: UnifiedLog) -> bool:
     """A new leader does not know yet how far the last one had answered; what it would say might go back (KIP-207)."""
     start = partition.leader_epoch_start_offset
-    return start is not None and start > log.high_watermark
+    return start is not None and start > log.offsets.high_watermark
 
 
 def _not_available(partition: Partition, log: UnifiedLog) -> OffsetNotAvailable:
     return OffsetNotAvailable(
-        f"The high watermark {log.high_watermark} of {partition.topic_partition} has not reached "
+        f"The high watermark {log.offsets.high_watermark} of {partition.topic_partition} has not reached "
         f"{partition.leader_epoch_start_offset}, where epoch {partition.leader_epoch} starts"
     )

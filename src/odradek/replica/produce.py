@@ -91,7 +91,7 @@ def produce(
             woken.append(topic_partition)
         if acks == ACKS_ALL:
             log = partition.leader_log
-            if log is not None and log.high_watermark <= info.last_offset:
+            if log is not None and log.offsets.high_watermark <= info.last_offset:
                 if waiting is None:
                     waiting = []
                 waiting.append(_Waiting(topic_partition, info.last_offset + 1, len(results) - 1))
@@ -147,7 +147,7 @@ def _check_topic(partition: Partition, topic_id: bytes, internal_topics_allowed:
 
 def _refused(partition: Partition | None, error: ApiError) -> ProduceResult:
     log = partition.leader_log if partition is not None else None
-    start = NO_OFFSET if log is None or error.code in _WITHOUT_LOG_START else log.log_start_offset
+    start = NO_OFFSET if log is None or error.code in _WITHOUT_LOG_START else log.offsets.log_start_offset
     if isinstance(error, RecordsRefused):
         return ProduceResult(
             error.code, log_start_offset=start, record_errors=error.errors, error_message=error.message

@@ -245,7 +245,9 @@ class ReplicaManager:
                 found.append(LogDirInfo(path, KafkaStorageError.code))
                 continue
             replicas = [
-                ReplicaInfo(tp, log.size_bytes, self._lag(tp, log.log_end_offset, log.is_future), log.is_future)
+                ReplicaInfo(
+                    tp, log.segments.size_bytes, self._lag(tp, log.offsets.log_end_offset, log.is_future), log.is_future
+                )
                 for tp, log in self.logs.logs_in(path).items()
                 if chosen is None or tp in chosen
             ]
@@ -262,9 +264,9 @@ class ReplicaManager:
         if partition is None or partition.log is None:
             return -1
         return (
-            partition.log.log_end_offset - end_offset
+            partition.log.offsets.log_end_offset - end_offset
             if is_future
-            else max(partition.log.high_watermark - end_offset, 0)
+            else max(partition.log.offsets.high_watermark - end_offset, 0)
         )
 
     # -- what the drivers do
@@ -300,8 +302,8 @@ class ReplicaManager:
         if now_ms >= self._next_isr_check_ms:
             self._next_isr_check_ms = now_ms + self.settings.isr_check_interval_ms
             for partition in list(self.partitions.values()):
-                if partition.log is not None and isinstance(partition.log.fault, DamagedFile):
-                    self.log_failed(partition.topic_partition, partition.log.fault)
+                if partition.log is not None and isinstance(partition.log.health.fault, DamagedFile):
+                    self.log_failed(partition.topic_partition, partition.log.health.fault)
                 partition.maybe_shrink_isr(now_ms)
 
     def begin_controlled_shutdown(self) -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ids import TopicPartition
-from odradek.log.log_appender import start_verification as start_in
 from odradek.log.producers.producer_entry import NO_VERIFICATION as NO_VERIFICATION
 from odradek.log.producers.producer_entry import VerificationGuard
 from odradek.protocol.error_codes import ErrorCode
@@ -69,4 +68,4 @@ def start_verification(
     log = manager.find(tp).log_for(NO_EPOCH, only_leader=True)
     if not adds and not log.producers.verification_enabled:
         return NO_VERIFICATION
-    return start_in(log, producer_id, sequence, producer_epoch, adds)
+    return log.appender.start_verification(producer_id, sequence, producer_epoch, adds)

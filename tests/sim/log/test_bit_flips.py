@@ -17,10 +17,10 @@ def three_batches() -> tuple[Rig, SimulatedDisk, Content]:
     """One segment, synced and closed: two epochs, a plain batch, an idempotent one, and one of two records."""
     rig = new_rig()
     log = rig.load()
-    log.append_as_leader(bytearray(batch("one")), 3)
-    log.append_as_leader(bytearray(idempotent(7, 0, "two")), 3)
-    log.append_as_leader(bytearray(batch("three", "four")), 5)
-    log.flush()
+    log.appender.append_as_leader(bytearray(batch("one")), 3)
+    log.appender.append_as_leader(bytearray(idempotent(7, 0, "two")), 3)
+    log.appender.append_as_leader(bytearray(batch("three", "four")), 5)
+    log.flusher.flush()
     log.close()
     disk = rig.files
     assert isinstance(disk, SimulatedDisk)

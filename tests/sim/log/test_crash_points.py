@@ -39,7 +39,7 @@ class Workload:
     content: Content = field(default_factory=lambda: Content((), ()))
 
     def promise(self, log: UnifiedLog) -> None:
-        self.durable.append((len(self.disk.journal), log.recovery_point))
+        self.durable.append((len(self.disk.journal), log.offsets.recovery_point))
 
     def durable_at(self, operations: int) -> int:
         return max((offset for count, offset in self.durable if count <= operations), default=0)
@@ -60,15 +60,15 @@ def run_workload() -> Workload:
     log = rig.load(segment_bytes=1500, index_interval_bytes=200)
     for epoch in range(4):
         append_mixed(log, 4, seed=epoch, epoch=epoch, first_producer=10 * epoch + 1)
-        log.flush()
+        log.flusher.flush()
         work.promise(log)
-        write_offset_checkpoint(disk, CHECKPOINT, {PARTITION: log.recovery_point})
+        write_offset_checkpoint(disk, CHECKPOINT, {PARTITION: log.offsets.recovery_point})
         vote = b'{"leaderEpoch":%d}' % epoch * 40
         write_atomically(disk, VOTE, vote)
         work.votes.append((len(disk.journal), vote))
         append_mixed(log, 2, seed=10 + epoch, epoch=epoch, first_producer=10 * epoch + 5)
-        log.take_producer_snapshot()
-        log.roll()
+        log.flusher.take_producer_snapshot()
+        log.roller.roll()
     append_mixed(log, 2, seed=99, epoch=3, first_producer=91)
     work.content = file_content(disk)
     return work
@@ -86,15 +86,15 @@ def check_crash(work: Workload, operations: int, disk: SimulatedDisk, what: str)
     assert found.is_prefix_of(work.content), what
     end = found.next_offsets[-1] if found.next_offsets else 0
     assert end >= work.durable_at(operations), what
-    assert log.log_end_offset == end, what
+    assert log.offsets.log_end_offset == end, what
     vote = disk.read_file(VOTE) if disk.exists(VOTE) else b""
     assert vote in work.votes_at(operations), what
-    log.append_as_leader(bytearray(batch("on we go")), 9)
+    log.appender.append_as_leader(bytearray(batch("on we go")), 9)
     last = list(stored_batches(log))[-1]
     assert last.base_offset == end and next(last.records()).value == b"on we go", what
-    log.flush()
+    log.flusher.flush()
     again = restart(work, disk.crash("none"))
-    assert again.log_end_offset == end + 1, what
+    assert again.offsets.log_end_offset == end + 1, what
 
 
 @pytest.mark.slow

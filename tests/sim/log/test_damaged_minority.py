@@ -34,23 +34,26 @@ class Replica:
 
     def claim(self) -> tuple[int, int]:
         """What a replica brings to an election."""
-        return (-1 if self.log.latest_epoch is None else self.log.latest_epoch, self.log.log_end_offset)
+        return (
+            -1 if self.log.epochs.latest_epoch is None else self.log.epochs.latest_epoch,
+            self.log.offsets.log_end_offset,
+        )
 
     def follow(self, leader: "Replica", epoch: int) -> None:
         """Cut what the leader does not have, then fetch what is missing."""
-        while (latest := self.log.latest_epoch) is not None:
-            found = leader.log.end_offset_for_epoch(latest)
+        while (latest := self.log.epochs.latest_epoch) is not None:
+            found = leader.log.reader.end_offset_for_epoch(latest)
             end = found.end_offset if found is not None else 0
             if found is not None and found.leader_epoch == latest:
-                self.log.truncate_to(min(end, self.log.log_end_offset))
+                self.log.truncation.truncate_to(min(end, self.log.offsets.log_end_offset))
                 break
-            self.log.truncate_to(min(end, self.log.epochs.start_of(latest)))
-        while self.log.log_end_offset < leader.log.log_end_offset:
-            data = leader.log.fetch(leader.log.read(self.log.log_end_offset, 700))
-            self.log.append_as_follower(data, epoch)
+            self.log.truncation.truncate_to(min(end, self.log.epochs.start_of(latest)))
+        while self.log.offsets.log_end_offset < leader.log.offsets.log_end_offset:
+            data = leader.log.reader.fetch(leader.log.reader.read(self.log.offsets.log_end_offset, 700))
+            self.log.appender.append_as_follower(data, epoch)
 
     def crash(self, random: Random) -> None:
-        recovery_point = self.log.recovery_point
+        recovery_point = self.log.offsets.recovery_point
         keep = random if random.random() < 0.5 else "all"
         self.rig = Rig(self.disk.crash(keep), self.rig.clock, DIRECTORY, self.rig.config)
         self.recovery_point = recovery_point
@@ -92,12 +95,12 @@ def produce(leader: Replica, followers: list[Replica], epoch: int, random: Rando
             sequence += len(values)
         else:
             data = batch(*values)
-        leader.log.append_as_leader(bytearray(data), epoch)
+        leader.log.appender.append_as_leader(bytearray(data), epoch)
         for follower in followers:
             follower.follow(leader, epoch)
     for replica in (leader, *followers):
         if random.random() < 0.5:
-            replica.log.flush()
+            replica.log.flusher.flush()
     return sequence
 
 
@@ -117,7 +120,7 @@ def test_a_damaged_minority_loses_nothing(shard: range) -> None:
             victim.damage(random)
             if not victim.restart():
                 failed += 1
-            elif victim.log.log_end_offset < acknowledged.next_offsets[-1]:
+            elif victim.log.offsets.log_end_offset < acknowledged.next_offsets[-1]:
                 cut += 1
             leader = max(replicas, key=Replica.claim)
             assert leader.content() == acknowledged, f"seed {seed}, epoch {epoch}"

@@ -22,10 +22,10 @@ def run_workload(rig: Rig, acknowledged: list[int]) -> None:
     try:
         for epoch in range(3):
             append_mixed(log, 4, seed=epoch, epoch=epoch, first_producer=10 * epoch + 1)
-            log.flush()
-            acknowledged.append(log.recovery_point)
-            log.roll()
-        log.take_producer_snapshot()
+            log.flusher.flush()
+            acknowledged.append(log.offsets.recovery_point)
+            log.roller.roll()
+        log.flusher.take_producer_snapshot()
     except StorageFault:
         check_offline(rig, log)
         raise
@@ -37,14 +37,14 @@ def check_offline(rig: Rig, log: UnifiedLog) -> None:
     assert isinstance(disk, SimulatedDisk)
     before = len(disk.journal)
     attempts = [
-        lambda: log.append_as_leader(bytearray(batch("late")), 9),
-        lambda: log.append_as_follower(batch("late"), 9),
-        lambda: log.read(0, 100),
-        log.flush,
-        log.roll,
-        log.take_producer_snapshot,
-        log.delete_old_segments,
-        lambda: log.truncate_to(0),
+        lambda: log.appender.append_as_leader(bytearray(batch("late")), 9),
+        lambda: log.appender.append_as_follower(batch("late"), 9),
+        lambda: log.reader.read(0, 100),
+        log.flusher.flush,
+        log.roller.roll,
+        log.flusher.take_producer_snapshot,
+        log.retention.delete_old_segments,
+        lambda: log.truncation.truncate_to(0),
     ]
     for attempt in attempts:
         with pytest.raises(KafkaStorageError):
@@ -87,14 +87,14 @@ def test_fsync_is_not_asked_twice() -> None:
     """Linux drops the pages that it could not write; a second fsync would succeed without them."""
     rig = new_rig()
     log = rig.load()
-    log.append_as_leader(bytearray(batch("never durable")), 0)
+    log.appender.append_as_leader(bytearray(batch("never durable")), 0)
     disk = rig.files
     assert isinstance(disk, SimulatedDisk)
     disk.fail(errno.EIO, kind="sync", path="*.log")
     with pytest.raises(StorageFault, match="goes offline"):
-        log.flush()
+        log.flusher.flush()
     with pytest.raises(ApiError) as refusal:
-        log.flush()
+        log.flusher.flush()
     assert refusal.value.code == KafkaStorageError.code
     assert disk.journal[-1].kind == "lose", "nothing was asked of the disk after the failed sync"
-    assert log.recovery_point == 0
+    assert log.offsets.recovery_point == 0

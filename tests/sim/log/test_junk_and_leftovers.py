@@ -46,11 +46,11 @@ def written_log() -> Truth:
     disk = rig.files
     assert isinstance(disk, SimulatedDisk)
     append_mixed(log, 24, seed=1)
-    log.flush()
+    log.flusher.flush()
     half = disk.copy()
     rig.clock.now_ms += 1000
     append_mixed(log, 24, seed=2, epoch=1, first_producer=11)
-    log.flush()
+    log.flusher.flush()
     truth_committed = [record.offset for record in committed_after(log)]
     sequences = producers_of(log)
     log.close()
@@ -61,7 +61,7 @@ def written_log() -> Truth:
 
 
 def committed_after(log: UnifiedLog) -> list:  # type: ignore[type-arg]
-    log.update_high_watermark(log.log_end_offset)
+    log.offsets.set_high_watermark(log.offsets.log_end_offset)
     return committed_records(log)
 
 
@@ -75,11 +75,11 @@ def check_whole(truth: Truth, found: Rig, what: str, **arguments: object) -> Non
     assert producers_of(log) == truth.producers, what
     assert [record.offset for record in committed_after(log)] == truth.committed, what
     for data, next_offset in zip(truth.content.batches, truth.content.next_offsets, strict=True):
-        first = next(read_batches(log.fetch(log.read(next_offset - 1, 1))))
+        first = next(read_batches(log.reader.fetch(log.reader.read(next_offset - 1, 1))))
         assert bytes(first.buffer) == data, f"{what}: offset {next_offset - 1}"
-        by_time = log.offset_for_timestamp(first.max_timestamp)
+        by_time = log.reader.offset_for_timestamp(first.max_timestamp)
         assert by_time is not None and by_time.timestamp >= first.max_timestamp, what
-    log.append_as_leader(bytearray(truth.content.batches[0]), 2)
+    log.appender.append_as_leader(bytearray(truth.content.batches[0]), 2)
     assert len(list(stored_batches(log))) == len(truth.content.batches) + 1, what
 
 

@@ -16,7 +16,7 @@ def stopped_log(sealed: int, active: int) -> tuple[Rig, SimulatedDisk, Content, 
     rig = new_rig()
     log = rig.load()
     append_mixed(log, sealed, seed=1)
-    log.roll()
+    log.roller.roll()
     append_mixed(log, active, seed=2, first_producer=11)
     disk = rig.files
     assert isinstance(disk, SimulatedDisk)
@@ -40,7 +40,7 @@ def check_cut(disk: SimulatedDisk, rig: Rig, path: str, size: int, expected: Con
     before = file_content(found.files)
     again = found.load()
     assert file_content(found.files) == before, "recovery is idempotent"
-    again.append_as_leader(bytearray(batch("after the crash")), 1)
+    again.appender.append_as_leader(bytearray(batch("after the crash")), 1)
     last = list(stored_batches(again))[-1]
     assert [record.value for record in last.records()] == [b"after the crash"]
     assert last.base_offset == (expected.next_offsets[-1] if expected.next_offsets else 0)

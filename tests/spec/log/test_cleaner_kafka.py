@@ -52,7 +52,7 @@ def kafka_clock(data: Path) -> int:
 def load(partition: Path, now_ms: int) -> UnifiedLog:
     config = LogConfig(cleanup_policy=("compact",), delete_retention_ms=0)
     log = load_log(OsFileSystem(), HandClock(now_ms), str(partition), config, clean_shutdown=True)
-    log.update_high_watermark(log.log_end_offset)
+    log.offsets.set_high_watermark(log.offsets.log_end_offset)
     return log
 
 
@@ -98,7 +98,7 @@ def test_kafkas_own_tool_reads_what_we_cleaned(clean_data: Path, tmp_path: Path)
         partition = tmp_path / "ours" / name
         shutil.copytree(clean_data / name, partition, ignore=shutil.ignore_patterns(f"*{DELETED_SUFFIX}"))
         log = load(partition, kafka_clock(clean_data))
-        log.roll()
+        log.roller.roll()
         clean_all(log)
         log.close()
         paths += [str(path) for path in sorted(partition.glob("*.log"))]

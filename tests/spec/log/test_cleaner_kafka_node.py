@@ -65,12 +65,12 @@ def partitions(data: Path) -> list[TopicPartition]:
 def load(data: Path, tp: TopicPartition, now_ms: int) -> UnifiedLog:
     config = SMALL_SEGMENTS if tp.topic == "small-segments" else CONFIG
     log = load_log(OsFileSystem(), HandClock(now_ms), str(data / str(tp)), config, clean_shutdown=True)
-    log.update_high_watermark(log.log_end_offset)
+    log.offsets.set_high_watermark(log.offsets.log_end_offset)
     return log
 
 
 def close(log: UnifiedLog) -> None:
-    log.flush(include_active=True)
+    log.flusher.flush(include_active=True)
     log.close()
 
 
@@ -104,13 +104,13 @@ def prepare(data: Path, now_ms: int, number: int) -> dict[TopicPartition, int]:
     for tp in partitions(data):
         if tp != OURS:
             log = load(data, tp, now_ms)
-            log.roll()
-            ends[tp] = log.log_end_offset
+            log.roller.roll()
+            ends[tp] = log.offsets.log_end_offset
             close(log)
     write_ours(data, now_ms, number)
     log = load(data, OURS, now_ms)
     ends[OURS] = log.segments.active.base_offset
-    _write_checkpoints(data, {**{tp: end for tp, end in ends.items() if tp != OURS}, OURS: log.log_end_offset})
+    _write_checkpoints(data, {**{tp: end for tp, end in ends.items() if tp != OURS}, OURS: log.offsets.log_end_offset})
     close(log)
     return ends
 
@@ -141,7 +141,7 @@ def clean_by_us(data: Path, tp: TopicPartition, checkpoint: int, now_ms: int) ->
     plan = make_plan(measure(log, offsets, now_ms), now_ms)
     cleaning = Cleaning(plan, log.files, log.clock, CleanerConfig(), Throttle(float("inf"), 0), SEED)
     run_steps(cleaning, log, lambda _: None)
-    for removal in log.take_removals():
+    for removal in log.segments.take_removals():
         removal.run()
     close(log)
     return cleaning.stats

@@ -4,12 +4,12 @@ mends it for two quick changes of leader."""
 from pathlib import Path
 
 from helpers.segments import FILES
-from odradek.log.leader_epochs import EpochCache, EpochEnd
+from odradek.log.leader_epochs import EpochEnd, LeaderEpochs
 from odradek.log.manager.checkpoint_files import EpochEntry
 
 
-def cache_of(directory: Path, *entries: tuple[int, int]) -> EpochCache:
-    return EpochCache(FILES, str(directory), [EpochEntry(*entry) for entry in entries])
+def cache_of(directory: Path, *entries: tuple[int, int]) -> LeaderEpochs:
+    return LeaderEpochs(FILES, str(directory), [EpochEntry(*entry) for entry in entries])
 
 
 def test_request_semantics(tmp_path: Path) -> None:

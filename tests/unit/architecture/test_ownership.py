@@ -42,7 +42,7 @@ FOREIGN_ASSIGNMENTS: dict[str, int] = {
     "controller": 60,
     "coordinator": 43,
     "replica": 28,
-    "log": 50,
+    "log": 31,
     "protocol": 1,
 }
 

@@ -25,10 +25,10 @@ def rig_in(directory: Path) -> Rig:
 
 def problems_in(log: UnifiedLog, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Stops the log and verifies its directory."""
-    log.flush(include_active=True)
+    log.flusher.flush(include_active=True)
     log.close()
     checkpoint = Path(log.directory).parent / "log-start-offset-checkpoint"
-    checkpoint.write_text(f"0\n1\ntopic 0 {log.log_start_offset}\n")
+    checkpoint.write_text(f"0\n1\ntopic 0 {log.offsets.log_start_offset}\n")
     capsys.readouterr()
     status = run(["log", "verify", log.directory])
     problems = [line for line in capsys.readouterr().out.splitlines() if line.startswith("wrong: ")]
@@ -45,8 +45,8 @@ def test_nothing_is_wrong_after_compaction_truncation_recovery_and_expiry(
 
     def delete_records() -> None:
         log = replica.log
-        log.update_high_watermark(log.log_end_offset)
-        log.maybe_increment_log_start_offset(replica.draw.randint(log.log_start_offset, log.high_watermark))
+        log.offsets.set_high_watermark(log.offsets.log_end_offset)
+        log.offsets.raise_start(replica.draw.randint(log.offsets.log_start_offset, log.offsets.high_watermark))
 
     actions = [replica.catch_up, replica.catch_up, replica.roll, replica.restart, replica.recover]
     actions += [replica.expire_producers]
@@ -54,7 +54,7 @@ def test_nothing_is_wrong_after_compaction_truncation_recovery_and_expiry(
     for _ in range(STEPS):
         replica.draw.choice(actions)()
         assert problems_in(replica.log, capsys) == []
-        replica.load(clean_shutdown=True, recovery_point=replica.log.log_end_offset)
+        replica.load(clean_shutdown=True, recovery_point=replica.log.offsets.log_end_offset)
 
 
 def test_a_producer_whose_batches_were_cleaned_away_is_no_problem(
@@ -66,7 +66,7 @@ def test_a_producer_whose_batches_were_cleaned_away_is_no_problem(
     log.append((b"b", b"goes"), producer_id=0)
     log.restart()
     log.clock.now_ms += EXPIRATION_MS
-    log.log.expire_producers()
+    log.log.producers.remove_expired(log.log.clock.wall_ms())
     log.append((b"b", b"stays"), producer_id=1)
     log.clean()
     assert [batch.producer_id for batch in stored_batches(log.log)] == [-1, 1]
@@ -82,7 +82,7 @@ def test_a_producer_that_expired_and_came_back_is_no_problem(
     log.transaction(0, [(b"a", b"1")], commit=True)
     log.transaction(1, [(b"b", b"1")], commit=True)
     log.clock.now_ms += EXPIRATION_MS
-    log.log.expire_producers()
+    log.log.producers.remove_expired(log.log.clock.wall_ms())
     log.append((b"c", b"1"), producer_id=0)
     log.end_transaction(1, commit=True)
     log.roll()
@@ -98,7 +98,7 @@ def test_last_stable_offsets_that_are_too_high_are_one_problem(
         history.end(5, commit=False)
     history.write(6)
     log = rig_in(tmp_path).load()
-    log.append_as_follower(bytearray(b"".join(batch.data for batch in history.batches)), 0)
+    log.appender.append_as_follower(bytearray(b"".join(batch.data for batch in history.batches)), 0)
     replace_index(log, aborted_entries([history.batches], as_kafka=True))
     path = f"{log.directory}/00000000000000000000.txnindex"
     assert problems_in(log, capsys) == [

@@ -37,10 +37,10 @@ def altered(data: bytes, position: int, content: bytes, *, repair: bool = True) 
 
 def refusal(log: UnifiedLog, data: bytes, origin: AppendOrigin = AppendOrigin.CLIENT) -> ApiError:
     """The error of an append that must leave no trace."""
-    end, size = log.log_end_offset, log.size_bytes
+    end, size = log.offsets.log_end_offset, log.segments.size_bytes
     with pytest.raises(ApiError) as raised:
-        log.append_as_leader(data, 0, origin)
-    assert (log.log_end_offset, log.size_bytes) == (end, size)
+        log.appender.append_as_leader(data, 0, origin)
+    assert (log.offsets.log_end_offset, log.segments.size_bytes) == (end, size)
     return raised.value
 
 
@@ -77,7 +77,7 @@ def test_a_bad_batch_is_refused_with_kafkas_code(rig: Rig, case: str) -> None:
     data, name = REFUSED[case]
     log = rig.load()
     assert refusal(log, data).code == CODES[name]
-    log.append_as_leader(GOOD, 0)
+    log.appender.append_as_leader(GOOD, 0)
     assert [record.value for record in stored_records(log)] == [b"one", b"two"]
 
 
@@ -88,14 +88,14 @@ def test_no_flipped_bit_of_a_header_is_accepted_unnoticed(rig: Rig, position: in
         log = rig.load()
         data = altered(GOOD, position, bytes([GOOD[position] ^ 1 << bit]), repair=False)
         if 12 <= position < 16:
-            log.append_as_leader(data, 3)
+            log.appender.append_as_leader(data, 3)
             assert next(stored_batches(log)).leader_epoch == 3
         else:
-            end = log.log_end_offset
+            end = log.offsets.log_end_offset
             with pytest.raises((CorruptRecord, InvalidRecord)):
-                info = log.append_as_leader(data, 3)
+                info = log.appender.append_as_leader(data, 3)
                 # A length that reaches beyond the bytes makes the batch incomplete: nothing is appended.
-                assert (info.first_offset, info.valid_bytes, log.log_end_offset) == (-1, 0, end)
+                assert (info.first_offset, info.valid_bytes, log.offsets.log_end_offset) == (-1, 0, end)
                 raise CorruptRecord("incomplete")
         rig.files.remove_tree(rig.directory)
 
@@ -103,18 +103,18 @@ def test_no_flipped_bit_of_a_header_is_accepted_unnoticed(rig: Rig, position: in
 def test_an_incomplete_batch_is_nothing(rig: Rig) -> None:
     log = rig.load()
     for size in (0, 11, 17, 60, len(GOOD) - 1):
-        assert log.append_as_leader(GOOD[:size], 0).valid_bytes == 0
-    assert log.log_end_offset == 0
+        assert log.appender.append_as_leader(GOOD[:size], 0).valid_bytes == 0
+    assert log.offsets.log_end_offset == 0
     # Bytes behind a whole batch that are no batch are left out.
-    assert log.append_as_leader(GOOD + GOOD[:30], 0).valid_bytes == len(GOOD)
-    assert log.size_bytes == len(GOOD)
+    assert log.appender.append_as_leader(GOOD + GOOD[:30], 0).valid_bytes == len(GOOD)
+    assert log.segments.size_bytes == len(GOOD)
 
 
 def test_size_limits(rig: Rig) -> None:
     log = rig.load(max_message_bytes=len(GOOD))
-    log.append_as_leader(GOOD, 0)
+    log.appender.append_as_leader(GOOD, 0)
     assert isinstance(refusal(log, batch("one", "two!")), RecordTooLarge)
-    log.update_config(rig.load(max_message_bytes=10_000, segment_bytes=len(GOOD)).config)
+    log.config.update(rig.load(max_message_bytes=10_000, segment_bytes=len(GOOD)).config.value)
     assert isinstance(refusal(log, batch("one", "two!")), RecordListTooLarge)
 
 
@@ -131,9 +131,9 @@ def test_old_formats_are_refused_from_clients(rig: Rig) -> None:
 
 def test_offset_and_epoch_are_written_in_place(rig: Rig) -> None:
     log = rig.load()
-    log.append_as_leader(batch("a", "b", "c"), 1)
+    log.appender.append_as_leader(batch("a", "b", "c"), 1)
     received = bytearray(batch("d", "e"))
-    info = log.append_as_leader(received, 4)
+    info = log.appender.append_as_leader(received, 4)
     assert (info.first_offset, info.last_offset, info.log_append_time_ms) == (3, 4, -1)
     assert struct.unpack_from(">q", received) == (3,)
     assert struct.unpack_from(">i", received, 12) == (4,)
@@ -147,14 +147,14 @@ def test_keys_are_required_on_a_compacted_topic(rig: Rig) -> None:
         assert isinstance(error, RecordsRefused) and error.code == CODES["INVALID_RECORD"]
         assert [one.batch_index for one in error.errors] == [1, 2]
         assert "without key" in error.errors[0].message
-    log.append_as_leader(batch("a", key=b""), 0)
+    log.appender.append_as_leader(batch("a", key=b""), 0)
 
 
 def test_timestamps_must_be_within_bounds(rig: Rig) -> None:
     log = rig.load(message_timestamp_before_max_ms=HOUR_MS, message_timestamp_after_max_ms=HOUR_MS)
     edges = (NOON_MS - HOUR_MS, NOON_MS + HOUR_MS)
     for codec in Compression:
-        log.append_as_leader(batch("a", "b", timestamps=edges, compression=codec), 0)
+        log.appender.append_as_leader(batch("a", "b", timestamps=edges, compression=codec), 0)
         for wrong in (edges[0] - 1, edges[1] + 1):
             error = refusal(log, batch("a", "b", timestamps=[NOON_MS, wrong], compression=codec))
             assert isinstance(error, RecordsRefused) and error.code == CODES["INVALID_TIMESTAMP"]
@@ -164,20 +164,20 @@ def test_timestamps_must_be_within_bounds(rig: Rig) -> None:
 
 def test_a_record_without_time_has_no_bounds(rig: Rig) -> None:
     log = rig.load(message_timestamp_before_max_ms=HOUR_MS)
-    log.append_as_leader(batch("a", timestamp=-1), 0)
+    log.appender.append_as_leader(batch("a", timestamp=-1), 0)
     assert stored_records(log)[0].timestamp == -1
 
 
 def test_the_future_is_bounded_by_default(rig: Rig) -> None:
     log = rig.load()
-    log.append_as_leader(batch("a", timestamp=NOON_MS + HOUR_MS), 0)
+    log.appender.append_as_leader(batch("a", timestamp=NOON_MS + HOUR_MS), 0)
     assert refusal(log, batch("a", timestamp=NOON_MS + HOUR_MS + 1)).code == CODES["INVALID_TIMESTAMP"]
 
 
 def test_a_wrong_max_timestamp_is_put_right(rig: Rig) -> None:
     """The header says 1, the records say noon: what is stored agrees with the records."""
     log = rig.load()
-    log.append_as_leader(altered(GOOD, 35, struct.pack(">q", 1)), 0)
+    log.appender.append_as_leader(altered(GOOD, 35, struct.pack(">q", 1)), 0)
     stored = next(stored_batches(log))
     stored.check()
     assert stored.max_timestamp == NOON_MS
@@ -188,7 +188,7 @@ def test_a_wrong_max_timestamp_is_put_right(rig: Rig) -> None:
 def test_append_time_is_stamped_on_all_records(rig: Rig, codec: Compression) -> None:
     log = rig.load(message_timestamp_type="LogAppendTime")
     rig.clock.now_ms += 5
-    info = log.append_as_leader(batch("a", "b", timestamps=[1, 2], compression=codec), 0)
+    info = log.appender.append_as_leader(batch("a", "b", timestamps=[1, 2], compression=codec), 0)
     assert info.log_append_time_ms == info.max_timestamp == NOON_MS + 5
     stored = next(stored_batches(log))
     stored.check()
@@ -202,7 +202,7 @@ def test_a_producer_must_not_stamp_append_time(rig: Rig) -> None:
     assert refusal(log, stamped).code == CODES["INVALID_TIMESTAMP"]
     # On a topic with create time Kafka takes it, and the batch becomes one with create time.
     log = rig.load(message_timestamp_type="CreateTime")
-    log.append_as_leader(stamped, 0)
+    log.appender.append_as_leader(stamped, 0)
     stored = list(stored_batches(log))[-1]
     stored.check()
     assert stored.timestamp_type is TimestampType.CREATE_TIME
@@ -212,16 +212,16 @@ def test_a_producer_must_not_stamp_append_time(rig: Rig) -> None:
 @pytest.mark.parametrize("target", ["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"])
 def test_the_topics_codec_replaces_the_producers(rig: Rig, source: Compression, target: str) -> None:
     log = rig.load(compression_type=target)
-    log.append_as_leader(batch("x"), 2)
+    log.appender.append_as_leader(batch("x"), 2)
     sent = idempotent(5, 0, "a" * 300, "b", compression=source)
-    log.append_as_leader(sent, 2)
+    log.appender.append_as_leader(sent, 2)
     stored = list(stored_batches(log))[-1]
     stored.check()
     expected = {"producer": source, "uncompressed": Compression.NONE}.get(target)
     assert stored.compression is (Compression[target.upper()] if expected is None else expected)
     assert (stored.producer_id, stored.base_sequence, stored.leader_epoch) == (5, 0, 2)
     assert [(r.offset, r.value) for r in stored.records()] == [(1, b"a" * 300), (2, b"b")]
-    assert log.append_as_leader(sent, 2).is_duplicate
+    assert log.appender.append_as_leader(sent, 2).is_duplicate
 
 
 def test_a_marker_of_the_coordinator_is_never_compressed(rig: Rig) -> None:
@@ -229,7 +229,7 @@ def test_a_marker_of_the_coordinator_is_never_compressed(rig: Rig) -> None:
     marker = end_transaction_marker(
         commit=True, timestamp=NOON_MS, producer_id=5, producer_epoch=0, coordinator_epoch=0
     )
-    log.append_as_leader(marker, 0, AppendOrigin.COORDINATOR, transaction_version=0)
+    log.appender.append_as_leader(marker, 0, AppendOrigin.COORDINATOR, transaction_version=0)
     stored = next(stored_batches(log))
     assert stored.is_control and stored.compression is Compression.NONE
 
@@ -248,4 +248,4 @@ def test_what_unfolds_to_a_thousand_times_its_size_is_refused_however_it_is_to_b
     bomb = batch(bytes(5 * 1024 * 1024), compression=Compression.ZSTD)
     assert len(bomb) * 1_000 < 5 * 1024 * 1024
     assert isinstance(refusal(log, bomb), ExpandedTooLarge)
-    log.append_as_leader(batch(bytes(3 * 1024 * 1024), compression=Compression.ZSTD), 0)
+    log.appender.append_as_leader(batch(bytes(3 * 1024 * 1024), compression=Compression.ZSTD), 0)

@@ -11,7 +11,7 @@ from helpers.segments import FILES, append, batches_of
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import DamagedFile
 from odradek.log.file_names import parse_partition_dir, parse_segment_file
-from odradek.log.leader_epochs import EpochCache
+from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.manager import checkpoint_files
 from odradek.log.manager.meta_properties import encode_meta_properties, read_meta_properties
 from odradek.log.offsets import AppendOrigin
@@ -173,7 +173,7 @@ def test_recovery_finds_the_aborted_transactions_epochs_and_producers(kafka: Pat
     for log in segment_logs(source):
         (tmp_path / log.name).write_bytes(log.read_bytes())
     producers = ProducerState(FILES, TopicPartition("txn", 0), str(tmp_path))
-    epochs = EpochCache(FILES, str(tmp_path))
+    epochs = LeaderEpochs(FILES, str(tmp_path))
     for log in segment_logs(source):
         segment = Segment(FILES, str(tmp_path), base_offset(log), now_ms=0)
         recover_segment(segment, producers, epochs)
@@ -279,8 +279,8 @@ def test_epochs_and_topic_ids_are_written_again_the_same(kafka: Path, tmp_path: 
     for directory in partition_dirs(kafka):
         target = tmp_path / directory.name
         target.mkdir()
-        cache = EpochCache(FILES, str(target))
-        cache.assign_all(EpochCache.load(FILES, str(directory)).entries())
+        cache = LeaderEpochs(FILES, str(target))
+        cache.assign_all(LeaderEpochs.load(FILES, str(directory)).entries())
         assert (target / "leader-epoch-checkpoint").read_bytes() == (directory / "leader-epoch-checkpoint").read_bytes()
         metadata = checkpoint_files.read_partition_metadata(FILES, str(directory))
         assert metadata is not None
@@ -290,7 +290,7 @@ def test_epochs_and_topic_ids_are_written_again_the_same(kafka: Path, tmp_path: 
 
 def test_epochs_agree_with_the_batches(kafka: Path) -> None:
     for directory in partition_dirs(kafka):
-        cache = EpochCache.load(FILES, str(directory))
+        cache = LeaderEpochs.load(FILES, str(directory))
         for log in segment_logs(directory):
             for batch in batches_of(log):
                 assert cache.epoch_for_offset(batch.base_offset) == batch.leader_epoch

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from helpers.segments import FILES
 from odradek.common.failures import Fault
 from odradek.common.system import SystemClock
-from odradek.log.leader_epochs import EpochCache, EpochEnd
+from odradek.log.leader_epochs import EpochEnd, LeaderEpochs
 from odradek.log.manager.checkpoint_files import EpochEntry, read_epoch_checkpoint
 from odradek.sim.world.disk import SimulatedDisk
 
@@ -18,8 +18,8 @@ EPOCHS = st.integers(0, 12)
 OFFSETS = st.integers(0, 40)
 
 
-def cache_of(directory: Path, *entries: tuple[int, int]) -> EpochCache:
-    return EpochCache(FILES, str(directory), [EpochEntry(*entry) for entry in entries])
+def cache_of(directory: Path, *entries: tuple[int, int]) -> LeaderEpochs:
+    return LeaderEpochs(FILES, str(directory), [EpochEntry(*entry) for entry in entries])
 
 
 def test_end_offsets(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_neighbours(tmp_path: Path) -> None:
 def test_assigning_is_durable_at_once_and_the_same_again_writes_nothing() -> None:
     disk = SimulatedDisk(SystemClock())
     disk.make_dirs("/p")
-    cache = EpochCache(disk, "/p")
+    cache = LeaderEpochs(disk, "/p")
     cache.assign(1, 5)
     assert read_epoch_checkpoint(disk, "/p") == [(1, 5)]
     operations = len(disk.journal)
@@ -100,11 +100,11 @@ def test_truncations_are_written_when_flushed(tmp_path: Path) -> None:
     cache.assign_all([EpochEntry(1, 5), EpochEntry(2, 10), EpochEntry(3, 15)])
     cache.truncate_from_end(10)
     assert cache.entries() == [(1, 5)]
-    assert EpochCache.load(FILES, str(tmp_path)).entries() == [(1, 5), (2, 10), (3, 15)]
+    assert LeaderEpochs.load(FILES, str(tmp_path)).entries() == [(1, 5), (2, 10), (3, 15)]
     assert cache.dirty
     cache.flush()
     assert not cache.dirty
-    assert EpochCache.load(FILES, str(tmp_path)).entries() == [(1, 5)]
+    assert LeaderEpochs.load(FILES, str(tmp_path)).entries() == [(1, 5)]
 
 
 def test_truncation_from_the_start_keeps_the_epoch_that_spans_it(tmp_path: Path) -> None:
@@ -135,14 +135,14 @@ def test_a_renamed_directory_is_written_to(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     cache.update_directory(str(tmp_path / "other"))
     cache.clear_and_flush()
-    assert EpochCache.load(FILES, str(tmp_path / "other")).entries() == []
-    assert EpochCache.load(FILES, str(tmp_path)).entries() == [(1, 1)]
+    assert LeaderEpochs.load(FILES, str(tmp_path / "other")).entries() == []
+    assert LeaderEpochs.load(FILES, str(tmp_path)).entries() == [(1, 1)]
 
 
 @given(st.lists(st.tuples(EPOCHS, OFFSETS), max_size=15), st.integers(-1, 14), st.integers(40, 60))
 def test_answers_agree_with_a_scan(entries: list[tuple[int, int]], epoch: int, end: int) -> None:
     disk = SimulatedDisk(SystemClock())
-    cache = EpochCache(disk, "/p", [EpochEntry(*entry) for entry in entries])
+    cache = LeaderEpochs(disk, "/p", [EpochEntry(*entry) for entry in entries])
     known = cache.entries()
     above = [entry for entry in known if entry.epoch > epoch]
     below = [entry for entry in known if entry.epoch <= epoch]
@@ -165,7 +165,7 @@ class EpochMachine(RuleBasedStateMachine):
         super().__init__()
         self.disk = SimulatedDisk(SystemClock())
         self.disk.make_dirs("/p")
-        self.cache = EpochCache(self.disk, "/p")
+        self.cache = LeaderEpochs(self.disk, "/p")
         self.model: dict[int, int] = {}
 
     @rule(epoch=EPOCHS, offset=OFFSETS)

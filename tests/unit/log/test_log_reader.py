@@ -26,7 +26,7 @@ def filled(counts: list[int], **settings: int) -> UnifiedLog:
     log = Rig(SimulatedDisk()).load(**settings)
     value = 0
     for count in counts:
-        log.append_as_leader(batch(*(str(value + index) for index in range(count))), 0)
+        log.appender.append_as_leader(batch(*(str(value + index) for index in range(count))), 0)
         value += count
     return log
 
@@ -41,16 +41,16 @@ def test_a_read_begins_with_the_batch_that_holds_the_offset(
     counts: list[int], segment_bytes: int, interval: int, data: st.DataObject
 ) -> None:
     log = filled(counts, segment_bytes=segment_bytes, index_interval_bytes=interval)
-    offset = data.draw(st.integers(0, log.log_end_offset - 1))
+    offset = data.draw(st.integers(0, log.offsets.log_end_offset - 1))
     max_bytes = data.draw(st.integers(1, 2000))
-    high_watermark = data.draw(st.integers(0, log.log_end_offset))
-    log.update_high_watermark(high_watermark)
-    found = log.read(offset, max_bytes, Isolation.LOG_END)
-    content = log.fetch(found)
+    high_watermark = data.draw(st.integers(0, log.offsets.log_end_offset))
+    log.offsets.set_high_watermark(high_watermark)
+    found = log.reader.read(offset, max_bytes, Isolation.LOG_END)
+    content = log.reader.fetch(found)
     first = next(read_batches(content))
     assert first.base_offset <= offset <= first.last_offset
     assert len(content) <= max(max_bytes, first.size_bytes)
-    visible = log.fetch(log.read(offset, max_bytes, Isolation.HIGH_WATERMARK))
+    visible = log.reader.fetch(log.reader.read(offset, max_bytes, Isolation.HIGH_WATERMARK))
     last = max((part.last_offset for part in read_batches(visible)), default=-1)
     assert last < high_watermark or not visible
     assert bool(visible) == (offset < high_watermark and first.last_offset < high_watermark)
@@ -58,54 +58,54 @@ def test_a_read_begins_with_the_batch_that_holds_the_offset(
 
 def test_a_small_limit_gives_at_least_one_batch_only_if_asked() -> None:
     log = filled([3, 3])
-    assert len(list(read_batches(log.fetch(log.read(0, 1))))) == 1
-    found = log.read(0, 10, min_one_message=False)
+    assert len(list(read_batches(log.reader.fetch(log.reader.read(0, 1))))) == 1
+    found = log.reader.read(0, 10, min_one_message=False)
     assert found.first_entry_incomplete and found.size_bytes == 10
 
 
 def test_offsets_outside_of_the_log_are_refused() -> None:
     log = filled([3, 3])
-    log.update_high_watermark(6)
-    log.maybe_increment_log_start_offset(2)
+    log.offsets.set_high_watermark(6)
+    log.offsets.raise_start(2)
     for offset in (-1, 0, 1, 7):
         with pytest.raises(OffsetOutOfRange):
-            log.read(offset, 100)
-    assert log.read(6, 100).records is None
-    assert log.read(6, 100, Isolation.TXN_COMMITTED).aborted == ()
+            log.reader.read(offset, 100)
+    assert log.reader.read(6, 100).records is None
+    assert log.reader.read(6, 100, Isolation.TXN_COMMITTED).aborted == ()
 
 
 def test_an_offset_above_the_high_watermark_reads_nothing() -> None:
     log = filled([1, 1, 1])
-    log.update_high_watermark(1)
-    found = log.read(2, 100, Isolation.HIGH_WATERMARK)
+    log.offsets.set_high_watermark(1)
+    found = log.reader.read(2, 100, Isolation.HIGH_WATERMARK)
     assert found.records is None
     assert found.offset.message_offset == 2 and not found.offset.is_offset_only
 
 
 def test_the_high_watermark_stays_within_the_log() -> None:
     log = filled([2, 2])
-    assert log.update_high_watermark(9) == 4
-    assert log.update_high_watermark(1) == 1
-    assert log.maybe_increment_high_watermark(3)
-    assert not log.maybe_increment_high_watermark(2)
-    assert log.high_watermark == 3
+    assert log.offsets.set_high_watermark(9) == 4
+    assert log.offsets.set_high_watermark(1) == 1
+    assert log.offsets.raise_high_watermark(3)
+    assert not log.offsets.raise_high_watermark(2)
+    assert log.offsets.high_watermark == 3
 
 
 def test_the_log_start_moves_forward_up_to_the_high_watermark() -> None:
     log = filled([1, 1, 1, 1])
-    log.update_high_watermark(3)
+    log.offsets.set_high_watermark(3)
     with pytest.raises(OffsetOutOfRange):
-        log.maybe_increment_log_start_offset(4)
-    assert log.maybe_increment_log_start_offset(2)
-    assert not log.maybe_increment_log_start_offset(1)
-    assert log.log_start_offset == 2
+        log.offsets.raise_start(4)
+    assert log.offsets.raise_start(2)
+    assert not log.offsets.raise_start(1)
+    assert log.offsets.log_start_offset == 2
     assert stored_values(log) == [b"2", b"3"]
 
 
 def test_the_places_of_offsets_are_known() -> None:
     log = filled([1, 1, 1, 1], segment_bytes=2 * len(batch("0")))
-    log.update_high_watermark(3)
-    snapshot = log.offset_snapshot()
+    log.offsets.set_high_watermark(3)
+    snapshot = log.reader.offset_snapshot()
     size = len(batch("0"))
     assert snapshot.high_watermark == (3, 2, size)
     assert snapshot.log_end_offset == (4, 2, 2 * size)
@@ -118,39 +118,39 @@ class TestByTime:
     def log(self) -> UnifiedLog:
         log = Rig(SimulatedDisk()).load(segment_bytes=200, index_interval_bytes=0)
         for epoch, times in enumerate([(5, 9, 7), (8, 3), (20,), (11, 20)]):
-            log.append_as_leader(batch(*"abc"[: len(times)], timestamps=[NOON_MS + t for t in times]), epoch)
+            log.appender.append_as_leader(batch(*"abc"[: len(times)], timestamps=[NOON_MS + t for t in times]), epoch)
         return log
 
     @pytest.mark.parametrize(
         ("time", "offset"), [(0, 0), (5, 0), (6, 1), (9, 1), (10, 5), (12, 5), (20, 5), (21, None)]
     )
     def test_the_first_record_that_is_late_enough(self, log: UnifiedLog, time: int, offset: int | None) -> None:
-        found = log.offset_for_timestamp(NOON_MS + time)
+        found = log.reader.offset_for_timestamp(NOON_MS + time)
         assert (found.offset if found else None) == offset
 
     def test_records_before_the_log_start_are_not_found(self, log: UnifiedLog) -> None:
-        log.update_high_watermark(8)
-        log.maybe_increment_log_start_offset(2)
-        found = log.offset_for_timestamp(NOON_MS)
+        log.offsets.set_high_watermark(8)
+        log.offsets.raise_start(2)
+        found = log.reader.offset_for_timestamp(NOON_MS)
         assert found is not None and found.offset == 2
 
     def test_the_special_values(self, log: UnifiedLog) -> None:
-        log.update_high_watermark(8)
-        log.maybe_increment_log_start_offset(3)
+        log.offsets.set_high_watermark(8)
+        log.offsets.raise_start(3)
         for earliest in (EARLIEST, EARLIEST_LOCAL):
-            found = log.offset_for_timestamp(earliest)
+            found = log.reader.offset_for_timestamp(earliest)
             assert found is not None and (found.timestamp, found.offset, found.leader_epoch) == (-1, 3, 1)
-        found = log.offset_for_timestamp(LATEST)
+        found = log.reader.offset_for_timestamp(LATEST)
         assert found is not None and (found.timestamp, found.offset, found.leader_epoch) == (-1, 8, 3)
-        found = log.offset_for_timestamp(MAX_TIMESTAMP)
+        found = log.reader.offset_for_timestamp(MAX_TIMESTAMP)
         assert found is not None
         assert (found.timestamp, found.offset, found.leader_epoch) == (NOON_MS + 20, 5, 2)
         for tiered in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-            found = log.offset_for_timestamp(tiered)
+            found = log.reader.offset_for_timestamp(tiered)
             assert found is not None and (found.offset, found.leader_epoch) == (-1, -1)
 
     def test_an_empty_log_has_no_largest_timestamp(self) -> None:
-        assert Rig(SimulatedDisk()).load().offset_for_timestamp(MAX_TIMESTAMP) is None
+        assert Rig(SimulatedDisk()).load().reader.offset_for_timestamp(MAX_TIMESTAMP) is None
 
 
 class TestDamage:
@@ -161,13 +161,13 @@ class TestDamage:
         rig = Rig(disk)
         log = rig.load(options=LogOptions(check_on_read=check_on_read, verification_enabled=False))
         for values in ("ab", "c", "de"):
-            log.append_as_leader(batch(*values), 5)
+            log.appender.append_as_leader(batch(*values), 5)
         file = disk.open(log.segments.active.log_path)
         file.write(position, bytes([file.read(position, 1)[0] ^ 1 << bit]))
         return log
 
     def test_no_flipped_bit_is_served(self) -> None:
-        total = self.damaged(0, 0).size_bytes
+        total = self.damaged(0, 0).segments.size_bytes
         unnoticed = []
         for position in range(total):
             for bit in range(8):
@@ -178,9 +178,9 @@ class TestDamage:
                     served = b"".join(bytes(part.buffer) for part in stored_batches(log))
                 except CorruptLog as fault:
                     assert DIRECTORY in str(fault)
-                    assert log.fault is not None
+                    assert log.health.fault is not None
                     with pytest.raises(KafkaStorageError):
-                        log.append_as_leader(batch("x"), 5)
+                        log.appender.append_as_leader(batch("x"), 5)
                     continue
                 if not original.startswith(served):
                     unnoticed.append((position, bit))
@@ -188,5 +188,5 @@ class TestDamage:
 
     def test_the_check_can_be_left_out(self) -> None:
         log = self.damaged(75, 0, check_on_read=False)
-        log.fetch(log.read(0, 1000))
-        assert log.fault is None
+        log.reader.fetch(log.reader.read(0, 1000))
+        assert log.health.fault is None

@@ -33,11 +33,11 @@ def test_the_lease_of_a_heartbeat_lasts_for_the_session_time() -> None:
     leader = leader_of(cluster)
     cluster.clock.now_ms += SESSION_MS - 1
     assert produce(leader, acks=1) == ACCEPTED
-    end_offset = leader.log.log_end_offset
+    end_offset = leader.log.offsets.log_end_offset
     cluster.clock.now_ms += 2
     assert [produce(leader, acks) for acks in (0, 1, -1)] == [REFUSED] * 3
     assert leader.manager.produce_one(TP, batch("x"), TOPIC_ID, 1).error_code == REFUSED
-    assert leader.log.log_end_offset == end_offset, "nothing was appended"
+    assert leader.log.offsets.log_end_offset == end_offset, "nothing was appended"
     leader.manager.contact.heard(cluster.clock.monotonic_ms(), is_fenced=False)
     assert produce(leader, acks=1) == ACCEPTED
     assert leader.manager.produce_one(TP, batch("x"), TOPIC_ID, 1).error_code == ACCEPTED

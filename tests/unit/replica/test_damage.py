@@ -83,7 +83,7 @@ def test_the_only_replica_in_sync_keeps_what_it_has(cluster: Cluster) -> None:
 
 def test_damage_that_is_found_at_the_start(cluster: Cluster) -> None:
     damaged = cluster.brokers[0]
-    damaged.log.flush()
+    damaged.log.flusher.flush()
     damaged.manager.logs.write_recovery_points("/data0")
     damage(damaged)
     cluster.restart(0)
@@ -99,7 +99,7 @@ def test_a_damaged_follower_begins_anew_too(cluster: Cluster) -> None:
     damage(follower)
     assert follower.fetch(0, current_leader_epoch=0, may_read_follower=True)[0][0].error_code == 0
     with pytest.raises(CorruptLog):
-        follower.log.fetch(follower.log.read(0, 1 << 20))
+        follower.log.reader.fetch(follower.log.reader.read(0, 1 << 20))
     cluster.clock.now_ms += 60_000
     follower.manager.tick(cluster.clock.monotonic_ms())
     assert follower.assigned == [LOST_IT]

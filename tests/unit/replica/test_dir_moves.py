@@ -44,7 +44,7 @@ def test_a_leader_moves_while_it_is_written_to(cluster: Cluster, broker: Broker)
     cluster.replicate()
     expected = [b"value 0", b"value 1", b"value 2", b"meanwhile", b"after"]
     assert stored_values(broker.log) == stored_values(cluster.brokers[1].log) == expected
-    assert broker.log.high_watermark == 5
+    assert broker.log.offsets.high_watermark == 5
     [[found]] = broker.fetch(0)
     assert found.high_watermark == 5 and manager.read_records(found)
 
@@ -214,7 +214,7 @@ def test_a_step_is_short_however_much_there_is_to_move() -> None:
     other = {tp: "/data1" if broker.manager.logs.current[tp].log_dir == "/data0" else "/data0" for tp in tps}
     assert broker.manager.alter_replica_log_dirs(other.items()) == [0] * count
     moves.step()
-    assert sum(move.future.log_end_offset for move in moves.moves.values()) == STEP_REPLICAS
+    assert sum(move.future.offsets.log_end_offset for move in moves.moves.values()) == STEP_REPLICAS
     broker.move()
     for tp in tps:
         moves.assignment_accepted(tp, directory_of(0, int(other[tp][-1])))

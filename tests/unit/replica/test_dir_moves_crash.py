@@ -17,7 +17,7 @@ def test_nothing_is_lost_wherever_the_broker_stops() -> None:
     [broker] = cluster.brokers
     for value in VALUES:
         broker.produce(value.decode(), acks=1)
-    broker.log.flush()
+    broker.log.flusher.flush()
     broker.disk.settle()
     image_before = cluster.image
     broker.manager.alter_replica_log_dirs([(TP, TARGET)])

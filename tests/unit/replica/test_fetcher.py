@@ -75,7 +75,7 @@ def test_the_first_request_says_everything(follower: Follower) -> None:
 def test_the_next_one_says_what_has_changed(follower: Follower) -> None:
     follower.request()
     follower.answer(records=leaders_batch("a", "b"), high_watermark=1, log_start_offset=0)
-    assert stored_values(follower.broker.log) == [b"a", b"b"] and follower.broker.log.high_watermark == 1
+    assert stored_values(follower.broker.log) == [b"a", b"b"] and follower.broker.log.offsets.high_watermark == 1
     request = follower.request()
     assert (request.session_id, request.session_epoch) == (7, 1)
     [asked] = request.topics[0].partitions
@@ -157,7 +157,7 @@ def test_an_answer_to_an_epoch_that_is_over_is_ignored(follower: Follower) -> No
     follower.request()
     follower.cluster.replay(change_record(leader=0))
     follower.answer(records=leaders_batch("old"), high_watermark=1)
-    assert follower.broker.log.log_end_offset == 0
+    assert follower.broker.log.offsets.log_end_offset == 0
 
 
 def test_damaged_records_are_not_appended(follower: Follower) -> None:
@@ -165,7 +165,7 @@ def test_damaged_records_are_not_appended(follower: Follower) -> None:
     damaged[-1] ^= 1
     follower.request()
     follower.answer(records=bytes(damaged), high_watermark=1)
-    assert follower.broker.log.log_end_offset == 0 and follower.request() is None
+    assert follower.broker.log.offsets.log_end_offset == 0 and follower.request() is None
 
 
 def test_records_at_another_offset_than_asked_for_are_refused(follower: Follower) -> None:
@@ -203,7 +203,7 @@ def test_nothing_is_kept_of_what_the_leader_has_deleted_since(follower: Follower
     follower.request()
     follower.answer(diverging_epoch=EpochEndOffset(epoch=0, end_offset=1), log_start_offset=1, session_id=0)
     log = follower.broker.log
-    assert (log.log_start_offset, log.log_end_offset, stored_values(log)) == (1, 1, [])
+    assert (log.offsets.log_start_offset, log.offsets.log_end_offset, stored_values(log)) == (1, 1, [])
 
 
 class TestOutOfRange:
@@ -230,13 +230,13 @@ class TestOutOfRange:
 
     def test_ahead_of_the_leader_it_cuts_to_the_leaders_end(self, lost: Follower) -> None:
         assert self.offsets(lost, 2) == -1
-        assert lost.broker.log.log_end_offset == 2
+        assert lost.broker.log.offsets.log_end_offset == 2
         assert lost.request().topics[0].partitions[0].fetch_offset == 2
 
     def test_an_offset_that_is_none_is_asked_for_again(self, lost: Follower) -> None:
         assert self.offsets(lost, -1) == -1
         log = lost.broker.log
-        assert (log.log_end_offset, lost.fetcher.states[TP].phase) == (3, Phase.RESET_TO_END)
+        assert (log.offsets.log_end_offset, lost.fetcher.states[TP].phase) == (3, Phase.RESET_TO_END)
         lost.cluster.clock.now_ms += 1_000
         assert self.offsets(lost, 2) == -1
 
@@ -244,7 +244,7 @@ class TestOutOfRange:
         assert self.offsets(lost, 90) == -1
         assert self.offsets(lost, 50) == -2
         log = lost.broker.log
-        assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (50, 50, 50)
+        assert (log.offsets.log_start_offset, log.offsets.log_end_offset, log.offsets.high_watermark) == (50, 50, 50)
         [asked] = lost.request().topics[0].partitions
         assert (asked.fetch_offset, asked.last_fetched_epoch) == (50, -1)
 
@@ -252,7 +252,7 @@ class TestOutOfRange:
         self.offsets(lost, 90)
         self.offsets(lost, 0)
         assert isinstance(lost.request(), FetchRequest)
-        assert lost.fetcher.states[TP].fetch_offset == lost.broker.log.log_end_offset == 3
+        assert lost.fetcher.states[TP].fetch_offset == lost.broker.log.offsets.log_end_offset == 3
 
     def test_an_error_pauses(self, lost: Follower) -> None:
         self.offsets(lost, -1, ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -143,13 +143,13 @@ def test_settings_of_a_topic_take_effect_at_once() -> None:
     cluster.replay(config("min.insync.replicas", "2"), config("retention.ms", "5"))
     cluster.create_topic(isr=[0])
     leader = cluster.brokers[0]
-    assert leader.log.config == LogConfig(min_insync_replicas=2, retention_ms=5)
+    assert leader.log.config.value == LogConfig(min_insync_replicas=2, retention_ms=5)
     assert leader.produce("a")[0][0].error_code == ErrorCode.NOT_ENOUGH_REPLICAS
     leader.produce("b", acks=1)
     waiting: list[Any] = leader.fetch(0, max_wait_ms=500)
     assert waiting == []
     cluster.replay(config("min.insync.replicas", None), config("retention.ms", None))
-    assert leader.log.config == LogConfig() and leader.log.high_watermark == 1
+    assert leader.log.config.value == LogConfig() and leader.log.offsets.high_watermark == 1
     assert waiting[0][0].high_watermark == 1
     assert leader.produce("c")[0][0].error_code == 0
 

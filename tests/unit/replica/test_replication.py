@@ -55,7 +55,7 @@ def test_followers_copy_the_leader_byte_for_byte(cluster: Cluster) -> None:
     cluster.replicate()
     contents = [bytes(broker.disk.read_file("/data0/topic-0/00000000000000000000.log")) for broker in cluster.brokers]
     assert contents[0] == contents[1] == contents[2] and contents[0]
-    assert [broker.log.high_watermark for broker in cluster.brokers] == [5, 5, 5]
+    assert [broker.log.offsets.high_watermark for broker in cluster.brokers] == [5, 5, 5]
 
 
 def test_acks_all_waits_for_every_member_of_the_isr(cluster: Cluster) -> None:
@@ -77,7 +77,7 @@ def test_acks_all_times_out_and_the_record_stays(cluster: Cluster) -> None:
     produced = leader.produce("a")
     leader.manager.tick(1_000)
     assert produced[0][0].error_code == ErrorCode.REQUEST_TIMED_OUT
-    assert leader.log.log_end_offset == 1
+    assert leader.log.offsets.log_end_offset == 1
 
 
 def test_many_that_wait_are_answered_in_their_order(cluster: Cluster) -> None:
@@ -92,10 +92,10 @@ def test_too_few_in_sync_refuse_acks_all_before_anything_is_written(cluster: Clu
     leader = cluster.brokers[0]
     cluster.replay(change_record(isr=[0]))
     [[result]] = leader.produce("a")
-    assert result.error_code == ErrorCode.NOT_ENOUGH_REPLICAS and leader.log.log_end_offset == 0
+    assert result.error_code == ErrorCode.NOT_ENOUGH_REPLICAS and leader.log.offsets.log_end_offset == 0
     [[result]] = leader.produce("a", acks=1)
     assert result.error_code == 0
-    assert leader.log.high_watermark == 0, "the high watermark waits for enough replicas"
+    assert leader.log.offsets.high_watermark == 0, "the high watermark waits for enough replicas"
 
 
 def test_an_isr_that_shrank_below_the_minimum_leaves_acks_all_waiting(cluster: Cluster) -> None:
@@ -133,7 +133,7 @@ def test_what_a_deposed_leader_alone_had_is_cut(cluster: Cluster) -> None:
     cluster.brokers[1].produce("kept", acks=1)
     cluster.replicate(8)
     assert stored_values(old.log) == [b"shared", b"kept"]
-    assert old.log.high_watermark == 2
+    assert old.log.offsets.high_watermark == 2
 
 
 def test_logs_that_diverge_over_several_epochs_agree_in_the_end(cluster: Cluster) -> None:
@@ -155,9 +155,9 @@ def test_a_follower_that_stays_behind_leaves_the_isr(cluster: Cluster) -> None:
         cluster.fetch_once(1)
         leader.manager.tick(cluster.clock.monotonic_ms())
     assert asked_isr(leader) == [0, 1]
-    assert leader.log.high_watermark == 0, "until the controller has agreed, broker 2 counts"
+    assert leader.log.offsets.high_watermark == 0, "until the controller has agreed, broker 2 counts"
     answer(leader, [0, 1])
-    assert isr_of(leader) == (0, 1) and leader.log.high_watermark == 1
+    assert isr_of(leader) == (0, 1) and leader.log.offsets.high_watermark == 1
     assert produced[0][0].error_code == ErrorCode.REQUEST_TIMED_OUT
 
 
@@ -168,7 +168,7 @@ def test_a_follower_that_has_caught_up_joins_the_isr() -> None:
     leader.produce("a", acks=1)
     cluster.fetch_once(1)
     cluster.fetch_once(1)
-    assert leader.log.high_watermark == 1
+    assert leader.log.offsets.high_watermark == 1
     cluster.fetch_once(2)
     assert not leader.manager.alter_partition.wants_to_send, "it has nothing yet"
     cluster.fetch_once(2)
@@ -176,10 +176,10 @@ def test_a_follower_that_has_caught_up_joins_the_isr() -> None:
     leader.produce("b", acks=1)
     cluster.fetch_once(1)
     cluster.fetch_once(1)
-    assert leader.log.high_watermark == 1, "broker 2 counts from the moment it was asked for"
+    assert leader.log.offsets.high_watermark == 1, "broker 2 counts from the moment it was asked for"
     answer(leader, [0, 1, 2])
     cluster.replicate()
-    assert leader.log.high_watermark == 2
+    assert leader.log.offsets.high_watermark == 2
 
 
 @pytest.mark.parametrize("reason", ["fenced", "stopping", "registered anew"])
@@ -294,7 +294,7 @@ def test_a_follower_out_of_range_starts_where_the_leader_starts(cluster: Cluster
     leader.manager.delete_records([DeleteRecordsEntry(TP, -1)], 1_000, done.append)
     leader.produce("c", acks=1)
     cluster.replicate(8)
-    assert cluster.brokers[2].log.log_start_offset == 2
+    assert cluster.brokers[2].log.offsets.log_start_offset == 2
     assert stored_values(cluster.brokers[2].log) == [b"c"]
     assert done[0][0] == (0, 2), "answered when all live replicas have followed"
 
@@ -314,9 +314,9 @@ def test_a_replica_without_any_epoch_is_cut_to_its_high_watermark(cluster: Clust
     cluster.brokers[0].produce("a", acks=1)
     cluster.fetch_once(1)
     follower.log.epochs.clear_and_flush()
-    assert follower.log.log_end_offset == 1 and follower.log.high_watermark == 0
+    assert follower.log.offsets.log_end_offset == 1 and follower.log.offsets.high_watermark == 0
     cluster.replay(change_record(leader=0))
-    assert follower.log.log_end_offset == 0
+    assert follower.log.offsets.log_end_offset == 0
     cluster.replicate()
     assert stored_values(follower.log) == [b"a"]
 

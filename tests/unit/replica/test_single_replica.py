@@ -42,7 +42,7 @@ def test_what_is_produced_can_be_fetched(cluster: Cluster, acks: int) -> None:
 def test_acks_that_do_not_exist_are_refused_for_all(cluster: Cluster) -> None:
     [[result]] = cluster.brokers[0].produce("a", acks=2)
     assert result.error_code == ErrorCode.INVALID_REQUIRED_ACKS
-    assert cluster.brokers[0].log.log_end_offset == 0
+    assert cluster.brokers[0].log.offsets.log_end_offset == 0
 
 
 def test_one_bad_partition_does_not_spoil_the_others(cluster: Cluster) -> None:
@@ -78,7 +78,7 @@ def test_a_duplicate_is_answered_as_the_first_time(cluster: Cluster) -> None:
     broker.produce("b")
     again = broker.produce(records=idempotent(7, 0, "a"))
     assert first[0][0].base_offset == again[0][0].base_offset == 0
-    assert broker.log.log_end_offset == 2
+    assert broker.log.offsets.log_end_offset == 2
 
 
 @pytest.mark.parametrize(

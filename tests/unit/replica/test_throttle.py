@@ -145,7 +145,7 @@ def replicate_slowly(cluster: Cluster, role: str) -> list[tuple[int, int]]:
     for _ in range(160):
         for _ in range(4):
             cluster.fetch_once(1)
-        sizes.append((cluster.clock.monotonic_ms(), cluster.brokers[1].log.size_bytes))
+        sizes.append((cluster.clock.monotonic_ms(), cluster.brokers[1].log.segments.size_bytes))
         cluster.clock.now_ms += 50
     return sizes
 
@@ -172,10 +172,12 @@ def test_a_leader_holds_back_who_is_not_in_sync() -> None:
     for _ in range(2):
         leader.produce("x" * 100, acks=1)
         cluster.replicate(2)
-    assert [broker.log.log_end_offset for broker in cluster.brokers] == [2, 2, 0], "what the others got counts too"
+    assert [broker.log.offsets.log_end_offset for broker in cluster.brokers] == [2, 2, 0], (
+        "what the others got counts too"
+    )
     cluster.clock.now_ms += 400_000
     cluster.replicate(2)
-    assert cluster.brokers[2].log.log_end_offset == 2
+    assert cluster.brokers[2].log.offsets.log_end_offset == 2
 
 
 def test_a_follower_that_is_held_back_pauses() -> None:
@@ -191,7 +193,7 @@ def test_a_follower_that_is_held_back_pauses() -> None:
     [fetcher] = follower.fetchers.by_source.values()
     now_ms = cluster.clock.monotonic_ms()
     cluster.replicate(2)
-    assert cluster.brokers[1].log.log_end_offset == 1 and fetcher.deadline_ms == now_ms + 1_000
+    assert cluster.brokers[1].log.offsets.log_end_offset == 1 and fetcher.deadline_ms == now_ms + 1_000
     cluster.clock.now_ms += 400_000
     cluster.replicate(2)
-    assert cluster.brokers[1].log.log_end_offset == 2
+    assert cluster.brokers[1].log.offsets.log_end_offset == 2

@@ -35,24 +35,24 @@ def test_defaults_of_topics_hold_at_once(broker: Broker, world: World) -> None:
     world.set(OWN, "message.max.bytes", "1000")
     world.set(OWN, "log.retention.ms", "7")
     assert broker.produce("a record of more than that", acks=1)[0][0].error_code == 0
-    assert broker.log.config.retention_ms == 7
+    assert broker.log.config.value.retention_ms == 7
     world.set(TOPIC, "retention.ms", "8", ConfigResourceType.TOPIC)
-    assert (broker.log.config.retention_ms, broker.log.config.max_message_bytes) == (8, 1000)
+    assert (broker.log.config.value.retention_ms, broker.log.config.value.max_message_bytes) == (8, 1000)
     world.set(OWN, "message.max.bytes", None)
-    assert (broker.log.config.retention_ms, broker.log.config.max_message_bytes) == (8, 60)
+    assert (broker.log.config.value.retention_ms, broker.log.config.value.max_message_bytes) == (8, 60)
 
 
 def test_what_was_set_before_the_start_holds(broker: Broker) -> None:
     world = World()
     world.set(ALL, "log.segment.bytes", "2000000")
     world.publish(world.last_delta, LogConfigs(broker.manager.logs, world.dynamic))
-    assert broker.log.config.segment_bytes == 2_000_000
+    assert broker.log.config.value.segment_bytes == 2_000_000
 
 
 def test_settings_that_do_not_go_together_are_left_alone(broker: Broker, world: World) -> None:
     world.set(TOPIC, "min.compaction.lag.ms", "500", ConfigResourceType.TOPIC)
     world.set(ALL, "log.cleaner.max.compaction.lag.ms", "100")
-    assert broker.log.config.max_compaction_lag_ms > 500
+    assert broker.log.config.value.max_compaction_lag_ms > 500
 
 
 def test_the_cleaner_and_the_memory_of_producers(broker: Broker, world: World) -> None:

@@ -113,10 +113,10 @@ class CleanerManager:
 
     def _measure(self, tp: TopicPartition, now_ms: int) -> DirtyLog | None:
         log = self._logs[tp]
-        if not log.config.compact or tp in self._running or tp in self._pauses or tp in self.uncleanable:
+        if not log.config.value.compact or tp in self._running or tp in self._pauses or tp in self.uncleanable:
             return None
         log_dir = log.log_dir
-        if log_dir not in self._checkpoints or log.fault is not None:
+        if log_dir not in self._checkpoints or log.health.fault is not None:
             return None
         try:
             with storage_guard(log_dir, log.directory):
@@ -186,7 +186,7 @@ class CleanerManager:
         """After a truncation: nothing at or above the active segment can be clean."""
         offsets = self._checkpoints.get(log.log_dir, {})
         active = log.segments.active.base_offset
-        if log.config.compact and offsets.get(log.topic_partition, 0) > active:
+        if log.config.value.compact and offsets.get(log.topic_partition, 0) > active:
             self.set_checkpoint(log.log_dir, log.topic_partition, active)
 
     def drop_dir(self, log_dir: str) -> None:

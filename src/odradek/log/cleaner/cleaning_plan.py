@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from odradek.common.failures import check
 from odradek.common.ids import TopicPartition
-from odradek.log import log_reader
 from odradek.log.cleaner.retention_rules import LastRecord
 from odradek.log.log_config import LogConfig
 from odradek.log.offsets import AbortedTxn
@@ -66,7 +65,7 @@ class DirtyLog:
         if not self.total_bytes:
             return False
         must = self.overdue_ms > 0 and self.cleanable_bytes > 0
-        return must or self.cleanable_ratio > self.log.config.min_cleanable_dirty_ratio
+        return must or self.cleanable_ratio > self.log.config.value.min_cleanable_dirty_ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +107,13 @@ class CleaningPlan:
 
 def cleanable_offsets(log: UnifiedLog, checkpoint: int | None, now_ms: int) -> CleanableOffsets:
     """`checkpoint` is where the last round ended; outside of the log it says nothing, and all of the log is dirty."""
-    start = log.log_start_offset
+    start = log.offsets.log_start_offset
     dirty = start if checkpoint is None else checkpoint
-    reset = not start <= dirty <= log.log_end_offset
+    reset = not start <= dirty <= log.offsets.log_end_offset
     if reset:
         dirty = start
-    bounds = [log.last_stable_offset, log.segments.active.base_offset]
-    lag_ms = max(log.config.min_compaction_lag_ms, 0)
+    bounds = [log.offsets.last_stable_offset, log.segments.active.base_offset]
+    lag_ms = max(log.config.value.min_compaction_lag_ms, 0)
     if lag_ms > 0:
         sealed = sealed_segments_from(log, dirty)
         bounds += [segment.base_offset for segment in sealed if segment.largest_timestamp() > now_ms - lag_ms][:1]
@@ -125,7 +124,7 @@ def overdue_ms(log: UnifiedLog, first_dirty_offset: int, now_ms: int) -> int:
     """How long ago the oldest dirty segment reached `max.compaction.lag.ms`; 0 if none has."""
     stamps = [segment.first_batch_timestamp() or 0 for segment in sealed_segments_from(log, first_dirty_offset)]
     earliest = min((stamp for stamp in stamps if stamp > 0), default=None)
-    clean_until_ms = now_ms - max(log.config.max_compaction_lag_ms, 0)
+    clean_until_ms = now_ms - max(log.config.value.max_compaction_lag_ms, 0)
     return max(0, clean_until_ms - earliest) if earliest is not None else 0
 
 
@@ -148,14 +147,14 @@ def measure(log: UnifiedLog, offsets: CleanableOffsets, now_ms: int) -> DirtyLog
 def make_plan(dirty: DirtyLog, now_ms: int) -> CleaningPlan:
     log = dirty.log
     clean = log.segments.between(0, dirty.first_dirty_offset)
-    legacy_horizon_ms = clean[-1].modified_ms() - log.config.delete_retention_ms if clean else 0
+    legacy_horizon_ms = clean[-1].modified_ms() - log.config.value.delete_retention_ms if clean else 0
     segments = log.segments.between(0, dirty.first_uncleanable_offset)
     check(log.segments.active not in segments, f"{log.topic_partition}: the active segment is never cleaned")
     return CleaningPlan(
         topic_partition=log.topic_partition,
         directory=log.directory,
         log_dir=log.log_dir,
-        config=log.config,
+        config=log.config.value,
         first_dirty_offset=dirty.first_dirty_offset,
         first_uncleanable_offset=dirty.first_uncleanable_offset,
         sources=tuple(_source(log, segment, dirty.first_dirty_offset) for segment in segments),
@@ -178,7 +177,7 @@ def last_records(log: UnifiedLog) -> dict[int, LastRecord]:
 def collect_aborted(log: UnifiedLog, start: int, end: int) -> list[AbortedTxn]:
     """Aborted transactions with data below `end`, from the segment of `start` on; a marker may lie far behind."""
     first = log.segments.floor(start)
-    return [] if first is None else log_reader.collect_aborted(log, first, log.log_start_offset, end)
+    return [] if first is None else log.reader.collect_aborted(first, log.offsets.log_start_offset, end)
 
 
 def group_sources(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from odradek.common.ports import Clock
 
 if TYPE_CHECKING:
-    from odradek.log.log_retention import Removal
+    from odradek.log.segment_list import Removal
     from odradek.log.unified_log import UnifiedLog
 
 

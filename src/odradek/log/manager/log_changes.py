@@ -115,7 +115,7 @@ def settle_duplicates(manager: LogManager, is_stray: Callable[[UnifiedLog], bool
         if current is None or (is_stray(current) and not is_stray(log)):
             manager.cleaner.abort(tp)
             manager.current[tp] = log
-            log.update_config(manager.config_for(tp.topic))
+            log.config.update(manager.config_for(tp.topic))
             if current is None:
                 continue
             log = current
@@ -148,7 +148,7 @@ def replace_current_with_future(manager: LogManager, tp: TopicPartition) -> None
         with manager.watched():
             _rename_away(manager, source, DELETE_DIR_SUFFIX, keep_state=True)
             del manager.current[tp]
-            target.update_high_watermark(source.high_watermark)
+            target.offsets.set_high_watermark(source.offsets.high_watermark)
             promote_future(manager, tp)
             manager.cleaner.move(tp, source.log_dir, target.log_dir)
             checkpoint_dir(manager, source.log_dir)
@@ -178,7 +178,7 @@ def truncate_to(manager: LogManager, offsets: Mapping[TopicPartition, int], *, i
             manager.cleaner.abort_and_pause(tp)
         try:
             with manager.watched():
-                if log.truncate_to(offset):
+                if log.truncation.truncate_to(offset):
                     touched[log.log_dir] = None
                 if meets_cleaner:
                     manager.cleaner.truncate_checkpoint(log)
@@ -205,7 +205,7 @@ def truncate_fully_and_start_at(
         manager.cleaner.abort_and_pause(tp)
     try:
         with manager.watched():
-            log.truncate_fully_and_start_at(offset, log_start_offset)
+            log.truncation.restart_at(offset, log_start_offset)
             if not is_future:
                 manager.cleaner.truncate_checkpoint(log)
             manager.write_recovery_points(log.log_dir)
@@ -237,9 +237,9 @@ def checkpoint_dir(manager: LogManager, log_dir: str) -> None:
 
 def _reconfigure(manager: LogManager, logs: Iterable[UnifiedLog]) -> None:
     for log in logs:
-        compacted = log.config.compact
-        log.update_config(manager.config_for(log.topic_partition.topic))
-        if compacted and not log.config.compact:
+        compacted = log.config.value.compact
+        log.config.update(manager.config_for(log.topic_partition.topic))
+        if compacted and not log.config.value.compact:
             manager.cleaner.abort(log.topic_partition)
 
 
@@ -252,4 +252,4 @@ def _rename_away(manager: LogManager, log: UnifiedLog, mark: str, *, keep_state:
         log.close_handlers()
         raise
     if mark == DELETE_DIR_SUFFIX:
-        manager.removals.add_log(log, log.config.file_delete_delay_ms)
+        manager.removals.add_log(log, log.config.value.file_delete_delay_ms)

@@ -49,7 +49,7 @@ class CheckpointFiles:
 
 
 def write_recovery_points(files: CheckpointFiles, log_dir: str, logs: Logs, kept: Offsets) -> None:
-    _plan(files, log_dir, RECOVERY_POINT_CHECKPOINT, logs, kept, lambda log: log.recovery_point)()
+    _plan(files, log_dir, RECOVERY_POINT_CHECKPOINT, logs, kept, lambda log: log.offsets.recovery_point)()
 
 
 def write_log_starts(files: CheckpointFiles, log_dir: str, logs: Logs, kept: Offsets) -> None:
@@ -58,7 +58,7 @@ def write_log_starts(files: CheckpointFiles, log_dir: str, logs: Logs, kept: Off
 
 def plan_high_watermarks(files: CheckpointFiles, log_dir: str, logs: Logs, kept: Offsets) -> Callable[[], None]:
     """Those of now, written when it is called. Nobody else writes this file meanwhile."""
-    return _plan(files, log_dir, REPLICATION_CHECKPOINT, logs, kept, lambda log: log.high_watermark)
+    return _plan(files, log_dir, REPLICATION_CHECKPOINT, logs, kept, lambda log: log.offsets.high_watermark)
 
 
 def read_or_empty(files: FileSystem, log_dir: str, name: str) -> dict[TopicPartition, int]:
@@ -71,7 +71,7 @@ def read_or_empty(files: FileSystem, log_dir: str, name: str) -> dict[TopicParti
 
 
 def _moved_start(log: UnifiedLog) -> int | None:
-    return log.log_start_offset if log.log_start_offset > log.segments.first.base_offset else None
+    return log.offsets.log_start_offset if log.offsets.log_start_offset > log.segments.first.base_offset else None
 
 
 def _plan(

@@ -38,7 +38,8 @@ from odradek.log.manager.file_removal import Removals
 from odradek.log.manager.log_directories import LogDir, OpenedDirs
 from odradek.log.manager.settings import ManagerSettings
 from odradek.log.manager.startup import Damaged, IsStray, Run, create_log, load_all, shutdown
-from odradek.log.unified_log import UnifiedLog, no_jitter
+from odradek.log.segment_list import no_jitter
+from odradek.log.unified_log import UnifiedLog
 
 Logs = dict[TopicPartition, UnifiedLog]
 
@@ -150,7 +151,7 @@ class LogManager:
         for logs in (self.current, self.future, self.stray):
             for tp in [tp for tp, log in logs.items() if log.log_dir == log_dir]:
                 log = logs.pop(tp)
-                log.take_offline(fault)
+                log.health.take_offline(fault)
                 log.close_handlers()
                 gone.append(tp)
         for log in [log for log in self.duplicates if log.log_dir == log_dir]:
@@ -176,9 +177,9 @@ class LogManager:
         the others go on."""
         for log in list(logs):
             try:
-                if isinstance(log.fault, StorageFault):
-                    raise log.fault
-                if log.fault is None and log.log_dir in self.live:
+                if isinstance(log.health.fault, StorageFault):
+                    raise log.health.fault
+                if log.health.fault is None and log.log_dir in self.live:
                     action(log)
             except StorageFault as fault:
                 self.fail_dir(fault)

@@ -3,7 +3,7 @@
 `make_schedule` gives the driver named jobs. Those that only decide and rename run on the loop; those that sync, clean
 or remove much are offered in parts as well, so that a driver can do the slow part in a worker:
 
-* flush: `flushes` gives pairs of a log and a plan; `plan.run()` in a worker, `log.finish_flush(plan)` on the loop.
+* flush: `flushes` gives pairs of a log and a plan; `plan.run()` in a worker, `log.flusher.finish(plan)` on the loop.
 * cleaning: `begin_round`, the `steps()` of what it gives in a worker; on the loop its `swap` of each `Swap`, and
   `finish_round` at the end.
 * removal: `take_removals`, each `run()` in a worker.
@@ -86,30 +86,30 @@ def run_retention(manager: LogManager) -> None:
 
 def retention_parts(manager: LogManager) -> Iterator[list[UnifiedLog]]:
     """The same a few logs at a time, for `delete_old`: there may be thousands."""
-    logs = [log for log in manager.all_logs() if not log.config.compact]
+    logs = [log for log in manager.all_logs() if not log.config.value.compact]
     for start in range(0, len(logs), _RETENTION_PART):
         yield logs[start : start + _RETENTION_PART]
 
 
 def run_retention_of_compacted(manager: LogManager) -> None:
     """Also where the policy is `compact` alone: segments may lie before the log start."""
-    delete_old(manager, (log for log in manager.current.values() if log.config.compact))
+    delete_old(manager, (log for log in manager.current.values() if log.config.value.compact))
 
 
 def delete_old(manager: LogManager, logs: Iterable[UnifiedLog]) -> None:
     """Those of these logs that are still there and that the cleaner does not work on."""
 
     def delete(log: UnifiedLog) -> None:
-        log.delete_old_segments()
+        log.retention.delete_old_segments()
 
-    free = [log for log in logs if not log.is_closed and manager.cleaner.may_touch(log.topic_partition)]
+    free = [log for log in logs if not log.health.is_closed and manager.cleaner.may_touch(log.topic_partition)]
     manager.for_each(free, delete)
 
 
 def take_removals(manager: LogManager) -> list[PendingRemoval]:
     """What is due to be removed now. Segments that logs dropped since the last time begin their delay."""
     for log in manager.all_logs():
-        for removal in log.take_removals():
+        for removal in log.segments.take_removals():
             manager.removals.add_segments(log, removal)
     return manager.removals.take_due(manager.clock.monotonic_ms())
 
@@ -129,19 +129,21 @@ def run_removals(manager: LogManager) -> None:
 def flushes(manager: LogManager, *, rolled_only: bool) -> list[tuple[UnifiedLog, FlushPlan]]:
     """Logs whose last flush is `flush.ms` ago, or with `rolled_only` those that rolled, up to where they did."""
     now_ms = manager.clock.monotonic_ms()
-    found: list[tuple[UnifiedLog, FlushPlan]] = []
+    plans: list[tuple[UnifiedLog, FlushPlan]] = []
 
-    def plan(log: UnifiedLog) -> None:
+    def plan_flush(log: UnifiedLog) -> None:
+        flusher = log.flusher
         if rolled_only:
-            made = log.plan_flush(log.flush_wanted) if log.flush_wanted is not None else None
+            plan = flusher.plan(flusher.requested_up_to) if flusher.requested_up_to is not None else None
         else:
-            is_due = now_ms - log.last_flush_ms >= log.config.flush_ms
-            made = log.plan_flush() if is_due else None
-        if made is not None:
-            found.append((log, made))
+            is_due = now_ms - flusher.last_flush_ms >= log.config.value.flush_ms
+            plan = flusher.plan() if is_due else None
+        if plan is not None:
+            plans.append((log, plan))
 
-    manager.for_each([log for log in manager.all_logs() if not rolled_only or log.flush_wanted is not None], plan)
-    return found
+    logs = [log for log in manager.all_logs() if not rolled_only or log.flusher.requested_up_to is not None]
+    manager.for_each(logs, plan_flush)
+    return plans
 
 
 def flush_dirty(manager: LogManager) -> None:
@@ -158,7 +160,7 @@ def _flush(manager: LogManager, plans: Iterable[tuple[UnifiedLog, FlushPlan]]) -
 
         def carry_out(log: UnifiedLog, plan: FlushPlan = plan) -> None:
             plan.run()
-            log.finish_flush(plan)
+            log.flusher.finish(plan)
 
         manager.for_each((log,), carry_out)
 
@@ -180,7 +182,7 @@ def write_high_watermarks(manager: LogManager) -> None:
 
 def expire_producers(manager: LogManager) -> None:
     for log in manager.all_logs():
-        log.expire_producers()
+        log.producers.remove_expired(manager.clock.wall_ms())
 
 
 def _in_each_dir(manager: LogManager, action: Callable[[str], None]) -> None:

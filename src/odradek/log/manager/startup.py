@@ -126,7 +126,7 @@ def run_job(files: FileSystem, clock: Clock, options: LogOptions, job: LoadJob) 
         damage = error if isinstance(error, DamagedFile) else DamagedFile(job.directory, None, str(error))
         return Loaded(job, None, damage)
     if job.high_watermark is not None and not job.mark:
-        log.update_high_watermark(job.high_watermark)
+        log.offsets.set_high_watermark(job.high_watermark)
     return Loaded(job, log, None)
 
 
@@ -145,7 +145,7 @@ def add_loaded(manager: LogManager, loaded: Loaded, is_stray: IsStray | None = N
         return
     tp = job.topic_partition
     if job.mark == DELETE_DIR_SUFFIX:
-        manager.removals.add_log(log, log.config.file_delete_delay_ms)
+        manager.removals.add_log(log, log.config.value.file_delete_delay_ms)
     elif job.mark == STRAY_DIR_SUFFIX:
         manager.stray[tp] = log
     elif is_stray is not None and is_stray(log):
@@ -199,14 +199,16 @@ def shutdown(manager: LogManager, broker_epoch: int = -1, run: Run = map) -> Non
 
     def close(log: UnifiedLog) -> StorageFault | None:
         try:
-            log.take_producer_snapshot()
-            log.flush(include_active=True)
+            log.flusher.take_producer_snapshot()
+            log.flusher.flush(include_active=True)
             log.close()
         except StorageFault as fault:
             return fault
         return None
 
-    logs = [log for log in [*manager.all_logs(), *manager.stray.values(), *manager.duplicates] if log.fault is None]
+    logs = [
+        log for log in [*manager.all_logs(), *manager.stray.values(), *manager.duplicates] if log.health.fault is None
+    ]
     for fault in list(run(close, logs)):
         if fault is not None:
             manager.offline.setdefault(fault.log_dir, str(fault))
@@ -223,7 +225,7 @@ def _leave(manager: LogManager, log_dir: str, broker_epoch: int) -> None:
     manager.write_recovery_points(log_dir)
     manager.write_log_starts(log_dir)
     manager.write_high_watermarks(log_dir)
-    healthy = all(log.fault is None for log in manager.logs_in(log_dir).values())
+    healthy = all(log.health.fault is None for log in manager.logs_in(log_dir).values())
     if healthy and (manager.had_clean_shutdown.get(log_dir) or manager.loaded.get(log_dir)):
         with storage_guard(log_dir, log_dir):
             write_clean_shutdown(manager.files, log_dir, broker_epoch)

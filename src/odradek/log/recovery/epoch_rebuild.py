@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odradek.log.errors import CorruptCheckpoint
 from odradek.log.file_names import LEADER_EPOCH_CHECKPOINT, LOG_SUFFIX
-from odradek.log.leader_epochs import EpochCache
+from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.manager.checkpoint_files import EpochEntry
 from odradek.log.recovery.leftover_files import segment_files
 from odradek.log.recovery.segment_opening import Loading
@@ -12,20 +12,20 @@ from odradek.log.segments.batch_scan import scan_batches
 from odradek.records.errors import CorruptRecord
 
 
-def load_epochs(loading: Loading) -> EpochCache:
+def load_epochs(loading: Loading) -> LeaderEpochs:
     """A checkpoint that is missing from a log with data, or unreadable, is made again. That reads the headers of all
     batches: rare, and better than a replica that cannot tell where it differs from its leader."""
     path = f"{loading.directory}/{LEADER_EPOCH_CHECKPOINT}"
     reason = "it is missing"
     if loading.files.exists(path):
         try:
-            epochs = EpochCache.load(loading.files, loading.directory)
+            epochs = LeaderEpochs.load(loading.files, loading.directory)
             if epochs.latest_epoch is not None:
                 return epochs
             reason = "it is empty"
         except CorruptCheckpoint as damage:
             reason = damage.reason
-    epochs = EpochCache(loading.files, loading.directory)
+    epochs = LeaderEpochs(loading.files, loading.directory)
     found = _scan(loading)
     if found:
         loading.repairs.append(f"rebuilt {path}: {reason}")

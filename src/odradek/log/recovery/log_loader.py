@@ -15,7 +15,7 @@ threads. Its passes:
 disk's. It is checked wherever it is read anyway: in the segment of the recovery point, and in segments whose index is
 rebuilt. Damage raises `CorruptLog` with file and position before anything is changed; the replica fails, and its data
 comes from the others. Other segments below the recovery point are not read here, as loading must not grow with the
-log; `UnifiedLog.fetch` checks them when they are read.
+log; `LogReader.fetch` checks them when they are read.
 
 A failing disk raises `StorageFault`.
 """
@@ -30,8 +30,16 @@ from odradek.common.failures import InputError, check
 from odradek.common.ports import Clock, FileSystem
 from odradek.log.errors import CorruptCheckpoint, InconsistentTopicId, SegmentOverflow, storage_guard
 from odradek.log.file_names import DELETE_DIR_SUFFIX, PARTITION_METADATA, parse_partition_dir
-from odradek.log.leader_epochs import EpochCache
-from odradek.log.log_config import LogConfig
+from odradek.log.leader_epochs import LeaderEpochs
+from odradek.log.log_appender import LogAppender
+from odradek.log.log_config import CurrentConfig, LogConfig
+from odradek.log.log_flusher import LogFlusher
+from odradek.log.log_health import LogHealth
+from odradek.log.log_offsets import LogOffsets
+from odradek.log.log_reader import LogReader
+from odradek.log.log_retention import LogRetention
+from odradek.log.log_roller import LogRoller
+from odradek.log.log_truncation import LogTruncation
 from odradek.log.manager.checkpoint_files import (
     PartitionMetadata,
     is_partition_metadata_torn,
@@ -45,8 +53,9 @@ from odradek.log.recovery.leftover_files import finish_swaps, is_tidy, remove_or
 from odradek.log.recovery.log_recovery import recover_log
 from odradek.log.recovery.producer_rebuild import rebuild_producers
 from odradek.log.recovery.segment_opening import Loading, load_segments, new_producers, open_segment, split_segment
-from odradek.log.segments.segment_list import Segments
-from odradek.log.unified_log import UnifiedLog, no_jitter
+from odradek.log.segment_list import SegmentList, no_jitter
+from odradek.log.segments.sorted_segments import SortedSegments
+from odradek.log.unified_log import UnifiedLog
 
 #: Each round splits one segment into ones that fit, and old cleaners left few such: more than this is a mistake.
 _MAX_ROUNDS = 100
@@ -56,7 +65,7 @@ _MAX_ROUNDS = 100
 class LogOptions:
     """What a log is told besides its topic's settings: the broker's settings for producers, and two choices.
 
-    `check_on_read`: `UnifiedLog.fetch` checks the CRC of what it serves. `open_compressed`: a leader checks the
+    `check_on_read`: `LogReader.fetch` checks the CRC of what it serves. `open_compressed`: a leader checks the
     records within compressed batches."""
 
     producer_expiration_ms: int = 24 * 60 * 60 * 1000
@@ -117,12 +126,9 @@ def new_log(
         files.make_dirs(directory)
         if topic_id is not None:
             write_new_partition_metadata(files, directory, topic_id)
-        segments = Segments()
-        segments.add(open_segment(loading, 0, create_later=True))
-        epochs, producers = EpochCache(files, directory), new_producers(loading, is_new=True)
-        log = _make(loading, options, topic_id, segments, epochs, producers, end_offset=0)
-    log.is_unsynced = True
-    return log
+        segments = SortedSegments([open_segment(loading, 0, create_later=True)])
+        epochs, producers = LeaderEpochs(files, directory), new_producers(loading, is_new=True)
+        return _assemble(loading, options, topic_id, segments, epochs, producers, end_offset=0, is_new=True)
 
 
 def _loading(
@@ -171,50 +177,71 @@ def _load(loading: Loading, options: LogOptions, topic_id: bytes | None) -> Unif
         clean_shutdown=loading.clean_shutdown,
         unsynced=loading.unsynced_snapshots,
     )
-    log = _make(loading, options, topic_id, segments, epochs, producers, end_offset)
-    log.repairs = tuple(loading.repairs)
-    log.unsynced_snapshots = loading.unsynced_snapshots
-    segments.active.close_handlers()  # it comes back when somebody writes or reads
-    if loading.clean_shutdown and not log.repairs:
-        log.assume_synced()
-    return log
+    segments.active.close_handlers()  # it is opened again for the next write or read
+    return _assemble(loading, options, topic_id, segments, epochs, producers, end_offset)
 
 
-def _make(
+def _assemble(
     loading: Loading,
     options: LogOptions,
     topic_id: bytes | None,
-    segments: Segments,
-    epochs: EpochCache,
+    loaded: SortedSegments,
+    epochs: LeaderEpochs,
     producers: ProducerState,
     end_offset: int,
+    *,
+    is_new: bool = False,
 ) -> UnifiedLog:
+    """Build the parts of a log, each from the ones before it."""
+    files, clock = loading.files, loading.clock
+    config = CurrentConfig(loading.config)
+    health = LogHealth(loading.topic_partition, loading.directory)
+    segments = SegmentList(
+        *(loaded, files, clock, health, config, producers.snapshots, options.roll_jitter_ms),
+        are_synced=loading.clean_shutdown and not loading.repairs and not is_new,
+    )
+    log_start_offset = max(loading.log_start_offset, segments.first.base_offset)
+    recovery_point = end_offset if loading.clean_shutdown else min(loading.recovery_point, end_offset)
+    offsets = LogOffsets(log_start_offset, end_offset, recovery_point, epochs, producers, health)
+    flusher = LogFlusher(
+        *(files, clock, segments, offsets, epochs, producers, health),
+        is_new=is_new,
+        unsynced_snapshots=loading.unsynced_snapshots,
+    )
+    roller = LogRoller(segments, offsets, producers, flusher, health)
     return UnifiedLog(
-        loading.files,
-        loading.clock,
-        loading.directory,
+        files,
+        clock,
         loading.topic_partition,
-        loading.config,
+        topic_id,
+        config,
+        health,
+        offsets,
         segments,
         epochs,
         producers,
-        log_start_offset=loading.log_start_offset,
-        log_end_offset=end_offset,
-        recovery_point=end_offset if loading.clean_shutdown else min(loading.recovery_point, end_offset),
-        topic_id=topic_id,
-        roll_jitter_ms=options.roll_jitter_ms,
-        check_on_read=options.check_on_read,
-        open_compressed=options.open_compressed,
+        LogAppender(
+            *(clock, config, segments, offsets, epochs, producers, roller, flusher, health),
+            check_compressed=options.open_compressed,
+        ),
+        LogReader(segments, offsets, epochs, producers, health, check_on_read=options.check_on_read),
+        LogTruncation(clock, segments, offsets, epochs, producers, health),
+        LogRetention(clock, config, segments, offsets, roller, health),
+        roller,
+        flusher,
+        tuple(loading.repairs),
     )
 
 
-def _load_segments(loading: Loading) -> tuple[Segments, EpochCache, int]:
+def _load_segments(loading: Loading) -> tuple[SortedSegments, LeaderEpochs, int]:
     """Passes 1 to 4, from the top whenever a segment had to be split."""
     for _ in range(_MAX_ROUNDS):
         if not is_tidy(loading.files, loading.directory):
-            loading.repairs += [f"removed {path}" for path in sweep(loading.files, loading.directory)]
-            loading.repairs += [f"replaced {path}" for path in finish_swaps(loading.files, loading.directory)]
-            loading.repairs += [f"removed {path}: no log" for path in remove_orphans(loading.files, loading.directory)]
+            loading.repairs.extend(f"removed {path}" for path in sweep(loading.files, loading.directory))
+            loading.repairs.extend(f"replaced {path}" for path in finish_swaps(loading.files, loading.directory))
+            loading.repairs.extend(
+                f"removed {path}: no log" for path in remove_orphans(loading.files, loading.directory)
+            )
         epochs = load_epochs(loading)
         try:
             segments = load_segments(loading, epochs)
@@ -227,7 +254,7 @@ def _load_segments(loading: Loading) -> tuple[Segments, EpochCache, int]:
     raise AssertionError
 
 
-def _as_it_is(loading: Loading, segments: Segments) -> Segments:
+def _as_it_is(loading: Loading, segments: SortedSegments) -> SortedSegments:
     """A log that is being deleted is not worth recovering."""
     if not len(segments):
         segments.add(open_segment(loading, 0, create=True))

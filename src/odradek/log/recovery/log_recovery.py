@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from odradek.log.batch_chain import walk_chain
 from odradek.log.errors import SegmentOverflow
-from odradek.log.leader_epochs import END_OF_OFFSETS, EpochCache
+from odradek.log.leader_epochs import END_OF_OFFSETS, LeaderEpochs
 from odradek.log.recovery.leftover_files import remove_segment_files
 from odradek.log.recovery.segment_opening import Loading, open_segment, recover_one
 from odradek.log.recovery.segment_recovery import Recovery
 from odradek.log.segments.batch_scan import scan_batches
 from odradek.log.segments.index_file import MAX_RELATIVE_OFFSET
 from odradek.log.segments.segment import Segment
-from odradek.log.segments.segment_list import Segments
+from odradek.log.segments.sorted_segments import SortedSegments
 from odradek.log.values import CorruptLog
 from odradek.records.errors import CorruptRecord
 
 
-def recover_log(loading: Loading, segments: Segments, epochs: EpochCache) -> int:
+def recover_log(loading: Loading, segments: SortedSegments, epochs: LeaderEpochs) -> int:
     """Make `segments` sound, and not empty; the log end offset."""
     if len(segments) and (not loading.clean_shutdown or _is_doubtful(loading, segments.active)):
         _recover_unflushed(loading, segments, epochs)
@@ -49,13 +49,13 @@ def _end_offset(active: Segment) -> int:
         raise CorruptLog(active.log_path, None, error.message) from error
 
 
-def _recover_unflushed(loading: Loading, segments: Segments, epochs: EpochCache) -> None:
+def _recover_unflushed(loading: Loading, segments: SortedSegments, epochs: LeaderEpochs) -> None:
     """Segment by segment. The first that had to be cut ends the log; those behind it go.
 
     So they do behind a segment that ends early without being torn: its last writes never reached the disk. A log that
     was compacted has such gaps, and shows them in its segments too; there they mean nothing."""
     unflushed = segments.between(loading.recovery_point, END_OF_OFFSETS)
-    known = Segments()
+    known = SortedSegments()
     for segment in segments:
         if segment not in unflushed:
             known.add(segment)
@@ -76,9 +76,9 @@ def _recover_unflushed(loading: Loading, segments: Segments, epochs: EpochCache)
 
 def _recover_segment(
     loading: Loading,
-    known: Segments,
+    known: SortedSegments,
     segment: Segment,
-    epochs: EpochCache,
+    epochs: LeaderEpochs,
     behind: Segment | None,
     has_gaps: bool,
 ) -> tuple[bool, bool]:
@@ -103,7 +103,7 @@ def _recover_segment(
     return is_cut or recovery.truncated_bytes > 0, shows_gaps
 
 
-def _check_flushed(loading: Loading, segment: Segment, epochs: EpochCache) -> None:
+def _check_flushed(loading: Loading, segment: Segment, epochs: LeaderEpochs) -> None:
     """What lies below the recovery point must be whole: recovery would cut it if it were not."""
     if segment.base_offset >= loading.recovery_point:
         return
@@ -145,7 +145,7 @@ def _cut_stray_tail(loading: Loading, segment: Segment, recovery: Recovery, has_
     return True
 
 
-def _drop(loading: Loading, segments: Segments, dropped: list[Segment]) -> None:
+def _drop(loading: Loading, segments: SortedSegments, dropped: list[Segment]) -> None:
     for segment in dropped:
         loading.repairs.append(f"removed {segment.log_path}")
         segments.remove(segment.base_offset)

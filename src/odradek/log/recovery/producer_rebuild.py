@@ -13,12 +13,12 @@ from odradek.log.producers.producer_state import ProducerState
 from odradek.log.recovery.producer_recall import recall_batches
 from odradek.log.recovery.segment_batches import segment_batches
 from odradek.log.segments.segment import Segment
-from odradek.log.segments.segment_list import Segments
+from odradek.log.segments.sorted_segments import SortedSegments
 
 
 def rebuild_producers(
     producers: ProducerState,
-    segments: Segments,
+    segments: SortedSegments,
     log_start_offset: int,
     end_offset: int,
     now_ms: int,
@@ -62,7 +62,7 @@ def take_snapshot(producers: ProducerState, unsynced: list[str] | None) -> None:
         unsynced.append(path)
 
 
-def _last_two(segments: Segments) -> list[int]:
+def _last_two(segments: SortedSegments) -> list[int]:
     return segments.base_offsets[-2:]
 
 

@@ -12,7 +12,7 @@ from odradek.log.producers.producer_entry import BATCHES_TO_RETAIN, BatchMetadat
 from odradek.log.producers.producer_state import ProducerState
 from odradek.log.recovery.segment_batches import segment_batches
 from odradek.log.segments.segment import Segment
-from odradek.log.segments.segment_list import Segments
+from odradek.log.segments.sorted_segments import SortedSegments
 from odradek.records.errors import CorruptRecord
 
 #: How many entries of the offset index to go back: as many batches, or that many times `index.interval.bytes` of
@@ -22,7 +22,7 @@ _INDEX_ENTRIES = 16
 _RECALL_BYTES = 8 * 1024 * 1024
 
 
-def recall_batches(producers: ProducerState, segments: Segments) -> None:
+def recall_batches(producers: ProducerState, segments: SortedSegments) -> None:
     """The batches before `map_end_offset`, of those producers that are known."""
     if not producers.producers or not len(segments):
         return

@@ -10,7 +10,7 @@ from odradek.common.ports import Clock, FileSystem
 from odradek.log.batch_chain import walk_chain
 from odradek.log.errors import CorruptIndex
 from odradek.log.file_names import CLEANED_SUFFIX, LOG_SUFFIX, SWAP_SUFFIX
-from odradek.log.leader_epochs import EpochCache
+from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.log_config import LogConfig
 from odradek.log.producers.producer_state import ProducerState
 from odradek.log.recovery.leftover_files import segment_files
@@ -18,7 +18,7 @@ from odradek.log.recovery.producer_rebuild import rebuild_producers, take_snapsh
 from odradek.log.recovery.segment_recovery import Recovery, recover_segment
 from odradek.log.segments.batch_scan import scan_batches
 from odradek.log.segments.segment import Segment
-from odradek.log.segments.segment_list import Segments
+from odradek.log.segments.sorted_segments import SortedSegments
 from odradek.log.values import CorruptLog
 from odradek.records.batch import HEADER_BYTES
 from odradek.records.errors import CorruptRecord
@@ -78,13 +78,13 @@ def new_producers(loading: Loading, *, is_new: bool = False) -> ProducerState:
     )
 
 
-def load_segments(loading: Loading, epochs: EpochCache) -> Segments:
+def load_segments(loading: Loading, epochs: LeaderEpochs) -> SortedSegments:
     """Every segment, with indexes that can be used. In order, since a segment's producers come from those before."""
     entries = segment_files(loading.files, loading.directory)
     base_offsets = [name.base_offset for _, name in entries if name.kind == LOG_SUFFIX and not name.suffix]
     flushed = [offset for offset in base_offsets if offset <= loading.recovery_point]
     recovered_from = max(flushed, default=0)
-    segments = Segments()
+    segments = SortedSegments()
     for base_offset in base_offsets:
         segment = open_segment(loading, base_offset)
         if loading.clean_shutdown or base_offset < recovered_from:  # recovery rebuilds the others anyway
@@ -117,7 +117,7 @@ def _index_damage(segment: Segment) -> str:
     return "the time index has no entry" if first is not None and first > 0 else ""
 
 
-def _rebuild_indexes(loading: Loading, before: Segments, segment: Segment, epochs: EpochCache) -> None:
+def _rebuild_indexes(loading: Loading, before: SortedSegments, segment: Segment, epochs: LeaderEpochs) -> None:
     """Of a segment that was synced: walking it for its indexes must not cut anything off."""
     chain = walk_chain(loading.files.map_file(segment.log_path), segment.base_offset, epochs)
     if chain.reason:
@@ -126,7 +126,7 @@ def _rebuild_indexes(loading: Loading, before: Segments, segment: Segment, epoch
 
 
 def recover_one(
-    loading: Loading, before: Segments, segment: Segment, epochs: EpochCache, behind: Segment | None = None
+    loading: Loading, before: SortedSegments, segment: Segment, epochs: LeaderEpochs, behind: Segment | None = None
 ) -> Recovery:
     """Walk one segment with the producers as they were at its start, and leave a snapshot of them at its end. `behind`
     is the segment that follows."""

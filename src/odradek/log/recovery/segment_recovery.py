@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from odradek.log.batch_chain import contradicts
 from odradek.log.errors import DamagedFile, SegmentOverflow
-from odradek.log.leader_epochs import END_OF_OFFSETS, EpochCache, EpochSpan
+from odradek.log.leader_epochs import END_OF_OFFSETS, EpochSpan, LeaderEpochs
 from odradek.log.offsets import NO_TIMESTAMP, AppendOrigin, TimestampOffset
 from odradek.log.producers.producer_entry import BATCHES_TO_RETAIN
 from odradek.log.producers.producer_state import ProducerState
@@ -71,7 +71,7 @@ class Recovery:
 
 
 def recover_segment(
-    segment: Segment, producers: ProducerState | None, epochs: EpochCache | None, next_header: bytes = b""
+    segment: Segment, producers: ProducerState | None, epochs: LeaderEpochs | None, next_header: bytes = b""
 ) -> Recovery:
     """Raises SegmentOverflow; damage is cut off and reported. `next_header` is how the next segment begins."""
     size = segment.size
@@ -96,7 +96,7 @@ class _Walk:
     """The state of one walk: how far it is and what it has seen."""
 
     def __init__(
-        self, segment: Segment, producers: ProducerState | None, epochs: EpochCache | None, next_header: bytes
+        self, segment: Segment, producers: ProducerState | None, epochs: LeaderEpochs | None, next_header: bytes
     ) -> None:
         self._segment = segment
         self._next_header = next_header

@@ -67,18 +67,18 @@ class ReplicaLog:
         return result.base_offset + int(header_at(batch, 0)[_LAST_OFFSET_DELTA]) + 1
 
     def high_watermark(self, partition: int) -> int:
-        return self._log(partition).high_watermark
+        return self._log(partition).offsets.high_watermark
 
     def start_offset(self, partition: int) -> int:
-        return self._log(partition).log_start_offset
+        return self._log(partition).offsets.log_start_offset
 
     def end_offset(self, partition: int) -> int:
-        return self._log(partition).log_end_offset
+        return self._log(partition).offsets.log_end_offset
 
     def read(self, partition: int, offset: int, max_bytes: int) -> Buffer:
         log = self._log(partition)
         try:
-            return log.fetch(log.read(offset, max_bytes, Isolation.LOG_END))
+            return log.reader.fetch(log.reader.read(offset, max_bytes, Isolation.LOG_END))
         except StorageFault as fault:
             self._manager.storage_failed(fault)
             raise KafkaStorageError(str(fault)) from fault

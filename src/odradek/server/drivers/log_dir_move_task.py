@@ -12,6 +12,7 @@ from collections.abc import Callable
 from odradek.log.errors import StorageFault
 from odradek.log.log_flusher import FlushPlan
 from odradek.log.manager.log_manager import LogManager
+from odradek.log.unified_log import UnifiedLog
 from odradek.replica.dir_moves import DirMoves
 
 #: How far behind the future log may fall while there is nothing else to do.
@@ -43,9 +44,9 @@ class DirMoveTask:
     async def _run(self) -> None:
         while self._moves.moves:
             self._wake.clear()
-            plan = self._moves.next_flush()
-            if plan is not None:
-                await self._flush(plan)
+            flush = self._moves.next_flush()
+            if flush is not None:
+                await self._flush(*flush)
             elif self._moves.step().has_more:
                 await asyncio.sleep(0)
             else:
@@ -58,14 +59,14 @@ class DirMoveTask:
         except TimeoutError:
             pass
 
-    async def _flush(self, plan: FlushPlan) -> None:
+    async def _flush(self, log: UnifiedLog, plan: FlushPlan) -> None:
         """A disk that fails takes its directory offline, and the move with it."""
         try:
             await asyncio.to_thread(plan.run)
         except StorageFault as fault:
             self._logs.fail_dir(fault)
         else:
-            self._logs.for_each((plan.log,), lambda log: log.finish_flush(plan))
+            self._logs.for_each((log,), lambda log: log.flusher.finish(plan))
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._task = None

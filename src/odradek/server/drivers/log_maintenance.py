@@ -74,7 +74,7 @@ class LogJobs:
     async def _flush(self, *, rolled_only: bool) -> None:
         for log, plan in maintenance.flushes(self._logs, rolled_only=rolled_only):
             if await self._beside(plan.run) is None:
-                self._logs.for_each((log,), lambda log, plan=plan: log.finish_flush(plan))  # type: ignore[misc]
+                self._logs.for_each((log,), lambda log, plan=plan: log.flusher.finish(plan))  # type: ignore[misc]
 
     async def _remove(self) -> None:
         for removal in maintenance.take_removals(self._logs):

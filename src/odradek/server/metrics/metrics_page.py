@@ -167,10 +167,10 @@ def _count(partitions: list[Partition], condition: str) -> int:
 
 
 _OF_LOG: tuple[tuple[str, str, Callable[[UnifiedLog], int]], ...] = (
-    ("log_size_bytes", "Size of the log on disk", lambda log: log.size_bytes),
-    ("log_start_offset", "The first offset that is served", lambda log: log.log_start_offset),
-    ("log_end_offset", "The next offset", lambda log: log.log_end_offset),
-    ("high_watermark", "Up to where it is committed", lambda log: log.high_watermark),
+    ("log_size_bytes", "Size of the log on disk", lambda log: log.segments.size_bytes),
+    ("log_start_offset", "The first offset that is served", lambda log: log.offsets.log_start_offset),
+    ("log_end_offset", "The next offset", lambda log: log.offsets.log_end_offset),
+    ("high_watermark", "Up to where it is committed", lambda log: log.offsets.high_watermark),
 )
 
 
@@ -204,6 +204,6 @@ def _lags(led: list[Partition]) -> Metric:
         if log is None:
             continue
         for follower in list(partition.followers.values()):
-            lag = log.log_end_offset - max(follower.log_end_offset, 0)
+            lag = log.offsets.log_end_offset - max(follower.log_end_offset, 0)
             family.add_metric((*_names(partition), str(follower.broker_id)), max(lag, 0))
     return family

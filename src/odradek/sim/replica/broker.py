@@ -160,7 +160,7 @@ class SimulatedBroker:
         logs, random = self.manager.logs, self.cluster.random
         if random.random() < 0.3:
             for log in logs.all_logs():
-                log.flush(include_active=True)
+                log.flusher.flush(include_active=True)
         write_recovery_points(logs)
         write_high_watermarks(logs)
         self.cluster.scheduler.after(_CHECKPOINT_MS, self.on(self._checkpoint))

@@ -129,10 +129,10 @@ class PartitionLedger:
     def check(self, broker_id: int, partition: Partition) -> None:
         """After each step of a broker."""
         log = partition.log
-        if log is None or log.fault is not None:
+        if log is None or log.health.fault is not None:
             return
         seen = self.replica(broker_id)
-        end_offset, high_watermark = log.log_end_offset, log.high_watermark
+        end_offset, high_watermark = log.offsets.log_end_offset, log.offsets.high_watermark
         if end_offset != seen.end_offset:
             seen.end_offset = end_offset
             ensure(
@@ -163,9 +163,9 @@ class PartitionLedger:
                 )
 
     def _compare(self, broker_id: int, log: UnifiedLog, seen: _Seen) -> None:
-        offset, limit = max(seen.compared, log.log_start_offset), log.high_watermark
+        offset, limit = max(seen.compared, log.offsets.log_start_offset), log.offsets.high_watermark
         while offset < limit:
-            found = log.fetch(log.read(offset, _READ_BYTES, Isolation.HIGH_WATERMARK))
+            found = log.reader.fetch(log.reader.read(offset, _READ_BYTES, Isolation.HIGH_WATERMARK))
             for batch in read_batches(found):
                 if batch.last_offset < offset or batch.last_offset >= limit:
                     continue

@@ -115,7 +115,7 @@ def _check_equal(cluster: ReplicaCluster) -> None:
             broker = cluster.brokers[broker_id]
             cluster.check(broker)
             log = broker.manager.partitions[tp].local_log()
-            ends.append((log.log_end_offset, log.high_watermark))
+            ends.append((log.offsets.log_end_offset, log.offsets.high_watermark))
         ensure(
             len(dict.fromkeys(ends)) == 1 and ends[0][0] == ends[0][1],
             f"{tp}: nobody writes any more, and the replicas end at {ends}",

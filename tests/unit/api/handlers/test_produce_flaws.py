@@ -48,5 +48,5 @@ def test_what_is_no_whole_batch_is_refused(records: bytes, code: ErrorCode, vers
         return code
 
     assert produced(TOPIC) == code
-    assert broker.log.log_end_offset == 0
+    assert broker.log.offsets.log_end_offset == 0
     assert produced("missing") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

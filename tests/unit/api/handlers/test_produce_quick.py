@@ -33,7 +33,7 @@ class Served:
 
     @property
     def end(self) -> int:
-        end: int = self.broker.log.log_end_offset
+        end: int = self.broker.log.offsets.log_end_offset
         return end
 
     def quickly(self, frame: bytes) -> bytes | None:
@@ -117,7 +117,7 @@ def test_the_answer_is_the_same_byte_for_byte(name: str, version: int) -> None:
     for _ in range(2):
         assert ours.quickly(frame) == twin.usually(frame)
         assert ours.end == twin.end
-        assert ours.broker.log.high_watermark == ours.end
+        assert ours.broker.log.offsets.high_watermark == ours.end
 
 
 @pytest.mark.parametrize("version", VERSIONS)

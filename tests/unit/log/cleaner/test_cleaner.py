@@ -127,7 +127,7 @@ def test_aborted_data_is_dropped_and_its_marker_later(log: CompactedLog) -> None
     assert [txn.producer_id for txn in log.log.segments.first.txn_index.entries()] == [5]
 
     log.clock.now_ms += 7 * 24 * 60 * 60 * 1000  # the producer is forgotten
-    log.log.expire_producers()
+    log.log.producers.remove_expired(log.log.clock.wall_ms())
     log.append((b"d", b"1"))
     log.clean()
     assert batches(log) == [(0, 0, 1), (3, 3, 1), (4, 4, 1), (5, 5, 1)]  # no data before the marker any more
@@ -204,7 +204,7 @@ def test_a_full_map_ends_the_round_and_the_next_goes_on(log: CompactedLog, keys:
     config = room_for(keys)
     log.roll()
     ends = []
-    while not ends or ends[-1] < log.log.log_end_offset:
+    while not ends or ends[-1] < log.log.offsets.log_end_offset:
         ends.append(log.clean(config).end_offset)
         log.check()
         assert ends == sorted(set(ends))  # every round makes progress
@@ -286,7 +286,7 @@ def test_a_worker_cleans_while_the_loop_appends(log: CompactedLog) -> None:
                 cleaning.swap(step, log.log)
                 swaps += 1
     assert swaps > 3
-    assert log.log.log_end_offset > 100
+    assert log.log.offsets.log_end_offset > 100
     log.check()
     log.load(clean_shutdown=False)
     log.check()
@@ -385,7 +385,7 @@ def test_whatever_happens_a_reader_ends_with_the_same_values(actions: list[tuple
                 log.clock.now_ms += ms
             case ("forget producers",):
                 log.clock.now_ms += 8 * 24 * 60 * 60 * 1000
-                log.log.expire_producers()
+                log.log.producers.remove_expired(log.log.clock.wall_ms())
                 log._sequences.clear()
             case ("restart",):
                 before = log.sequences()

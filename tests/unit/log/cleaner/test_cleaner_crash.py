@@ -43,9 +43,9 @@ def test_old_or_new_after_a_crash_at_any_operation(fill: Callable[[CompactedLog]
     disk = SimulatedDisk()
     log = CompactedLog(disk)
     fill(log)
-    log.log.flush(include_active=True)
-    recovery_point = log.log.recovery_point
-    assert recovery_point == log.log.log_end_offset
+    log.log.flusher.flush(include_active=True)
+    recovery_point = log.log.offsets.recovery_point
+    assert recovery_point == log.log.offsets.log_end_offset
     disk.settle()
     allowed = [content(log.log)]
     cleaning = new_cleaning(log.log)
@@ -53,7 +53,7 @@ def test_old_or_new_after_a_crash_at_any_operation(fill: Callable[[CompactedLog]
         if isinstance(step, Swap):
             cleaning.swap(step, log.log)
             allowed.append(content(log.log))
-    for removal in log.log.take_removals():
+    for removal in log.log.segments.take_removals():
         removal.run()
     assert len(set(allowed)) > (4 if fill is many_groups else 1)
     seen: dict[Content, int] = dict.fromkeys(allowed, 0)
@@ -65,9 +65,9 @@ def test_old_or_new_after_a_crash_at_any_operation(fill: Callable[[CompactedLog]
                 after, HandClock(), log.directory, log.config, recovery_point=recovery_point, options=OPTIONS
             )
             assert content(found) in seen, f"after operation {number}, keeping {keep}"
-            assert found.log_end_offset == log.log.log_end_offset
+            assert found.offsets.log_end_offset == log.log.offsets.log_end_offset
             seen[content(found)] += 1
-            found.update_high_watermark(found.log_end_offset)
+            found.offsets.set_high_watermark(found.offsets.log_end_offset)
             again = load_log(
                 after, HandClock(), log.directory, log.config, recovery_point=recovery_point, options=OPTIONS
             )

@@ -153,7 +153,7 @@ def test_checkpoints_follow_logs(bench: Bench) -> None:
 
 
 def test_a_truncation_takes_the_checkpoint_back(bench: Bench) -> None:
-    bench.logs[tp(2)].truncate_to(1)
+    bench.logs[tp(2)].truncation.truncate_to(1)
     bench.manager.truncate_checkpoint(bench.logs[tp(2)])
     assert bench.checkpoint()["topic-2"] == bench.logs[tp(2)].segments.active.base_offset == 1
 

@@ -41,7 +41,7 @@ def test_everything_up_to_the_active_segment(log: CompactedLog) -> None:
 
 
 def test_not_beyond_the_high_watermark(log: CompactedLog) -> None:
-    log.log.update_high_watermark(3)
+    log.log.offsets.set_high_watermark(3)
     assert offsets(log) == CleanableOffsets(0, 3, False)
     # A segment is cleaned whole or not at all.
     assert measure(log.log, offsets(log), log.clock.now_ms).first_uncleanable_offset == 2
@@ -72,7 +72,7 @@ def test_a_checkpoint_outside_of_the_log_is_reset(log: CompactedLog, checkpoint:
 
 
 def test_a_checkpoint_before_the_log_start_is_reset_to_it(log: CompactedLog) -> None:
-    log.log.maybe_increment_log_start_offset(3)
+    log.log.offsets.raise_start(3)
     assert offsets(log, checkpoint=2) == CleanableOffsets(3, 4, True)
 
 

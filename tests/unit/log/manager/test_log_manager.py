@@ -99,8 +99,8 @@ class Node:
 
     def fill(self, log: UnifiedLog, *values: str, key: bytes | None = b"key") -> None:
         for value in values:
-            log.append_as_leader(bytearray(batch(value, key=key, timestamp=self.clock.now_ms)), 0)
-        log.maybe_increment_high_watermark(log.log_end_offset)
+            log.appender.append_as_leader(bytearray(batch(value, key=key, timestamp=self.clock.now_ms)), 0)
+        log.offsets.raise_high_watermark(log.offsets.log_end_offset)
 
     def restart(self) -> LogManager:
         self.manager.shutdown(broker_epoch=9)
@@ -136,7 +136,11 @@ def test_logs_come_back_after_a_clean_stop(node: Node) -> None:
     assert all(manager.had_clean_shutdown.values())
     for number in range(5):
         log = manager.current[tp("topic", number)]
-        assert (log.log_end_offset, log.high_watermark, log.recovery_point) == (number, number, number)
+        assert (log.offsets.log_end_offset, log.offsets.high_watermark, log.offsets.recovery_point) == (
+            number,
+            number,
+            number,
+        )
         assert log.topic_id == TOPIC_ID
         assert len(stored_values(log)) == number
 
@@ -156,7 +160,7 @@ def test_the_marker_carries_the_broker_epoch_and_is_gone_once_loading_begins(nod
 def test_a_crash_is_no_clean_stop(node: Node) -> None:
     log = node.create("topic")
     node.fill(log, "one", "two")
-    log.flush()
+    log.flusher.flush()
     jobs.write_recovery_points(node.manager)
     node.fill(log, "never synced")
     manager = node.crash()
@@ -200,7 +204,7 @@ def test_kafkas_own_directory_loads_and_stops_cleanly(clean_data: Path) -> None:
         for partition, records in expected.items():
             log = manager.current[partition]
             assert [(r.offset, r.key, r.value) for r in stored_records(log)] == records
-            assert log.high_watermark == log.log_end_offset
+            assert log.offsets.high_watermark == log.offsets.log_end_offset
         assert manager.cleaner.checkpoint(tp("compacted")) == 120
         node.restart()
 
@@ -251,7 +255,7 @@ def test_the_log_of_a_deleted_topic_gives_way_to_the_new_topic_with_its_name(nod
     stray = changes.settle_duplicates(manager, lambda log: log.directory.startswith(deleted_dir))
     (kept_dir,) = {"/d1", "/d2"} - {deleted_dir}
     log = manager.current[tp("topic")]
-    assert log.directory == f"{kept_dir}/topic-0" and log.config.segment_bytes == 12_345
+    assert log.directory == f"{kept_dir}/topic-0" and log.config.value.segment_bytes == 12_345
     assert stored_values(log) == [b"value"]
     assert stray == [manager.stray[tp("topic")]] and stray[0].log_dir == deleted_dir
     manager = node.restart()
@@ -305,7 +309,7 @@ def test_a_deleted_log_is_renamed_at_once_and_removed_later(node: Node) -> None:
     node.clock.now_ms += 1
     jobs.run_removals(node.manager)
     assert name not in node.files.list_dir("/d1")
-    assert node.create("topic").log_end_offset == 0
+    assert node.create("topic").offsets.log_end_offset == 0
 
 
 def test_a_deletion_goes_on_after_a_restart(node: Node) -> None:
@@ -347,11 +351,11 @@ def test_a_replica_moves_to_another_directory(node: Node) -> None:
     future = node.manager.get_or_create(tp("topic"), TOPIC_ID, is_future=True)
     assert future.directory.startswith("/d3/topic-0.")
     assert future.is_future
-    future.append_as_follower(bytearray(source.fetch(source.read(0, 1000))), 0)
+    future.appender.append_as_follower(bytearray(source.reader.fetch(source.reader.read(0, 1000))), 0)
     node.manager.cleaner.set_checkpoint("/d1", tp("topic"), 1)
     changes.replace_current_with_future(node.manager, tp("topic"))
     log = node.manager.current[tp("topic")]
-    assert (log.directory, log.high_watermark) == ("/d3/topic-0", 2)
+    assert (log.directory, log.offsets.high_watermark) == ("/d3/topic-0", 2)
     assert node.manager.future == {}
     assert node.manager.cleaner.checkpoint(tp("topic")) == 1
     manager = node.restart()
@@ -371,13 +375,13 @@ def test_a_future_log_survives_a_restart(node: Node) -> None:
 def test_truncation_is_written_down_at_once(node: Node) -> None:
     log = node.create("topic")
     node.fill(log, "one", "two", "three")
-    log.flush()
+    log.flusher.flush()
     jobs.write_recovery_points(node.manager)
     changes.truncate_to(node.manager, {tp("topic"): 1, tp("unknown"): 0})
-    assert log.log_end_offset == 1
+    assert log.offsets.log_end_offset == 1
     assert read_offset_checkpoint(node.files, "/d1/recovery-point-offset-checkpoint") == {tp("topic"): 1}
     changes.truncate_fully_and_start_at(node.manager, tp("topic"), 50)
-    assert (log.log_start_offset, log.log_end_offset) == (50, 50)
+    assert (log.offsets.log_start_offset, log.offsets.log_end_offset) == (50, 50)
 
 
 # -- configuration
@@ -386,12 +390,12 @@ def test_truncation_is_written_down_at_once(node: Node) -> None:
 def test_configurations_change_at_run_time(node: Node) -> None:
     log, other = node.create("topic"), node.create("other")
     changes.update_topic_config(node.manager, "topic", LogConfig(retention_ms=5, cleanup_policy=("compact",)))
-    assert (log.config.retention_ms, other.config.retention_ms) == (5, LogConfig().retention_ms)
+    assert (log.config.value.retention_ms, other.config.value.retention_ms) == (5, LogConfig().retention_ms)
     changes.update_default_config(node.manager, LogConfig(retention_ms=7))
-    assert (log.config.retention_ms, other.config.retention_ms) == (5, 7)
+    assert (log.config.value.retention_ms, other.config.value.retention_ms) == (5, 7)
     changes.update_topic_config(node.manager, "topic", None)
-    assert log.config.retention_ms == 7
-    assert node.create("later").config.retention_ms == 7
+    assert log.config.value.retention_ms == 7
+    assert node.create("later").config.value.retention_ms == 7
 
 
 # -- jobs
@@ -400,7 +404,7 @@ def test_configurations_change_at_run_time(node: Node) -> None:
 def test_retention_drops_old_segments_and_their_files_later(node: Node) -> None:
     log = node.create("topic")
     node.fill(log, "old")
-    log.roll()
+    log.roller.roll()
     node.clock.now_ms += LogConfig().retention_ms + 1
     node.fill(log, "new")
     jobs.run_retention(node.manager)
@@ -418,7 +422,7 @@ def test_compacted_logs_are_cleaned_and_kept_to_their_retention(node: Node) -> N
     both = LogConfig(cleanup_policy=("compact", "delete"), retention_ms=1000)
     changes.update_topic_config(node.manager, "topic", both)
     node.fill(log, "1", "2", key=b"a")
-    log.roll()
+    log.roller.roll()
     node.fill(log, "3", key=b"b")
     jobs.clean_all(node.manager, lambda _: None)
     assert latest_values(stored_records(log)) == {b"a": b"2", b"b": b"3"}
@@ -436,30 +440,30 @@ def test_flushes_move_the_recovery_point(node: Node) -> None:
     changes.update_topic_config(node.manager, "topic", LogConfig(flush_ms=1000))
     node.fill(log, "one")
     jobs.flush_dirty(node.manager)
-    assert log.recovery_point == 0
+    assert log.offsets.recovery_point == 0
     node.clock.now_ms += 1000
     jobs.flush_dirty(node.manager)
-    assert (log.recovery_point, idle.recovery_point) == (1, 0)
+    assert (log.offsets.recovery_point, idle.offsets.recovery_point) == (1, 0)
     node.fill(idle, "one")
-    idle.roll()
+    idle.roller.roll()
     node.fill(idle, "two")
     jobs.flush_rolled(node.manager)
-    assert idle.recovery_point == 1  # up to the roll, and no further
+    assert idle.offsets.recovery_point == 1  # up to the roll, and no further
 
 
 def test_checkpoints_say_where_logs_stand(node: Node) -> None:
     log = node.create("topic")
     node.fill(log, "one", "two", "three")
-    log.maybe_increment_log_start_offset(2)
-    log.flush()
+    log.offsets.raise_start(2)
+    log.flusher.flush()
     jobs.write_recovery_points(node.manager)
     jobs.write_log_starts(node.manager)
     jobs.write_high_watermarks(node.manager)
     for name, offset in (("recovery-point", 3), ("log-start", 2), ("replication", 3)):
         assert read_offset_checkpoint(node.files, f"/d1/{name}-offset-checkpoint") == {tp("topic"): offset}
     manager = node.crash()
-    assert manager.current[tp("topic")].log_start_offset == 2
-    assert manager.current[tp("topic")].high_watermark == 3
+    assert manager.current[tp("topic")].offsets.log_start_offset == 2
+    assert manager.current[tp("topic")].offsets.high_watermark == 3
 
 
 def test_high_watermarks_are_those_of_the_moment_in_which_writing_them_was_planned(node: Node) -> None:
@@ -520,9 +524,9 @@ def test_a_failing_directory_takes_nothing_else_with_it(node: Node) -> None:
     assert told == [("/d2", (tp("topic", 1),))]
     assert list(node.manager.live) == ["/d1", "/d3"]
     assert "goes offline" in node.manager.offline["/d2"]
-    assert [log.recovery_point for log in logs] == [1, 0, 1]
+    assert [log.offsets.recovery_point for log in logs] == [1, 0, 1]
     with pytest.raises(KafkaStorageError):
-        logs[1].append_as_leader(bytearray(batch("refused")), 0)
+        logs[1].appender.append_as_leader(bytearray(batch("refused")), 0)
     node.fill(logs[0], "goes on")
     # What may be in the lost directory is not made anew elsewhere; what is new is.
     with pytest.raises(KafkaStorageError):
@@ -579,7 +583,7 @@ def test_a_failing_disk_under_the_cleaner_takes_its_directory_offline(node: Node
     log = node.create("topic")
     changes.update_topic_config(node.manager, "topic", LogConfig(cleanup_policy=("compact",)))
     node.fill(log, "1", "2")
-    log.roll()
+    log.roller.roll()
     node.disk.fail(errno.EIO, kind="write", path="*.cleaned", times=None)
     jobs.clean_all(node.manager, lambda _: None)
     assert list(node.manager.offline) == ["/d1"]
@@ -588,7 +592,7 @@ def test_a_failing_disk_under_the_cleaner_takes_its_directory_offline(node: Node
 def test_damage_is_left_as_it_is_and_never_taken_for_a_torn_end(node: Node) -> None:
     log = node.create("topic")
     node.fill(log, "one", "two", "three")
-    log.flush()
+    log.flusher.flush()
     jobs.write_recovery_points(node.manager)
     node.create("other", 1)
     file = node.files.open("/d1/topic-0/00000000000000000000.log")
@@ -607,5 +611,5 @@ def test_damage_is_left_as_it_is_and_never_taken_for_a_torn_end(node: Node) -> N
         assert node.files.read_file("/d1/topic-0/00000000000000000000.log") == damaged
     manager = node.start()
     changes.set_damaged_aside(manager, tp("topic"))
-    assert node.create("topic").log_end_offset == 0
+    assert node.create("topic").offsets.log_end_offset == 0
     assert [name for name in node.files.list_dir("/d1") if name.endswith("-stray")]

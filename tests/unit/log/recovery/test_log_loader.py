@@ -43,7 +43,7 @@ def filled(rig: Rig, count: int = 10, **settings: object) -> UnifiedLog:
     settings = {"segment_bytes": 3 * SIZE, "index_interval_bytes": 0, **settings}
     log = rig.load(**settings)
     for index in range(count):
-        log.append_as_leader(idempotent(7, index, str(index)), index // 4)
+        log.appender.append_as_leader(idempotent(7, index, str(index)), index // 4)
     return log
 
 
@@ -66,7 +66,7 @@ def damage(rig: Rig, base_offset: int, position: int, content: bytes) -> str:
 class TestLeftovers:
     def test_an_empty_directory_is_an_empty_log(self, rig: Rig) -> None:
         log = rig.load(log_start_offset=17)
-        assert (log.log_start_offset, log.log_end_offset, log.segments.base_offsets) == (17, 17, [17])
+        assert (log.offsets.log_start_offset, log.offsets.log_end_offset, log.segments.base_offsets) == (17, 17, [17])
 
     def test_deleted_and_cleaned_files_go(self, rig: Rig) -> None:
         filled(rig).close()
@@ -145,7 +145,7 @@ class TestIndexes:
     @pytest.mark.parametrize("harm", ["missing", "empty", "junk", "zeros"])
     def test_a_harmed_index_is_made_again(self, rig: Rig, kind: str, clean: bool, harm: str) -> None:
         log = filled(rig)
-        log.flush(include_active=True)
+        log.flusher.flush(include_active=True)
         log.close()
         for name in rig.files.list_dir(rig.directory):
             if not name.endswith(kind):
@@ -161,11 +161,11 @@ class TestIndexes:
         log = rig.load(clean_shutdown=clean, recovery_point=5)
         assert stored_values(log) == values(10)
         for offset in range(10):
-            assert log.read(offset, 1).offset.message_offset == offset
-        found = log.offset_for_timestamp(NOON_MS)
+            assert log.reader.read(offset, 1).offset.message_offset == offset
+        found = log.reader.offset_for_timestamp(NOON_MS)
         assert found is not None and found.offset == 0
-        assert log.append_as_leader(idempotent(7, 9, "9"), 2).is_duplicate or kind == ".snapshot"
-        log.append_as_leader(batch("next"), 9)
+        assert log.appender.append_as_leader(idempotent(7, 9, "9"), 2).is_duplicate or kind == ".snapshot"
+        log.appender.append_as_leader(batch("next"), 9)
         assert stored_values(log)[-1] == b"next"
 
     @pytest.mark.parametrize("content", [None, b"", b"junk\n", b"0\n1\n0 0\n", b"0\n2\n0 0\n90 5\n"])
@@ -190,15 +190,15 @@ class TestRecovery:
         step = 1 if isinstance(rig.files, SimulatedDisk) else 20
         for cut in range(1, SIZE, step):
             log = rig.load()
-            end = log.log_end_offset
-            log.append_as_leader(batch("x" * 20), 9)
+            end = log.offsets.log_end_offset
+            log.appender.append_as_leader(batch("x" * 20), 9)
             log.close_handlers()
             path = log.segments.active.log_path
             file = rig.files.open(path)
             file.truncate(file.size() - cut)
             file.close()
             log = rig.load()
-            assert log.log_end_offset == end
+            assert log.offsets.log_end_offset == end
             assert stored_values(log) == values(8)
             assert any("cut" in repair for repair in log.repairs)
             assert rig.load().repairs == (), "a second start finds nothing"
@@ -209,13 +209,13 @@ class TestRecovery:
         log = rig.load(recovery_point=3)
         assert stored_values(log) == values(4)
         assert log.segments.base_offsets == [0, 3]
-        log.append_as_leader(idempotent(7, 4, "4"), 3)
+        log.appender.append_as_leader(idempotent(7, 4, "4"), 3)
         assert stored_values(rig.load()) == values(5)
 
     @pytest.mark.parametrize("position", [0, 7, 8, 11, 13, 16, 17, 21, 60, 65, SIZE - 1])
     def test_damage_below_the_recovery_point_is_never_cut(self, rig: Rig, position: int) -> None:
         """The first batch of the segment in which the recovery point is; nothing on disk changes."""
-        filled(rig).flush()
+        filled(rig).flusher.flush()
         path = segment_path(rig.directory, 6, ".log")
         old = rig.files.read_file(path)[position]
         damage(rig, 6, position, bytes([old ^ 0x80]))
@@ -226,14 +226,14 @@ class TestRecovery:
         assert snapshot(rig.files, rig.directory) == before
 
     def test_a_torn_batch_below_the_recovery_point_is_never_cut(self, rig: Rig) -> None:
-        filled(rig).flush()
+        filled(rig).flusher.flush()
         path = segment_path(rig.directory, 9, ".log")
         rig.files.open(path).truncate(SIZE - 1)
         with pytest.raises(CorruptLog, match=path):
             rig.load(recovery_point=10)
 
     def test_a_rebuilt_index_does_not_cut_its_segment(self, rig: Rig) -> None:
-        filled(rig).flush()
+        filled(rig).flusher.flush()
         path = damage(rig, 0, SIZE + 70, b"\xff")
         rig.files.remove(segment_path(rig.directory, 0, ".index"))
         for clean in (True, False):
@@ -242,12 +242,12 @@ class TestRecovery:
             assert (fault.value.path, fault.value.position) == (path, SIZE)
 
     def test_damage_that_loading_does_not_read_is_found_by_the_reader(self, rig: Rig) -> None:
-        filled(rig).flush()
+        filled(rig).flusher.flush()
         damage(rig, 0, SIZE + 70, b"\xff")
         log = rig.load(recovery_point=10)
-        assert log.fetch(log.read(3, 100))
+        assert log.reader.fetch(log.reader.read(3, 100))
         with pytest.raises(CorruptLog):
-            log.fetch(log.read(0, 10_000))
+            log.reader.fetch(log.reader.read(0, 10_000))
 
     def test_a_segment_that_ends_early_ends_the_log(self, rig: Rig) -> None:
         """Its last writes never reached the disk, though those of the next segment did."""
@@ -271,7 +271,7 @@ class TestRecovery:
     @pytest.mark.parametrize("batch_index", [0, 1, 2])
     def test_no_flipped_bit_of_an_offset_goes_unnoticed(self, rig: Rig, recovery_point: int, batch_index: int) -> None:
         """Base offsets are covered by no CRC. The flipped batch is cut if that is allowed, else the log refused."""
-        filled(rig, 9).flush(include_active=True)
+        filled(rig, 9).flusher.flush(include_active=True)
         path = segment_path(rig.directory, 6, ".log")
         good = rig.files.read_file(path)
         for bit in range(64) if isinstance(rig.files, SimulatedDisk) else (0, 7, 40, 63):
@@ -287,18 +287,18 @@ class TestRecovery:
     def test_a_log_that_ends_before_it_starts_begins_anew(self, rig: Rig) -> None:
         filled(rig)
         log = rig.load(log_start_offset=50)
-        assert (log.log_start_offset, log.log_end_offset, log.segments.base_offsets) == (50, 50, [50])
+        assert (log.offsets.log_start_offset, log.offsets.log_end_offset, log.segments.base_offsets) == (50, 50, [50])
         assert log.producers.is_empty and log.epochs.entries() == []
 
     def test_the_log_starts_where_its_first_segment_does(self, rig: Rig) -> None:
         filled(rig)
         rig.files.remove(segment_path(rig.directory, 0, ".log"))
-        assert rig.load(clean_shutdown=True).log_start_offset == 3
+        assert rig.load(clean_shutdown=True).offsets.log_start_offset == 3
 
     def test_the_recovery_point_is_never_moved_up_by_recovery(self, rig: Rig) -> None:
         filled(rig)
-        assert rig.load(recovery_point=4).recovery_point == 4
-        assert rig.load(recovery_point=400).recovery_point == 10
+        assert rig.load(recovery_point=4).offsets.recovery_point == 4
+        assert rig.load(recovery_point=400).offsets.recovery_point == 10
 
     def test_a_log_that_is_being_deleted_is_not_recovered(self, rig: Rig) -> None:
         log = filled(rig)
@@ -307,7 +307,7 @@ class TestRecovery:
         rig.directory = log.directory
         damage(rig, 3, 70, b"\xff")
         log = rig.load()
-        assert log.log_end_offset == 0 and len(log.segments) == 4
+        assert log.offsets.log_end_offset == 0 and len(log.segments) == 4
         log.delete()
         assert not rig.files.exists(log.directory)
 
@@ -334,7 +334,7 @@ class TestSplit:
         assert log.segments.base_offsets == [0, far]
         assert [record.offset for record in stored_records(log)] == [0, 1, far, far + 1]
         assert any("split" in repair for repair in log.repairs)
-        log.append_as_leader(batch("next"), 1)
+        log.appender.append_as_leader(batch("next"), 1)
         assert [record.offset for record in stored_records(rig.load())][-1] == far + 2
 
     def test_the_parts_know_the_aborted_transactions_that_end_in_them(self) -> None:
@@ -352,7 +352,7 @@ class TestSplit:
             batch("yes", base_offset=far + 10, leader_epoch=0)
         )
         log = rig.load(recovery_point=far + 10)
-        log.update_high_watermark(log.log_end_offset)
+        log.offsets.set_high_watermark(log.offsets.log_end_offset)
         assert log.segments.base_offsets == [0, far, far + 10]
         entries = [list(segment.txn_index.entries()) for segment in log.segments]
         assert entries == [[(7, 0, 1, 2)], [(7, far, far + 1, far + 2)], []]
@@ -367,7 +367,7 @@ class TestNames:
         monkeypatch.chdir(tmp_path)
         log = load_log(OsFileSystem(), HandClock(), name.format(here=tmp_path))
         assert log.topic_partition == ("orders", 0)
-        log.append_as_leader(batch("a"), 0)
+        log.appender.append_as_leader(batch("a"), 0)
         log.close()
         assert (tmp_path / "orders-0" / "00000000000000000000.log").stat().st_size > 0
 

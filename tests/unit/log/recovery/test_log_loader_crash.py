@@ -44,12 +44,14 @@ class Trace:
 
     def append(self, value: str, leader_epoch: int = 0) -> None:
         self.values.append(value.encode())
-        self.log.append_as_leader(idempotent(7, len(self.values) - 1, value), leader_epoch)
+        self.log.appender.append_as_leader(idempotent(7, len(self.values) - 1, value), leader_epoch)
         self.mark()
 
     def mark(self) -> None:
         log = self.log
-        self.marks.append(Mark(len(self.disk.journal), log.recovery_point, log.log_start_offset, len(self.values)))
+        self.marks.append(
+            Mark(len(self.disk.journal), log.offsets.recovery_point, log.offsets.log_start_offset, len(self.values))
+        )
 
     def crashes(self) -> Iterator[tuple[Mark, Rig]]:
         """Every disk that a crash could leave, with the last mark before it."""
@@ -75,13 +77,13 @@ def check_appends(trace: Trace) -> int:
     for mark, rig in trace.crashes():
         log = restart(rig, mark)
         found = stored_values(log)
-        assert found == trace.values[log.log_start_offset : log.log_end_offset]
-        assert log.log_end_offset >= mark.recovery_point
-        sequence = log.log_end_offset  # one record each, so the sequence is the offset
+        assert found == trace.values[log.offsets.log_start_offset : log.offsets.log_end_offset]
+        assert log.offsets.log_end_offset >= mark.recovery_point
+        sequence = log.offsets.log_end_offset  # one record each, so the sequence is the offset
         if sequence:
             again = idempotent(7, sequence - 1, trace.values[sequence - 1].decode())
-            assert log.append_as_leader(again, 9).is_duplicate
-        log.append_as_leader(idempotent(7, sequence, "next"), 9)
+            assert log.appender.append_as_leader(again, 9).is_duplicate
+        log.appender.append_as_leader(idempotent(7, sequence, "next"), 9)
         assert stored_values(log)[-1] == b"next"
         count += 1
     return count
@@ -92,7 +94,7 @@ def test_append_roll_and_flush() -> None:
     for index in range(14):
         trace.append(str(index), leader_epoch=index // 5)
         if index % 4 == 3:
-            trace.log.flush()
+            trace.log.flusher.flush()
             trace.mark()
     report("crash at every operation", workload="append, roll, flush", crashes=check_appends(trace))
 
@@ -101,7 +103,7 @@ def test_stop_and_start() -> None:
     trace = Trace(segment_bytes=250)
     for index in range(4):
         trace.append(str(index))
-    trace.log.flush(include_active=True)
+    trace.log.flusher.flush(include_active=True)
     trace.log.close()
     trace.mark()
     trace.log = trace.rig.load(clean_shutdown=True)
@@ -115,17 +117,17 @@ def test_retention() -> None:
     for index in range(12):
         trace.append(str(index))
         if index % 5 == 4:
-            trace.log.flush()
-            trace.log.update_high_watermark(trace.log.log_end_offset)
-            trace.log.delete_old_segments()
-            for removal in trace.log.take_removals():
+            trace.log.flusher.flush()
+            trace.log.offsets.set_high_watermark(trace.log.offsets.log_end_offset)
+            trace.log.retention.delete_old_segments()
+            for removal in trace.log.segments.take_removals():
                 removal.run()
             trace.mark()
     count = 0
     for mark, rig in trace.crashes():
         log = restart(rig, mark)
-        assert stored_values(log) == trace.values[log.log_start_offset : log.log_end_offset]
-        assert log.log_end_offset >= mark.recovery_point
+        assert stored_values(log) == trace.values[log.offsets.log_start_offset : log.offsets.log_end_offset]
+        assert log.offsets.log_end_offset >= mark.recovery_point
         count += 1
     report("crash at every operation", workload="retention", crashes=count)
 
@@ -135,8 +137,8 @@ def test_truncation() -> None:
     trace = Trace(segment_bytes=250, index_interval_bytes=0)
     for index in range(9):
         trace.append(str(index))
-    trace.log.flush()
-    trace.log.truncate_to(4)
+    trace.log.flusher.flush()
+    trace.log.truncation.truncate_to(4)
     before = list(trace.values)
     # The caller writes the lower recovery point down before anything else is appended.
     trace.disk.settle()
@@ -151,16 +153,16 @@ def test_truncation_itself() -> None:
     trace = Trace(segment_bytes=250, index_interval_bytes=0)
     for index in range(9):
         trace.append(str(index))
-    trace.log.flush(include_active=True)
+    trace.log.flusher.flush(include_active=True)
     trace.disk.settle()
-    trace.log.truncate_to(4)
+    trace.log.truncation.truncate_to(4)
     count = 0
     for state in trace.disk.states():
         for keep in ("all", "none", *(Random(seed) for seed in SEEDS)):
             rig = Rig(state.crash(keep), HandClock(), DIRECTORY, trace.rig.config)
             log = rig.load(recovery_point=4)
-            assert log.log_end_offset >= 4
-            assert stored_values(log) == trace.values[: log.log_end_offset]
+            assert log.offsets.log_end_offset >= 4
+            assert stored_values(log) == trace.values[: log.offsets.log_end_offset]
             count += 1
     report("crash at every operation", workload="truncation", crashes=count)
 
@@ -184,14 +186,14 @@ def test_a_compaction_swap_is_old_or_new(kept: list[int]) -> None:
     does with Kafka: it is cleaned again."""
     trace = Trace(segment_bytes=250, cleanup_policy=("compact",))
     for index in range(11):
-        trace.log.append_as_leader(batch(str(index)), 0)
-    trace.log.flush(include_active=True)
+        trace.log.appender.append_as_leader(batch(str(index)), 0)
+    trace.log.flusher.flush(include_active=True)
     log = trace.log
     assert log.segments.base_offsets[:4] == [0, 3, 6, 9]
     trace.disk.settle()
     old = [log.segments.first, log.segments.higher(0)]
     log.replace_segments([cleaned(trace.rig, log, 0, kept)], [segment for segment in old if segment])
-    for removal in log.take_removals():
+    for removal in log.segments.take_removals():
         removal.run()
     untouched = list(range(6, 11))
     count = 0

@@ -52,7 +52,7 @@ def open_log(data: Path, path: Path, *, clean: bool) -> UnifiedLog:
         clean_shutdown=clean,
         options=OPTIONS,
     )
-    log.update_high_watermark(log.log_end_offset)
+    log.offsets.set_high_watermark(log.offsets.log_end_offset)
     return log
 
 
@@ -126,7 +126,7 @@ def test_nothing_needs_repair_after_a_clean_stop(clean_data: Path) -> None:
 def test_checkpoints_agree_with_the_log_ends(clean_data: Path) -> None:
     recovery_points = read_offset_checkpoint(FILES, f"{clean_data}/{RECOVERY_POINT_CHECKPOINT}")
     high_watermarks = read_offset_checkpoint(FILES, f"{clean_data}/{REPLICATION_CHECKPOINT}")
-    ends = {log.topic_partition: log.log_end_offset for log in open_logs(clean_data, clean=True)}
+    ends = {log.topic_partition: log.offsets.log_end_offset for log in open_logs(clean_data, clean=True)}
     metadata = TopicPartition("__cluster_metadata", 0)
     del ends[metadata]  # the metadata log keeps no checkpoint among the topics'
     assert recovery_points == ends
@@ -140,7 +140,7 @@ def test_a_recovery_of_everything_finds_what_the_clean_stop_left(clean_data: Pat
         for checkpoint in (RECOVERY_POINT_CHECKPOINT,):
             (again / checkpoint).unlink(missing_ok=True)
         rebuilt = open_log(again, again / path.name, clean=False)
-        assert rebuilt.log_end_offset == trusted.log_end_offset
+        assert rebuilt.offsets.log_end_offset == trusted.offsets.log_end_offset
         assert rebuilt.epochs.entries() == trusted.epochs.entries()
         assert_same_producers(rebuilt, trusted)
         assert aborted_of(rebuilt) == aborted_of(trusted)
@@ -157,12 +157,12 @@ def test_epochs_are_rebuilt_from_the_batches(clean_data: Path) -> None:
         (path / LEADER_EPOCH_CHECKPOINT).unlink()
         log = open_log(clean_data, path, clean=True)
         # A leader that wrote nothing has an epoch in the checkpoint, but no batch.
-        written = [entry for entry in kafkas if entry.start_offset < log.log_end_offset]
+        written = [entry for entry in kafkas if entry.start_offset < log.offsets.log_end_offset]
         found = log.epochs.entries()
         assert [entry.epoch for entry in found] == [entry.epoch for entry in written]
         for mine, kafka in zip(found, written, strict=True):
             # The cleaner may have taken an epoch's first records.
-            assert mine == kafka or (log.config.compact and mine.start_offset > kafka.start_offset)
+            assert mine == kafka or (log.config.value.compact and mine.start_offset > kafka.start_offset)
         log.close_handlers()
 
 
@@ -187,7 +187,7 @@ def test_a_lookup_by_every_timestamp_finds_the_first_record_that_late(clean_data
         records = [record for batch in stored_batches(log) for record in batch.records()]
         for wanted in sorted({record.timestamp for record in records})[:200]:
             first = next(record for record in records if record.timestamp >= wanted)
-            found = log.offset_for_timestamp(wanted)
+            found = log.reader.offset_for_timestamp(wanted)
             assert found is not None
             assert (found.timestamp, found.offset) == (first.timestamp, first.offset)
 
@@ -195,7 +195,7 @@ def test_a_lookup_by_every_timestamp_finds_the_first_record_that_late(clean_data
 def test_a_read_committed_reader_ends_at_the_last_stable_offset(clean_data: Path) -> None:
     log = open_log(clean_data, clean_data / "txn-0", clean=True)
     last = max(batch.last_offset for batch in stored_batches(log, Isolation.TXN_COMMITTED))
-    assert last + 1 == log.last_stable_offset
+    assert last + 1 == log.offsets.last_stable_offset
     log.close_handlers()
 
 

@@ -37,11 +37,11 @@ def test_nothing_is_synced_and_nothing_stays_open() -> None:
     log.epochs.begin(3, 0)
     assert disk.list_dir(DIRECTORY) == ["partition.metadata"]
     assert disk.crash("none").list_dir("/data") == []
-    log.append_as_leader(bytearray(batch("a")), 3)
+    log.appender.append_as_leader(bytearray(batch("a")), 3)
     assert disk.crash("none").list_dir("/data") == []
-    log.flush()
+    log.flusher.flush()
     after = Rig(disk.crash("none")).load(recovery_point=1)
-    assert (after.topic_id, after.latest_epoch, stored_values(after)) == (TOPIC_ID, 3, [b"a"])
+    assert (after.topic_id, after.epochs.latest_epoch, stored_values(after)) == (TOPIC_ID, 3, [b"a"])
 
 
 def test_a_crash_after_every_operation() -> None:
@@ -49,11 +49,11 @@ def test_a_crash_after_every_operation() -> None:
     log = make(disk)
     flushed: list[tuple[int, int]] = []
     for number, epoch in enumerate((3, 3, 5, 6)):
-        log.epochs.begin(epoch, log.log_end_offset)
-        log.append_as_leader(bytearray(batch(f"{number}")), epoch)
+        log.epochs.begin(epoch, log.offsets.log_end_offset)
+        log.appender.append_as_leader(bytearray(batch(f"{number}")), epoch)
         if number in (1, 3):
-            log.flush()
-            flushed.append((len(disk.journal), log.recovery_point))
+            log.flusher.flush()
+            flushed.append((len(disk.journal), log.offsets.recovery_point))
     crashes = 0
     for operations, state in enumerate(disk.states()):
         recovery_point = max((point for at, point in flushed if at <= operations), default=0)
@@ -70,5 +70,5 @@ def check(log: UnifiedLog, recovery_point: int) -> None:
     assert len(values) >= recovery_point
     for found in stored_batches(log):
         assert log.epochs.epoch_for_offset(found.base_offset) == found.leader_epoch
-    log.append_as_leader(bytearray(batch("next")), 9)
+    log.appender.append_as_leader(bytearray(batch("next")), 9)
     assert stored_values(log)[-1] == b"next"

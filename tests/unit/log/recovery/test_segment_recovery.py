@@ -9,7 +9,7 @@ import pytest
 from helpers.segments import FILES, START_MS, append, data_batch, fill, marker, new_segment, open_segment
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import SegmentOverflow
-from odradek.log.leader_epochs import EpochCache
+from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.offsets import AbortedTxn
 from odradek.log.producers.producer_state import ProducerState
 from odradek.log.recovery import segment_recovery
@@ -203,7 +203,7 @@ def test_epochs_and_producers_are_fed(tmp_path: Path) -> None:
     for i in range(7):
         append(segment, data_batch(6 + i, 1, leader_epoch=3, producer_id=7, producer_epoch=0, base_sequence=2 + i))
     producers = ProducerState(FILES, TopicPartition("t", 0), str(tmp_path))
-    epochs = EpochCache(FILES, str(tmp_path))
+    epochs = LeaderEpochs(FILES, str(tmp_path))
     recovery = recover_segment(segment, producers, epochs)
     assert recovery.damage is None
     assert epochs.entries() == [(1, 0), (3, 4)]
@@ -221,7 +221,7 @@ def test_epochs_and_producers_are_fed(tmp_path: Path) -> None:
 def test_an_epoch_that_is_known_already_is_not_assigned_again(tmp_path: Path) -> None:
     segment = new_segment(tmp_path)
     append(segment, data_batch(0, leader_epoch=1), data_batch(1, leader_epoch=-1))
-    epochs = EpochCache(FILES, str(tmp_path))
+    epochs = LeaderEpochs(FILES, str(tmp_path))
     epochs.assign(5, 0)
     recover_segment(segment, None, epochs)
     assert epochs.entries() == [(5, 0)]

@@ -39,8 +39,8 @@ def one_after_the_other() -> History:
 def caught_up(history: History, rig: Rig, **settings: object) -> UnifiedLog:
     """A follower that gets everything in one append."""
     log = rig.load(**SETTINGS, **settings)
-    log.append_as_follower(bytearray(b"".join(batch.data for batch in history.batches)), 0)
-    log.update_high_watermark(log.log_end_offset)
+    log.appender.append_as_follower(bytearray(b"".join(batch.data for batch in history.batches)), 0)
+    log.offsets.set_high_watermark(log.offsets.log_end_offset)
     return log
 
 
@@ -79,9 +79,9 @@ def test_a_wrong_index_is_corrected_when_the_log_is_loaded(clean_shutdown: bool)
     rig = Rig(SimulatedDisk())
     log = caught_up(history, rig)
     replace_index(log, aborted_entries([history.batches], as_kafka=True))
-    log.flush(include_active=True)
+    log.flusher.flush(include_active=True)
     log.close()
-    end = log.log_end_offset
+    end = log.offsets.log_end_offset
     log = rig.load(clean_shutdown=clean_shutdown, recovery_point=end if clean_shutdown else 0)
     assert stored_index(log) == aborted_entries([[batch] for batch in history.batches])
     corrected = [line for line in log.repairs if "6 last stable offsets too high" in line]
@@ -95,10 +95,10 @@ def test_a_correction_is_whole_or_not_there_after_a_crash() -> None:
     log = caught_up(history, rig)
     wrong = aborted_entries([history.batches], as_kafka=True)
     replace_index(log, wrong)
-    log.flush(include_active=True)
+    log.flusher.flush(include_active=True)
     log.close()
     disk.settle()
-    log = rig.load(clean_shutdown=True, recovery_point=log.log_end_offset)
+    log = rig.load(clean_shutdown=True, recovery_point=log.offsets.log_end_offset)
     path = log.segments.active.txn_index.path
     right = stored_index(log)
     assert right != wrong

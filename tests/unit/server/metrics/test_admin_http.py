@@ -50,12 +50,12 @@ def test_a_node_tells_what_it_does(tmp_path: Path) -> None:
             partitions = node.broker.replicas.manager.partitions
             await until(lambda: TopicPartition("books", 0) in partitions, "the topic")
             log = partitions[TopicPartition("books", 0)].local_log()
-            log.append_as_leader(bytearray(batch("a", "b")), 0)
+            log.appender.append_as_leader(bytearray(batch("a", "b")), 0)
             found = await figures(node)
             assert found["odradek_requests_total"][("CREATE_TOPICS", "PLAINTEXT")] == 1
             assert found["odradek_request_duration_seconds_count"][("CREATE_TOPICS", "PLAINTEXT")] == 1
             assert found["odradek_partition_log_end_offset"][("0", "books")] == 2
-            assert found["odradek_partition_log_size_bytes"][("0", "books")] == log.size_bytes > 0
+            assert found["odradek_partition_log_size_bytes"][("0", "books")] == log.segments.size_bytes > 0
             assert found["odradek_partition_isr"][("0", "books")] == 1
             assert found["odradek_leader_partitions"][()] == 1
             for name in ("under_replicated", "under_min_isr", "offline"):

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from odradek.common.failures import check
 from odradek.log.segments.segment import Segment
 
 
-class Segments:
+class SortedSegments:
     """A sorted list of base offsets beside a dictionary: every look-up is a bisection."""
 
     __slots__ = ("_by_offset", "_offsets", "_with_aborted", "active")
 
-    def __init__(self) -> None:
+    def __init__(self, segments: Iterable[Segment] = ()) -> None:
         self._offsets: list[int] = []
         self._by_offset: dict[int, Segment] = {}
-        # Base offsets of the sealed segments in which aborted transactions end; None until somebody asks.
+        # Base offsets of the sealed segments in which aborted transactions end; None until the first look-up.
         self._with_aborted: list[int] | None = None
-        #: The last segment, the only one that is written to. Not to be asked for while there is none.
+        #: The last segment, the only one that is written to. Unset while there are no segments.
         self.active: Segment
+        for segment in segments:
+            self.add(segment)
 
     def __len__(self) -> int:
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[Segment]:
-        """In order; over a copy, so that a caller may remove while it walks."""
+        """Iterate in order, over a copy, so that a caller may remove segments meanwhile."""
         return iter([self._by_offset[offset] for offset in self._offsets])
 
     def __contains__(self, base_offset: int) -> bool:
@@ -48,7 +50,7 @@ class Segments:
         return self._by_offset.get(base_offset)
 
     def add(self, segment: Segment) -> None:
-        """A segment with the same base offset is replaced."""
+        """Add a segment, in place of one with the same base offset."""
         if segment.base_offset not in self._by_offset:
             insort(self._offsets, segment.base_offset)
         self._by_offset[segment.base_offset] = segment
@@ -56,6 +58,7 @@ class Segments:
         self.active = self._by_offset[self._offsets[-1]]
 
     def remove(self, base_offset: int) -> Segment:
+        """Take a segment out of the list and return it."""
         segment = self._by_offset.pop(base_offset, None)
         check(segment is not None, f"there is no segment with base offset {base_offset}")
         assert segment is not None
@@ -66,7 +69,7 @@ class Segments:
         return segment
 
     def floor(self, offset: int) -> Segment | None:
-        """The segment in which the offset is, if it is anywhere."""
+        """Return the segment with the largest base offset that is not above `offset`."""
         active = self.active
         if offset >= active.base_offset:
             return active
@@ -74,22 +77,24 @@ class Segments:
         return self._by_offset[self._offsets[index - 1]] if index else None
 
     def higher(self, base_offset: int) -> Segment | None:
+        """Return the segment after `base_offset`."""
         index = bisect_right(self._offsets, base_offset)
         return self._by_offset[self._offsets[index]] if index < len(self._offsets) else None
 
     def lower(self, base_offset: int) -> Segment | None:
+        """Return the last segment before `base_offset`."""
         index = bisect_left(self._offsets, base_offset)
         return self._by_offset[self._offsets[index - 1]] if index else None
 
     def above(self, base_offset: int) -> list[Segment]:
-        """Those whose base offset is larger."""
+        """Return the segments with a larger base offset."""
         return [self._by_offset[offset] for offset in self._offsets[bisect_right(self._offsets, base_offset) :]]
 
     def with_aborted_above(self, base_offset: int) -> list[Segment]:
-        """Those whose base offset is larger and in which aborted transactions end.
+        """Return the segments with a larger base offset in which aborted transactions end.
 
-        Remembered, as a fetch at the start of a long log would look at every segment: a sealed segment keeps its
-        transaction index until it is removed or replaced."""
+        The list is cached, as a fetch at the start of a long log would otherwise check every segment. A sealed segment
+        keeps its transaction index until it is removed or replaced."""
         if self._with_aborted is None:
             self._with_aborted = [
                 offset for offset in self._offsets[:-1] if not self._by_offset[offset].txn_index.is_empty
@@ -100,6 +105,6 @@ class Segments:
         return [self._by_offset[offset] for offset in offsets]
 
     def between(self, start: int, end: int) -> list[Segment]:
-        """Those that may hold an offset in [start, end): also the one that begins below `start`."""
+        """Return the segments that may hold an offset in [start, end), which includes one that begins below `start`."""
         first = max(0, bisect_right(self._offsets, start) - 1)
         return [self._by_offset[offset] for offset in self._offsets[first : bisect_left(self._offsets, end)]]
