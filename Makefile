@@ -15,7 +15,7 @@ CODE := src tests tools bench demo examples setup.py
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test lint types format spark-versions bench demo tour soak clean
+.PHONY: help setup check test lint types format docs spark-versions bench demo tour soak clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -61,6 +61,18 @@ soak: setup ## The long counts: simulations SOAK_FACTOR times over, 50 million f
 	tests/system/test_controllers_kill.py tests/system/test_data_kill.py tests/system/test_steady_load.py tests/system/test_service.py; \
 	status=$$?; $(PYTEST_SPARK) $(UNLIMITED) tests/soak tests/spark/test_spark_exactly_once.py tests/spark/test_pipeline_live.py || status=$$?; \
 	$(BIN)/python tools/report.py $(FIGURES); exit $$status
+
+# An environment of its own: the site needs no Spark, and its packages do not have to agree with those of dev.lock.
+DOCS_ENV := build/docs-env
+$(DOCS_ENV)/.installed: requirements/docs.lock
+	@$(PYTHON) -m venv --clear $(DOCS_ENV)
+	@$(DOCS_ENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.lock
+	@touch $@
+
+docs: $(DOCS_ENV)/.installed ## The documentation site with an API reference, in build/docs; fails on a warning
+	@$(DOCS_ENV)/bin/python tools/make_site.py
+	@$(DOCS_ENV)/bin/mkdocs build --quiet --strict
+	@echo "build/docs/index.html"
 
 VERSIONS ?=
 spark-versions: setup ## A part of tests/spark with each supported version of Spark; VERSIONS="4.1.4 4.3.0" takes some

@@ -1,6 +1,7 @@
-"""Writes what was measured into the documents: the tables of `docs/benchmarks.md`, between its markers, and its chart.
+"""Write the published results into docs/benchmarks.md (tables and chart) and into the README (a summary).
 
-`python bench/document.py` does only this; `run.py` does it at the end of a whole run.
+Only the text between the markers is replaced. `python bench/document.py` does only this; `run.py` does it at the end of
+a whole run.
 """
 
 import os
@@ -10,23 +11,45 @@ from pathlib import Path
 import chart
 from results import Suite, publish
 from suites import SUITES
-from tables import table
+from tables import summary, table
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 TABLE = DOCS / "benchmarks.md"
 CHART = DOCS / "benchmarks.svg"
+README = ROOT / "README.md"
 
 _START, _END = "<!-- bench:start -->", "<!-- bench:end -->"
+SUMMARY_START, SUMMARY_END = "<!-- bench:summary:start -->", "<!-- bench:summary:end -->"
+
+#: Rows of the README's table, one of which shows where Apache Kafka is faster.
+SUMMARY = (
+    "start of one node, to its first answer",
+    "resident memory of an idle node",
+    "one-record requests, acks=1, 50 in flight",
+    "produce 100 B, acks=all, 12 partitions, librdkafka",
+    "consume 100 B, 12 partitions, lz4, librdkafka",
+    "end to end at 1,000 records/s, p99",
+    "kill -9 of a node of three, longest gap in acknowledged writes",
+)
 
 
 def write() -> None:
     published = publish()
     suites = {name: published.suites[name] for name in SUITES if name in published.suites}
-    CHART.write_text(chart.draw([row for suite in suites.values() for row in suite["rows"]]))
+    rows = [row for suite in suites.values() for row in suite["rows"]]
+    CHART.write_text(chart.draw(rows))
     text = TABLE.read_text() if TABLE.exists() else f"# Benchmarks\n\n{_START}\n{_END}\n"
-    before, _, rest = text.partition(_START)
-    after = rest.partition(_END)[2]
-    TABLE.write_text(f"{before}{_START}\n{_sections(suites)}\n{_END}{after or os.linesep}")
+    TABLE.write_text(_replaced(text, _START, _sections(suites), _END))
+    shown = {row["operation"]: row for row in rows}
+    summarized = [shown[operation] for operation in SUMMARY if operation in shown]
+    README.write_text(_replaced(README.read_text(), SUMMARY_START, summary(summarized), SUMMARY_END))
+
+
+def _replaced(text: str, start: str, content: str, end: str) -> str:
+    before, _, rest = text.partition(start)
+    after = rest.partition(end)[2]
+    return f"{before}{start}\n{content}\n{end}{after or os.linesep}"
 
 
 def _sections(suites: Mapping[str, Suite]) -> str:
@@ -38,8 +61,8 @@ def _sections(suites: Mapping[str, Suite]) -> str:
 
 
 def _origin(suite: Suite) -> str:
-    hurry = ", in a hurry" if suite["effort"] == "quick" else ""
-    return f"{suite['machine']}, {suite['date']}{hurry}."
+    effort = ", quick run" if suite["effort"] == "quick" else ""
+    return f"{suite['machine']}, {suite['date']}{effort}."
 
 
 if __name__ == "__main__":

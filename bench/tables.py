@@ -50,6 +50,13 @@ def text_line(row: Row) -> str:
 def table(rows: Sequence[Row]) -> str:
     """Of one suite, in Markdown."""
     beside = rows[0].get("beside", _PEER)
-    headers = ("operation", "odradek", beside, "better by", "note") if "peer" in rows[0] else _FLOOR_HEADERS
+    headers = ("operation", "odradek", beside, "ratio", "note") if "peer" in rows[0] else _FLOOR_HEADERS
     ruled = (headers, ("---", "---:", "---:", "---:", "---"), *map(cells, rows))
+    return "\n".join(f"| {' | '.join(line)} |" for line in ruled)
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Return the comparison of a few rows as a Markdown table without notes."""
+    headers = ("operation", "odradek", _PEER, "ratio")
+    ruled = (headers, ("---", "---:", "---:", "---:"), *(cells(row)[:4] for row in rows))
     return "\n".join(f"| {' | '.join(line)} |" for line in ruled)

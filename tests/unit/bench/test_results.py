@@ -13,6 +13,7 @@ import document
 import results
 import tables
 
+ROOT = Path(__file__).parents[3]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -27,6 +28,8 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(results, "PUBLISHED", tmp_path / "published.json")
     monkeypatch.setattr(document, "TABLE", tmp_path / "benchmarks.md")
     monkeypatch.setattr(document, "CHART", tmp_path / "benchmarks.svg")
+    monkeypatch.setattr(document, "README", tmp_path / "README.md")
+    document.README.write_text(f"top\n{document.SUMMARY_START}\nold\n{document.SUMMARY_END}\nbottom\n")
     return tmp_path
 
 
@@ -60,6 +63,27 @@ def test_the_document_shows_complete_suites_in_their_order_and_keeps_what_surrou
     results.MEASURED.unlink()
     document.write()
     assert document.TABLE.read_text() == text
+
+
+def test_readme_summary_is_replaced_between_its_markers(places: Path) -> None:
+    run = results.Results(results.MEASURED)
+    run.begin("brokers.starts", "full")
+    run.add("brokers.starts", row(document.SUMMARY[0], 1, 20))
+    run.add("brokers.starts", row("not in the summary", 1, 20))
+    run.complete("brokers.starts")
+    document.write()
+    text = document.README.read_text()
+    assert text.startswith("top\n") and text.endswith("-->\nbottom\n") and "old" not in text
+    assert f"| {document.SUMMARY[0]} | 1 s | 20 s | 20.00 ahead |" in text and "not in the summary" not in text
+
+
+def test_readme_summary_shows_the_published_results() -> None:
+    readme = (ROOT / "README.md").read_text()
+    shown = readme[readme.index(document.SUMMARY_START) : readme.index(document.SUMMARY_END)]
+    rows = [row for suite in results.Results(results.PUBLISHED).suites.values() for row in suite["rows"]]
+    for operation in document.SUMMARY:
+        (published,) = [row for row in rows if row["operation"] == operation]
+        assert f"| {' | '.join(tables.cells(published)[:4])} |" in shown
 
 
 def test_a_line_says_who_is_ahead() -> None:
