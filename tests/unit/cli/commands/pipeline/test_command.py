@@ -167,7 +167,7 @@ def test_brokers_that_are_away_when_run_starts(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--trigger", "5s"], "--trigger and --updates go with --continuous"),
+        (["--trigger", "5s"], "--trigger, --updates and --standby go with --continuous"),
         (["--continuous", "--trigger", "soon"], "'soon' is no time"),
         (["--master", "local", "--remote", "sc://a"], "contradict each other"),
         (["--full-refresh-all", "--refresh", "a"], "takes no other choice of tables"),
