@@ -15,8 +15,8 @@ from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.triggers import SETTING, Triggers
 
 ORDERS = "spark_catalog.default.orders"
-PASSING = "odradek.client.errors.Unreachable: localhost:9092 does not answer"
-LASTING = "odradek.common.failures.InputError: there is no topic orderz"
+PASSING = "odradek.errors.Unreachable: localhost:9092 does not answer"
+LASTING = "odradek.errors.InputError: there is no topic orderz"
 
 
 class Rows:
