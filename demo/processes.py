@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from odradek.common.failures import Fault
+from odradek.errors import Fault
 
 _ROOT = Path(__file__).parents[1]
 

@@ -17,7 +17,7 @@ from demo.report import Report
 from demo.shop import open_shop, tables_of
 from demo.show import Show
 from odradek.client import KafkaError
-from odradek.common.failures import Fault, InputError
+from odradek.errors import Fault, InputError
 from odradek.spark.pipeline.report import charts
 
 _ROOT = Path(__file__).parents[1]

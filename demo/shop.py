@@ -19,7 +19,7 @@ from demo.plan import Plan, Story
 from demo.processes import GeneratorProcess, PipelineProcess
 from demo.show import Show
 from demo.watch import LagWatch
-from odradek.client.blocking import Admin
+from odradek.client import blocking
 from odradek.testing import Cluster
 
 _PROJECT = Path(__file__).parent / "pipeline"
@@ -127,7 +127,7 @@ def _kill_driver(show: Show, pipeline: PipelineProcess, story: Story) -> None:
 
 
 def _leader(bootstrap: str, topic: str) -> int:
-    with Admin(bootstrap_servers=bootstrap) as admin:
+    with blocking.Admin(bootstrap_servers=bootstrap) as admin:
         leader = admin.describe_topics([topic])[topic].partitions[0].leader_id
     assert leader is not None
     return leader

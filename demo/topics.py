@@ -8,7 +8,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Top
 from demo.accounting import Sale
 from demo.cluster import DEAD_LETTERS, SALES
 from demo.expected import Place, Totals, Window
-from odradek.common.failures import Fault
+from odradek.errors import Fault
 
 #: Of silence, before the end of a partition has come: a cluster that is up answers within milliseconds.
 _PATIENCE_S = 60.0

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from odradek.client import KafkaError, TopicPartition
-from odradek.client.admin.admin import OffsetSpec
-from odradek.client.blocking import Admin
+from odradek.client import KafkaError, OffsetSpec, TopicPartition, blocking
 
 _EACH_S = 1.0
 #: With a broker down an answer may take its time; the next look is not held up for long.
@@ -29,7 +27,7 @@ class LagWatch:
     """Of a group that has read these topics, each of so many partitions, from their beginning."""
 
     def __init__(self, bootstrap: str, group: str, topics: Iterable[str], partitions: int) -> None:
-        self._admin = Admin(bootstrap_servers=bootstrap)
+        self._admin = blocking.Admin(bootstrap_servers=bootstrap)
         self._group = group
         self._places = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
         self._ended = threading.Event()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from odradek.client.blocking import Producer
+from odradek.client import blocking
 
 HERE = Path(__file__).parent
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -89,7 +89,7 @@ def main() -> None:
     number = int(sys.argv[1])
     sent = [(each.partner, encoded(each), each.id.encode()) for each in events(number)]
     sent += [(partner, value, None) for partner, values in BROKEN.items() for value in values]
-    with Producer(bootstrap_servers=bootstrap) as producer:
+    with blocking.Producer(bootstrap_servers=bootstrap) as producer:
         for partner, value, key in sent:
             producer.send(f"events-{partner}", value, key=key, headers=[("sent-by", partner.encode())])
         producer.flush()

@@ -22,7 +22,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from odradek.client.blocking import Producer
+from odradek.client import blocking
 
 HERE = Path(__file__).parent
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -105,7 +105,7 @@ def main() -> None:
     parquet.write_table(pa.Table.from_pylist(customers()), place)
     ids = {schema: register(registry, subject, schema) for schema, subject in SUBJECTS.items()}
     sent = list(messages(int(sys.argv[1])))
-    with Producer(bootstrap_servers=bootstrap) as producer:
+    with blocking.Producer(bootstrap_servers=bootstrap) as producer:
         for schema, row in sent:
             producer.send(SUBJECTS[schema].removesuffix("-value"), encoded(ids[schema], schema, row))
         producer.flush()

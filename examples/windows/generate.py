@@ -12,7 +12,7 @@ import os
 import sys
 from datetime import UTC, datetime, timedelta
 
-from odradek.client.blocking import Producer
+from odradek.client import blocking
 
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SENSORS = ("cellar", "kitchen", "roof")
@@ -39,7 +39,7 @@ def readings(number: int) -> list[dict[str, object]]:
 def main() -> None:
     bootstrap = os.environ.get("ODRADEK_BOOTSTRAP", "localhost:9092")
     sent = readings(int(sys.argv[1]))
-    with Producer(bootstrap_servers=bootstrap) as producer:
+    with blocking.Producer(bootstrap_servers=bootstrap) as producer:
         for each in sent:
             producer.send("readings", json.dumps(each).encode(), key=str(each["sensor"]).encode())
         producer.flush()

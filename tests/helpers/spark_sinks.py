@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from odradek.client.errors import Refused
 from odradek.common.failures import ApiError
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.spark.decisions import PreparedTransaction, SinkState, from_json, to_json
 from odradek.spark.transactions import ExactlyOnce, Fate, StoreTaken, transactional_id

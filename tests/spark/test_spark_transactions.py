@@ -19,18 +19,18 @@ from helpers.kafka_node import kafka_node
 from helpers.reading import read_by_librdkafka
 from helpers.waiting import wait_until
 from odradek.client.direct.transactions import Transactions
-from odradek.client.errors import Refused, UnknownTopic
 from odradek.client.producer.murmur2 import partition_for_key
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition as Place
 from odradek.common.ids import uuid_to_text
+from odradek.errors import BatchLost, BatchTorn, Refused, Superseded, UnknownTopic
 from odradek.spark import decision_log, decision_topic
 from odradek.spark.decision_log import DecisionLog
 from odradek.spark.decisions import TOPIC, Decision, PreparedTransaction
 from odradek.spark.sink_coordinator import SinkCoordinator
 from odradek.spark.sink_options import SinkOptions, sink_options
 from odradek.spark.sink_task import TaskWriter, leaders_for, transactions_for
-from odradek.spark.transactions import BatchLost, BatchTorn, ExactlyOnce, Fate, Superseded, transactional_id
+from odradek.spark.transactions import ExactlyOnce, Fate, transactional_id
 from odradek.testing import Cluster
 
 _SETTINGS = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}

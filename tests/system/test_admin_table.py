@@ -22,8 +22,8 @@ from helpers.figures import report
 from helpers.nodes import HOST, Cluster, Kind, NodeSpec
 from helpers.nodes_quorum import CHANNEL_CONFIG
 from helpers.waiting import wait_until
-from odradek.client.errors import Disconnected
 from odradek.client.net.channel import Channel
+from odradek.errors import Disconnected
 from odradek.protocol.messages.metadata_request import MetadataRequest
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]

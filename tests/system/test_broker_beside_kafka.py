@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from helpers.nodes import HOST, Cluster, Kind, Node, NodeSpec
-from odradek.client.errors import Disconnected
 from odradek.client.net.channel import Channel
+from odradek.errors import Disconnected
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import InvalidMessage, UnsupportedVersion

@@ -14,11 +14,10 @@ import pytest
 from helpers.network import run, until
 from odradek.client import KafkaError, OffsetAndMetadata, OutgoingRecord, RebalanceListener, TopicPartition
 from odradek.client.blocking import Admin, Consumer, Producer
-from odradek.client.errors import Refused, Unreachable
 from odradek.client.net.network_client import CoordinatorKind, NetworkClient
-from odradek.client.producer.errors import ProducerClosed, RecordTooLarge
 from odradek.client.settings.settings import consumer_settings, producer_settings
 from odradek.common.failures import InputError
+from odradek.errors import ProducerClosed, RecordTooLarge, Refused, Unreachable
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest
 from odradek.testing import Cluster
 

@@ -7,7 +7,7 @@ import pytest
 
 from odradek.client import Consumer, Producer, async_context
 from odradek.client.net.network_client import NetworkClient
-from odradek.client.producer.errors import ProducerClosed
+from odradek.errors import ProducerClosed
 from odradek.testing import Cluster
 
 _POLL_MS = 60_000

@@ -15,8 +15,8 @@ from helpers.nodes import OURS, Cluster, Kind, NodeSpec
 from helpers.reading import LIMIT_S, Seen, read_by_librdkafka, read_to_the_end, run, seen
 from helpers.waiting import wait_until
 from odradek.client.consumer.consumer import Consumer
-from odradek.client.consumer.errors import NoOffsetForPartition, OffsetOutOfRange
 from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.errors import NoOffsetForPartition, OffsetOutOfRange
 
 pytestmark = pytest.mark.slow
 

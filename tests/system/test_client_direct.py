@@ -10,10 +10,11 @@ from helpers.data_load import admin_of, bootstrap_of, create_topic, leaders_of
 from helpers.nodes import OURS, Cluster, NodeSpec
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
-from odradek.client.direct.ranges import DataLost, RangeRequest, read_range
+from odradek.client.direct.ranges import RangeRequest, read_range
 from odradek.common import special_timestamps
 from odradek.common.addresses import parse_host_port
 from odradek.common.ids import TopicPartition
+from odradek.errors import DataLost
 
 pytestmark = pytest.mark.slow
 

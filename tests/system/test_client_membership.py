@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from odradek.client import Consumer, OffsetAndMetadata, RebalanceListener, TopicPartition
-from odradek.client.group.errors import CommitFailed, NoGroup
+from odradek.errors import CommitFailed, NoGroup
 from odradek.testing import Cluster
 
 pytestmark = pytest.mark.slow

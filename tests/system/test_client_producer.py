@@ -18,20 +18,22 @@ from helpers.figures import report
 from helpers.nodes import OURS, Cluster, Kind, NodeSpec
 from helpers.reading import LIMIT_S, Seen, read_by_librdkafka, run
 from helpers.waiting import wait_until
-from odradek.client.errors import Refused, RequestTimedOut, UnknownTopic
 from odradek.client.net.channel import FinalizedFeatures
 from odradek.client.net.network_client import NetworkClient
-from odradek.client.producer.errors import (
+from odradek.client.producer.producer import Delivery, OutgoingRecord, Producer
+from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.common.failures import InputError
+from odradek.errors import (
     BufferExhausted,
     DeliveryTimedOut,
     ProducerClosed,
     ProducerFenced,
     RecordTooLarge,
+    Refused,
+    RequestTimedOut,
     TransactionAborted,
+    UnknownTopic,
 )
-from odradek.client.producer.producer import Delivery, OutgoingRecord, Producer
-from odradek.client.types import OffsetAndMetadata, TopicPartition
-from odradek.common.failures import InputError
 from odradek.protocol.error_codes import ErrorCode
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from odradek.client import Admin, Consumer, Producer, TopicPartition
-from odradek.client.errors import KafkaError
 from odradek.common.failures import InputError
+from odradek.errors import KafkaError
 from odradek.service import BatchEnd, Reject, Retries, Service
 from odradek.testing import Cluster
 

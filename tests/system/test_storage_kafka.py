@@ -15,8 +15,8 @@ from helpers.nodes import HOST, node_on
 from helpers.nodes_quorum import CHANNEL_CONFIG
 from helpers.storage import CLUSTER_ID, read_checkpoint, tree, write_config
 from odradek.cli.app import run
-from odradek.client.errors import Disconnected
 from odradek.client.net.channel import Channel
+from odradek.errors import Disconnected
 from odradek.protocol.messages.metadata_request import MetadataRequest
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]

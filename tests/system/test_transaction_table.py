@@ -17,9 +17,9 @@ from helpers.figures import report
 from helpers.nodes import HOST, Cluster, Kind, NodeSpec
 from helpers.nodes_quorum import CHANNEL_CONFIG
 from helpers.transaction_questions import FIRST_PRODUCER_ID, LIVE, STUCK, Case, cases, state_log
-from odradek.client.errors import Disconnected
 from odradek.client.net.channel import Channel
 from odradek.common.ids import TopicPartition
+from odradek.errors import Disconnected
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message

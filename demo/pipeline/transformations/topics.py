@@ -4,7 +4,7 @@ from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from odradek.spark.dead_letters import rejected
+from odradek.spark import rejected
 
 spark = SparkSession.active()
 

@@ -10,8 +10,7 @@ from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from odradek.spark import formats
-from odradek.spark.dead_letters import accepted, guarded
+from odradek.spark import accepted, formats, guarded
 
 spark = SparkSession.active()
 

@@ -4,9 +4,7 @@ from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from odradek.common.moved_headers import Reason
-from odradek.spark import formats
-from odradek.spark.dead_letters import rejected
+from odradek.spark import Reason, formats, rejected
 
 spark = SparkSession.active()
 

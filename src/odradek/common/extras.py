@@ -16,6 +16,8 @@ _EXTRAS = {
 class MissingExtra(InputError, ImportError):
     """An optional dependency is not installed. Also an ImportError, since modules that need one fail to import."""
 
+    __module__ = "odradek.errors"
+
 
 def require_extra(extra: str, user: str) -> None:
     """Raise MissingExtra unless the modules of the extra are installed. `user` is what needs them."""

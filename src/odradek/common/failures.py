@@ -37,11 +37,15 @@ class ProtocolError(Exception):
 
 
 class Fault(Exception):
-    """Something that must not happen did: an invariant of ours, or a disk, is broken."""
+    """A broken invariant: a bug of ours, or a damaged disk."""
+
+    __module__ = "odradek.errors"  # the public name, which tracebacks show
 
 
 class InputError(Exception):
-    """What a person gave us is wrong. The text is meant for that person."""
+    """A setting or argument is not valid. The message is written for the person who set it."""
+
+    __module__ = "odradek.errors"
 
 
 def check(condition: bool, message: str) -> None:

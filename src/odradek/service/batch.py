@@ -26,10 +26,10 @@ from typing import Any
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.errors import is_retriable
-from odradek.client.group.errors import CommitFailed, RebalanceInProgress
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
+from odradek.errors import CommitFailed, GroupInUse, RebalanceInProgress
 from odradek.service.counters import Ending, Figures
 from odradek.service.engine import Engine
 from odradek.service.message_intake import Intake
@@ -65,10 +65,6 @@ class BatchEnd(Enum):
 
 class Overlap(ApiError):
     """The group's offsets are not those that this run knows."""
-
-
-class GroupInUse(ApiError):
-    """A run that assigned all partitions to itself cannot commit: the group has members."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,10 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
-from odradek.common.failures import ApiError
+from odradek.errors import TooManyAbandoned
 
 #: Calls that were given up and still run. With more, something hangs, and more threads would only hang as well.
 ABANDONED_MAX = 64
-
-
-class TooManyAbandoned(ApiError):
-    """So many calls hang that no thread is made for another one."""
 
 
 class _Call:

@@ -18,12 +18,12 @@ from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.ranges import RangeRequest, read_range
 from odradek.client.direct.transactions import Transactions
-from odradek.client.errors import UnknownTopic
 from odradek.client.producer.batch_sequences import ProducerIdentity
 from odradek.client.settings.settings import ProducerSettings
 from odradek.common import special_timestamps
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
+from odradek.errors import UnknownTopic
 from odradek.protocol.error_codes import ErrorCode
 from odradek.records.builder import BatchBuilder
 from odradek.records.column_batches import BuiltBatch

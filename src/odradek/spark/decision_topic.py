@@ -9,11 +9,12 @@ import time
 from functools import lru_cache
 
 from odradek.client.direct.leader_connections import Leaders
-from odradek.client.errors import Refused, check_error, is_retriable
+from odradek.client.errors import check_error, is_retriable
 from odradek.client.producer.murmur2 import partition_for_key
 from odradek.client.settings.settings import ProducerSettings
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
+from odradek.errors import Refused
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest

@@ -17,12 +17,12 @@ from typing import TypeVar
 
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
-from odradek.client.errors import Disconnected, NoLeader, RequestTimedOut, UnknownTopic, Unreachable
 from odradek.client.settings.settings import ConsumerSettings, IsolationLevel, consumer_settings
 from odradek.common import special_timestamps
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
 from odradek.common.ids import ZERO_UUID, TopicPartition
+from odradek.errors import Disconnected, NoLeader, RequestTimedOut, UnknownTopic, Unreachable
 from odradek.spark.decisions import TOPIC as DECISIONS
 from odradek.spark.limits import AllSince, At, Everywhere, Limit, Offsets, Since, Special, StreamOffset
 from odradek.spark.options import Assign, SourceOptions, SubscribePattern

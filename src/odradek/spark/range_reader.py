@@ -12,8 +12,9 @@ from typing import Any
 
 from pyspark.sql.datasource import InputPartition
 
-from odradek.client.direct.ranges import DataLost, OffsetsDeleted, RangeRequest, TopicReplaced, read_ranges
+from odradek.client.direct.ranges import RangeRequest, read_ranges
 from odradek.client.settings.settings import consumer_settings
+from odradek.errors import DataLost, OffsetsDeleted, TopicReplaced
 from odradek.spark.options import SourceOptions
 from odradek.spark.places import is_read_committed, leaders_for
 from odradek.spark.plain_errors import plain_errors

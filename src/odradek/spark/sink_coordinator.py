@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from odradek.client.direct.transactions import Transactions
-from odradek.client.errors import Refused
 from odradek.client.producer.batch_sequences import ProducerIdentity
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.transactions import Fate

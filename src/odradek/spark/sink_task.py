@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from odradek.client.direct.bulk_producer import BulkProducer, partition_count
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.transactions import Transactions
-from odradek.client.errors import Refused
 from odradek.client.producer.batch_sequences import NOBODY, ProducerIdentity
 from odradek.client.producer.compressing import codec_and_level
 from odradek.common.failures import ApiError, InputError, check
 from odradek.common.ids import TopicPartition
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.records.column_batches import ArrowRecords, BatchPlan, build_batches
 from odradek.records.record import NO_SEQUENCE

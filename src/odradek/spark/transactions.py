@@ -30,6 +30,7 @@ from enum import Enum, auto
 from typing import Protocol, TypeVar
 
 from odradek.common.failures import ApiError
+from odradek.errors import BatchLost, BatchTorn, Superseded
 from odradek.spark.decisions import TOPIC, Decision, PreparedTransaction, SinkState
 
 Result = TypeVar("Result")
@@ -74,18 +75,6 @@ class Coordinator(Protocol):
 
 class StoreTaken(ApiError):
     """Somebody has opened the store since."""
-
-
-class Superseded(ApiError):
-    """Another driver has begun to write to the sink."""
-
-
-class BatchLost(ApiError):
-    """A batch cannot be committed, and nothing of it was."""
-
-
-class BatchTorn(ApiError):
-    """Some of a batch is committed, and the rest cannot be."""
 
 
 def transactional_id(sink_id: str, run: int, partition: int, attempt: int) -> str:

@@ -20,7 +20,7 @@ __all__ = ["Cluster", "HostedNode"]
 
 _MODULES = {"Cluster": "cluster", "HostedNode": "hosted_node"}
 
-if not TYPE_CHECKING:  # or a name that is misspelt would pass for Any
+if not TYPE_CHECKING:  # or a misspelt name would be accepted as Any
 
     def __getattr__(name: str) -> Any:
         if name not in _MODULES:

@@ -65,7 +65,7 @@ def odradek_bootstrap(odradek_cluster: "Cluster") -> str:
 @pytest.fixture
 def odradek_topic(odradek_cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[str]:
     """The name of a topic that only this test has."""
-    from odradek.client.errors import Refused, UnknownTopic
+    from odradek.errors import Refused, UnknownTopic
 
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name)[:_NAME_MAX].strip("-.")
     name = f"{stem}-{next(_numbers)}"

@@ -11,11 +11,11 @@ from odradek.client.admin.topics import (
     describe_topics,
     list_topics,
 )
-from odradek.client.errors import Refused, Unreachable
 from odradek.client.net.cluster import Cluster
 from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import Fault
+from odradek.errors import Refused, Unreachable
 
 #: A new topic reaches brokers that are up within milliseconds, and a replica that comes back has little to fetch.
 _WAIT_S = 60.0

@@ -15,8 +15,8 @@ _CORES = (
     *("broker", "coordinator", "replica", "controller", "metadata_log", "metadata", "raft", "log", "records"),
     *("protocol", "common"),
 )
-_BELOW_SERVER = ("network", "api", "client", "observability", "security", *_CORES)
-_CLIENT = ("client.*", "client.net", "client.settings", "protocol", "records", "common")
+_BELOW_SERVER = ("errors", "network", "api", "client", "observability", "security", *_CORES)
+_CLIENT = ("errors", "client.*", "client.net", "client.settings", "protocol", "records", "common")
 
 #: Package -> what it may import beside itself; the entry of the nearest package above counts where there is none. A
 #: name allows that package or module with all below it, `log.*` the modules directly in `log` only.
@@ -49,16 +49,16 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "coordinator.group": ("coordinator.runtime", "metadata", "protocol", "common"),
     "coordinator.transaction": ("coordinator.runtime", "metadata", "protocol", "common"),
     "security": ("metadata", "protocol", "common"),
-    "client": ("protocol", "records", "security", "common"),
+    "client": ("errors", "protocol", "records", "security", "common"),
     "client.settings": ("client.*", "common"),
-    "client.net": ("client.*", "client.settings", "client.admin", "protocol", "records", "common"),
+    "client.net": ("errors", "client.*", "client.settings", "client.admin", "protocol", "records", "common"),
     "client.admin": _CLIENT,
     "client.producer": _CLIENT,
     "client.consumer": (*_CLIENT, "client.group"),
     "client.group": (*_CLIENT, "client.consumer"),
     "client.group.assignors": ("client.*", "client.group", "common"),
     "client.direct": (*_CLIENT, "client.consumer", "client.producer"),
-    "client.blocking": ("client", "records", "common"),
+    "client.blocking": ("errors", "client", "records", "common"),
     "api": (),
     "api.dispatch": ("protocol", "security", "metadata", "coordinator.runtime", "replica", "common"),
     "api.shared": (
@@ -78,8 +78,17 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "common",
     ),
     "server.storage": ("server.config", "metadata_log", "metadata", "log.manager", "raft", "protocol", "common"),
-    "server.links": ("server.config", "api.dispatch", "client", "coordinator", "metadata", "protocol", "common"),
-    "server.drivers": ("server.config", "server.links", "api.dispatch", "client", *_CORES),
+    "server.links": (
+        "errors",
+        "server.config",
+        "api.dispatch",
+        "client",
+        "coordinator",
+        "metadata",
+        "protocol",
+        "common",
+    ),
+    "server.drivers": ("errors", "server.config", "server.links", "api.dispatch", "client", *_CORES),
     "server.broker": (*_BELOW_SERVER, "server"),
     "server.controller": (*_BELOW_SERVER, "server"),
     "server.metrics": (*_BELOW_SERVER, "server"),
@@ -89,17 +98,17 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("log", "metadata_log", "raft", "metadata", "records", "protocol", "common"),
         "client.net.metadata_log_fetch",
     ),
-    "service": ("client", "observability", "records", "protocol", "common"),
+    "service": ("errors", "client", "observability", "records", "protocol", "common"),
     "service.celery": ("service", "common"),
-    "testing": ("server", "network", "client", "metadata", "protocol", "common"),
-    "spark": ("client", "observability", "records", "protocol", "common"),
+    "testing": ("errors", "server", "network", "client", "metadata", "protocol", "common"),
+    "spark": ("errors", "client", "observability", "records", "protocol", "common"),
     "sim": ("api", "client", "observability", "security", *_CORES),
     "sim.world": ("common",),
     "sim.raft": ("sim.world", "raft", "records", "protocol", "common"),
     "sim.replica": ("sim.world", "controller", "replica", "log", "metadata", "records", "protocol", "common"),
     "sim.coordinator": ("sim.world", "sim.replica", "client", *_CORES),
     "cli": (*_BELOW_SERVER, "inspection", "server", "testing", "service", "spark", "sim"),
-    "cli.base": ("client", "protocol", "common"),
+    "cli.base": ("errors", "client", "protocol", "common"),
     "cli.commands": (*_BELOW_SERVER, "cli", "inspection", "server", "testing", "service", "spark", "sim"),
 }
 
@@ -159,6 +168,12 @@ def test_a_package_imports_only_what_it_may(package: str) -> None:
         for violation in violations(package, ast.parse(path.read_text()))
     ]
     assert not found, "\n".join(found)
+
+
+def test_the_public_exceptions_import_nothing_above_the_protocol() -> None:
+    imported = {name for _, name in imported_modules(ast.parse((SOURCE / "errors.py").read_text()), "odradek")}
+    types = {"odradek.client.types.OffsetAndMetadata", "odradek.client.types.TopicPartition"}  # while types are checked
+    assert all(name.startswith(("odradek.common.", "odradek.protocol.")) for name in imported - types)
 
 
 def test_every_rule_is_that_of_a_package() -> None:

@@ -12,7 +12,7 @@ from odradek.broker.lifecycle import (
     BrokerState,
     Standing,
 )
-from odradek.client.errors import RequestTimedOut
+from odradek.errors import RequestTimedOut
 from odradek.metadata.features.feature_versions import supported_features
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from odradek.client.errors import RequestTimedOut
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.system import SystemClock
+from odradek.errors import RequestTimedOut
 from odradek.service.batch import BatchSource, Overlap
 
 PARTITION = TopicPartition("orders", 0)

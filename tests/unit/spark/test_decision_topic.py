@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from odradek.client.errors import Refused
 from odradek.client.settings.settings import producer_settings
 from odradek.common.failures import InputError
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest
 from odradek.protocol.messages.describe_configs_response import (

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from odradek.client.errors import Disconnected, Unreachable
 from odradek.client.settings.settings import consumer_settings
 from odradek.common.ids import TopicPartition
+from odradek.errors import Disconnected, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.find_coordinator_response import FindCoordinatorResponse
 from odradek.protocol.messages.offset_commit_response import (

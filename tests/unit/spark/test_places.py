@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from odradek.client.errors import Disconnected, UnknownTopic, Unreachable
 from odradek.common import special_timestamps
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
 from odradek.common.ids import ZERO_UUID, TopicPartition
+from odradek.errors import Disconnected, UnknownTopic, Unreachable
 from odradek.spark import places
 from odradek.spark.limits import StreamOffset
 from odradek.spark.options import batch_options, stream_options

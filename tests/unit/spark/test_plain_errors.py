@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from odradek.client.errors import Unreachable
 from odradek.common.failures import Fault, InputError
+from odradek.errors import Unreachable
 from odradek.spark.plain_errors import plain_errors
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from pyspark.sql.datasource import InputPartition
 
-from odradek.client.direct.ranges import Chunk, DataLost, OffsetsDeleted, RangeRequest, TopicReplaced
+from odradek.client.direct.ranges import Chunk, RangeRequest, replaced_text
 from odradek.common.ids import TopicPartition
+from odradek.errors import DataLost, OffsetsDeleted, TopicReplaced
 from odradek.records.builder import BatchBuilder
 from odradek.records.columns import read_columns
 from odradek.spark import range_reader
@@ -94,7 +95,7 @@ def test_a_range_is_not_read_from_a_topic_that_was_created_again(monkeypatch: py
     def read_ranges(leaders: object, requests: list[RangeRequest]) -> Iterator[Chunk]:
         for request in requests:
             if request.topic_id == b"o" * 16:
-                raise TopicReplaced(request.partition, request.topic_id, b"n" * 16)
+                raise TopicReplaced(replaced_text("t", request.topic_id, b"n" * 16), request.partition)
             yield from FakeLog(0, 9).read_ranges(leaders, [request])
 
     monkeypatch.setattr(range_reader, "read_ranges", read_ranges)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from odradek.client.direct.transactions import DescribedTransaction
-from odradek.client.errors import Refused
 from odradek.client.producer.batch_sequences import ProducerIdentity
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.spark.decisions import PreparedTransaction
 from odradek.spark.sink_coordinator import SinkCoordinator

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
-from odradek.client.direct.ranges import DataLost
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition, uuid_to_text
+from odradek.errors import DataLost
 from odradek.spark.limits import StreamOffset
 from odradek.spark.options import stream_options
 from odradek.spark.places import StartingOffsets

@@ -4,8 +4,9 @@ import pytest
 
 from helpers.spark_sinks import Crash, Job, State, World, driver
 from odradek.common.failures import ApiError
+from odradek.errors import BatchLost, BatchTorn, Superseded
 from odradek.spark.decisions import Decision, PreparedTransaction, SinkState, from_json, to_json
-from odradek.spark.transactions import BatchLost, BatchTorn, Superseded, transactional_id
+from odradek.spark.transactions import transactional_id
 
 
 def _steps_of_a_run() -> int:

@@ -12,8 +12,8 @@ import pytest
 from helpers import figures
 from helpers.plain_clients import consume, produce
 from helpers.waiting import wait_until
-from odradek.client.errors import Refused
 from odradek.common.failures import Fault, InputError
+from odradek.errors import Refused
 from odradek.testing import Cluster
 from odradek.testing.embedded_node import EmbeddedNode
 from odradek.testing.hosted_node import HostedNode

@@ -9,12 +9,12 @@ from typing import TypeVar
 import click
 
 from odradek.cli.base.options import Settings
-from odradek.client.errors import VersionsDiffer
 from odradek.client.net.cluster import Cluster, WrongEndpoint
 from odradek.client.net.config import ClientConfig, read_client_config
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
+from odradek.errors import VersionsDiffer
 from odradek.protocol.errors import InvalidMessage
 
 _Result = TypeVar("_Result")

@@ -6,12 +6,12 @@ from typing import TypeVar
 
 from odradek.client.admin.outcomes import Outcomes, accepted_all
 from odradek.client.async_context import AsyncContext
-from odradek.client.errors import RequestTimedOut
 from odradek.client.net.cluster import Cluster
 from odradek.client.net.config import ClientConfig
 from odradek.client.net.connections import channel_config
 from odradek.client.settings.settings import admin_settings
 from odradek.common.failures import InputError
+from odradek.errors import RequestTimedOut
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")

@@ -6,11 +6,11 @@ from typing import NamedTuple, TypeVar
 
 from odradek.client.admin.coordinators import CoordinatorKind, ask_coordinators
 from odradek.client.admin.outcomes import Outcomes, TopicPartition, by_topic
-from odradek.client.errors import VersionsDiffer
 from odradek.client.net.cluster import Cluster, Refused, check_error, refusal
 from odradek.client.types import OffsetAndMetadata
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ProtocolError
+from odradek.errors import VersionsDiffer
 from odradek.protocol.codec import decode
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import consumer_group_describe_response as consumer

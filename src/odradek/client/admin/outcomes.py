@@ -8,9 +8,9 @@ them: its value, or a `Refused` that says why not. An error of the operation as 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from odradek.client.errors import PartlyRefused
 from odradek.client.net.cluster import Cluster, Refused
 from odradek.client.types import TopicPartition
+from odradek.errors import PartlyRefused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 

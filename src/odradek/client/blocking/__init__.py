@@ -1,11 +1,11 @@
 """The clients for threads and scripts: the same three, with the same methods, that wait.
 
-    from odradek.client.blocking import Admin, Consumer, Producer
+    from odradek.client import blocking
 
-    with Producer(bootstrap_servers="localhost:9092") as producer:
+    with blocking.Producer(bootstrap_servers="localhost:9092") as producer:
         producer.send("orders", b"value", key=b"k").result()
 
-    with Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
+    with blocking.Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
         for record in consumer:
             ...
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Admin", "Consumer", "Producer"]
 
-if not TYPE_CHECKING:  # or a name that is misspelt would pass for Any
+if not TYPE_CHECKING:  # or a misspelt name would be accepted as Any
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module

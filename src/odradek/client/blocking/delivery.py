@@ -5,9 +5,9 @@ import threading
 from collections.abc import Callable
 
 from odradek.client.blocking.loop_thread import LoopThread
-from odradek.client.errors import RequestTimedOut
 from odradek.client.producer import delivery as inner
 from odradek.client.producer.delivery import RecordMetadata, RecordRange
+from odradek.errors import RequestTimedOut
 
 
 class Delivery:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from odradek.client.blocking.delivery import Delivery
-from odradek.client.producer.errors import BufferExhausted, ProducerClosed
+from odradek.errors import BufferExhausted, ProducerClosed
 
 #: Enough for the loop to be busy while a thread has the interpreter for itself (5 ms), and little beside buffer.memory.
 _HANDED_BYTES_MAX = 4 * 1024 * 1024

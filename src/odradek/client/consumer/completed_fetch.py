@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from odradek.client.consumer.errors import DeserializationFailed, FetchFailed
 from odradek.client.consumer.partition_state import PartitionState
 from odradek.client.consumer.record import BatchRows, ConsumerRecord, append_rows
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
+from odradek.errors import DeserializationFailed, FetchFailed
 from odradek.protocol.messages.fetch_response import PartitionData
 from odradek.records.aborted import AbortedTransaction, AbortedTransactions
 from odradek.records.batch import (

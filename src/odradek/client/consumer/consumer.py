@@ -32,7 +32,7 @@ from odradek.client.consumer.position_resolver import Offsets
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.consumer.record_reader import Reader
 from odradek.client.consumer.subscriptions import SubscriptionKind, Subscriptions
-from odradek.client.errors import Disconnected, RequestTimedOut, refusal
+from odradek.client.errors import refusal
 from odradek.client.group.listener import RebalanceListener
 from odradek.client.group.membership import GroupMetadata, Membership, membership
 from odradek.client.net.network_client import NetworkClient
@@ -47,6 +47,7 @@ from odradek.client.settings.settings import (
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common import special_timestamps
 from odradek.common.failures import InputError
+from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.metadata_request import MetadataRequest
 from odradek.protocol.messages.metadata_response import MetadataResponse

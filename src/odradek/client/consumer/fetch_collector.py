@@ -8,13 +8,13 @@ position has come to it, since a fetch runs ahead of what was handed out: then i
 from typing import NamedTuple
 
 from odradek.client.consumer.completed_fetch import CompletedFetch
-from odradek.client.consumer.errors import FetchFailed, OffsetOutOfRange, TopicAuthorizationFailed
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.partition_state import FetchPosition, PartitionState
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.settings.settings import ResetStrategy
 from odradek.common.failures import ApiError
+from odradek.errors import FetchFailed, OffsetOutOfRange, TopicAuthorizationFailed
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.fetch_response import PartitionData
@@ -39,7 +39,7 @@ class FetchCollector:
     def take(self, limit: int) -> Taken | None:
         """Records of the oldest chunk; None if there is nothing to hand out. The position is not advanced.
 
-        Raises what the application has to answer; see `odradek.client.consumer.errors`."""
+        Raises what the application has to answer; see `odradek.errors`."""
         while (fetch := self.next()) is not None:
             before = self._position(fetch)
             rows = fetch.take(limit)

@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from odradek.client.consumer.errors import LogTruncation, NoOffsetForPartition, TopicAuthorizationFailed
 from odradek.client.consumer.offset_requests import (
     EpochEnd,
     ListedOffset,
@@ -27,13 +26,19 @@ from odradek.client.consumer.offset_requests import (
 )
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.errors import RequestTimedOut, VersionsDiffer
 from odradek.client.net.metadata_cache import LeaderAndEpoch
 from odradek.client.net.network_client import NetworkClient
 from odradek.client.settings.settings import ConsumerSettings, OffsetReset, ResetStrategy
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common import special_timestamps
 from odradek.common.failures import ApiError, Fault
+from odradek.errors import (
+    LogTruncation,
+    NoOffsetForPartition,
+    RequestTimedOut,
+    TopicAuthorizationFailed,
+    VersionsDiffer,
+)
 
 Committed = Callable[[Iterable[TopicPartition]], Awaitable[Mapping[TopicPartition, OffsetAndMetadata | None]]]
 

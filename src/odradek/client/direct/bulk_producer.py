@@ -16,11 +16,12 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from odradek.client.direct.leader_connections import Leaders
-from odradek.client.errors import Disconnected, NoLeader, RequestTimedOut, UnknownTopic, Unreachable, refusal
+from odradek.client.errors import refusal
 from odradek.client.settings.settings import ProducerSettings
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
+from odradek.errors import Disconnected, NoLeader, RequestTimedOut, UnknownTopic, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData

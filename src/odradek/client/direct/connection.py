@@ -10,10 +10,10 @@ from collections import deque
 from typing import Any, NamedTuple, Self
 
 from odradek import __version__
-from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.client.net.versions import version_for
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ProtocolError
+from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions
 from odradek.protocol.framing import FRAME_BYTES_MAX, frame

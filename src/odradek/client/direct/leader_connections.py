@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from odradek.client.direct.connection import Connection
-from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
 from odradek.common.addresses import HostPort
 from odradek.common.ids import ZERO_UUID, TopicPartition
+from odradek.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message

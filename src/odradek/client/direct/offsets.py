@@ -7,10 +7,10 @@ from typing import Any
 
 from odradek.client.consumer.offset_requests import list_offsets_request
 from odradek.client.direct.leader_connections import Leaders
-from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
+from odradek.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message

@@ -16,11 +16,10 @@ from typing import NamedTuple
 
 from odradek.client.direct.leader_connections import Leaders, Leadership
 from odradek.client.direct.offsets import MOVED, list_offsets
-from odradek.client.errors import Disconnected, Refused, RequestTimedOut, Unreachable
 from odradek.common import special_timestamps
 from odradek.common.addresses import HostPort
-from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID, TopicPartition, uuid_to_text
+from odradek.errors import Disconnected, OffsetsDeleted, Refused, RequestTimedOut, TopicReplaced, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -50,29 +49,6 @@ _RETRY_S = 0.1
 _TOPIC_ID_ATTEMPTS = 10
 
 _PASSING = (Disconnected, RequestTimedOut, Unreachable)
-
-
-class DataLost(ApiError):
-    """Requested offsets do not exist any more."""
-
-    code = ErrorCode.OFFSET_OUT_OF_RANGE
-
-
-class OffsetsDeleted(DataLost):
-    """The next offset of a range is outside of the log."""
-
-    def __init__(self, message: str, partition: TopicPartition, log_start_offset: int) -> None:
-        super().__init__(message)
-        self.partition = partition
-        self.log_start_offset = log_start_offset
-
-
-class TopicReplaced(DataLost):
-    """The topic was deleted and created again: its offsets are those of other records."""
-
-    def __init__(self, partition: TopicPartition, requested_id: bytes, current_id: bytes) -> None:
-        super().__init__(replaced_text(partition.topic, requested_id, current_id))
-        self.partition = partition
 
 
 def replaced_text(topic: str, old_id: bytes, new_id: bytes) -> str:
@@ -262,7 +238,8 @@ class _Reader:
     def _count_mismatch(self, wanted: _Range, topic_id: bytes) -> None:
         wanted.mismatches += 1
         if wanted.mismatches >= _TOPIC_ID_ATTEMPTS:
-            raise TopicReplaced(wanted.partition, wanted.request.topic_id, topic_id)
+            replaced = replaced_text(wanted.partition.topic, wanted.request.topic_id, topic_id)
+            raise TopicReplaced(replaced, wanted.partition)
         self._failure = f"the topic has id {uuid_to_text(topic_id)}"
         self._leaders.forget(wanted.partition)
 

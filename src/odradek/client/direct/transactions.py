@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from odradek.client.direct.leader_connections import Leaders
-from odradek.client.errors import Disconnected, RequestTimedOut, Unreachable, check_error
+from odradek.client.errors import check_error
 from odradek.client.net.coordinator_kind import CoordinatorKind
 from odradek.client.producer.batch_sequences import ProducerIdentity
 from odradek.common.addresses import HostPort
 from odradek.common.ids import TopicPartition
+from odradek.errors import Disconnected, RequestTimedOut, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message

@@ -5,7 +5,6 @@ kept, since the leader is the one who notices that a topic has changed.
 """
 
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.errors import Refused
 from odradek.client.group.assignors.assignor import make_assignors
 from odradek.client.group.classic_member import ClassicMember
 from odradek.client.group.core import MemberConfig
@@ -15,6 +14,7 @@ from odradek.client.net.backoff import Backoff
 from odradek.client.net.network_client import NetworkClient
 from odradek.client.settings.settings import ConsumerSettings
 from odradek.common.failures import ApiError
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 
 

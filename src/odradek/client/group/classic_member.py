@@ -15,7 +15,7 @@ leader sees that its topics have changed, and when the application asks for it.
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from odradek.client.errors import Refused, is_retriable, refusal
+from odradek.client.errors import is_retriable, refusal
 from odradek.client.group import classic_requests as requests
 from odradek.client.group.assignors.assignor import Assignor, is_cooperative
 from odradek.client.group.core import Identity, MemberConfig, Partitions, Request, Step
@@ -30,6 +30,7 @@ from odradek.client.group.subscription import (
 )
 from odradek.client.net.backoff import Randomness
 from odradek.common.failures import ApiError, ProtocolError
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest

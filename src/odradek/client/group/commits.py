@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TypeVar
 
-from odradek.client.errors import Disconnected, RequestTimedOut, refusal
+from odradek.client.errors import refusal
 from odradek.client.group.core import Identity
 from odradek.client.group.offset_messages import (
     IDS_FROM,
@@ -23,6 +23,7 @@ from odradek.client.net.coordinator_kind import CoordinatorKind
 from odradek.client.net.network_client import NetworkClient
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError, InputError
+from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.offset_commit_request import OffsetCommitRequest

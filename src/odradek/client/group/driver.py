@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from typing import Any
 
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.errors import Disconnected, RequestTimedOut, is_retriable
+from odradek.client.errors import is_retriable
 from odradek.client.group.commits import Commits
 from odradek.client.group.core import Identity, MemberCore, Request, Step
 from odradek.client.group.group_metadata import GroupMetadata
@@ -25,6 +25,7 @@ from odradek.client.net.network_client import NetworkClient
 from odradek.client.settings.settings import ConsumerSettings
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError, check
+from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest
 

@@ -1,25 +1,6 @@
-"""What an application is told of its group, beside what a coordinator says itself (`Refused`)."""
+"""Messages of the errors of a consumer group that the client itself raises."""
 
-from odradek.common.failures import ApiError
-from odradek.protocol.error_codes import ErrorCode
-
-
-class CommitFailed(ApiError):
-    """Somebody else may have the partitions by now: what was not committed will be handled again."""
-
-    code = ErrorCode.ILLEGAL_GENERATION
-
-
-class RebalanceInProgress(ApiError):
-    """Not now: poll, so that the rebalance comes to its end, and commit again."""
-
-    code = ErrorCode.REBALANCE_IN_PROGRESS
-
-
-class NoGroup(ApiError):
-    """The consumer has no `group.id`, and nobody to commit to."""
-
-    code = ErrorCode.INVALID_GROUP_ID
+from odradek.errors import CommitFailed, RebalanceInProgress
 
 
 def not_in_group(group_id: str) -> CommitFailed:

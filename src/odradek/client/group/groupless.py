@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.group.errors import NoGroup
 from odradek.client.group.group_metadata import GroupMetadata
 from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.errors import NoGroup
 
 _REASON = "this consumer has no group.id: set it to subscribe to topics and to commit offsets, or assign partitions"
 

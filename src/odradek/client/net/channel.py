@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from odradek import __version__
-from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.client.net.backoff import Backoff
 from odradek.client.net.in_flight_limit import Places
 from odradek.client.net.peer_diagnosis import MAY_BE_NO_NODE
 from odradek.client.net.versions import version_for
 from odradek.client.net.wire import Wire
 from odradek.common.failures import ApiError
+from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions

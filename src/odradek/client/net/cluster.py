@@ -17,20 +17,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from odradek.client.errors import (
-    Disconnected,
-    NoLeader,
-    Refused,
-    RequestTimedOut,
-    Unreachable,
-    WrongEndpoint,
-    check_error,
-    refusal,
-)
+from odradek.client.errors import check_error, refusal
 from odradek.client.net.channel import Channel
 from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
+from odradek.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable, WrongEndpoint
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message

@@ -11,12 +11,12 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from odradek.client.errors import Disconnected
 from odradek.client.net.channel import Channel, ChannelConfig, FinalizedFeatures
 from odradek.client.net.metadata_cache import Node
 from odradek.client.net.reachability import Reachability
 from odradek.client.settings.settings import CommonSettings
 from odradek.common.addresses import HostPort
+from odradek.errors import Disconnected
 from odradek.protocol.message import Message
 
 #: Ids of brokers begin at 0, those of coordinators' own connections end here.

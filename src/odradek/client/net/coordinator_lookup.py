@@ -8,11 +8,12 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from odradek.client.errors import Disconnected, RequestTimedOut, is_retriable, refusal
+from odradek.client.errors import is_retriable, refusal
 from odradek.client.net.connections import own_connection
 from odradek.client.net.coordinator_kind import CoordinatorKind
 from odradek.client.net.metadata_cache import Node
 from odradek.common.failures import ApiError
+from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from odradek.protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 

@@ -20,7 +20,7 @@ from contextlib import AsyncExitStack, suppress
 from typing import Any, TypeVar
 
 from odradek.client.async_context import AsyncContext
-from odradek.client.errors import Disconnected, UnknownTopic, Unreachable, VersionsDiffer, refusal
+from odradek.client.errors import refusal
 from odradek.client.net.backoff import Backoff
 from odradek.client.net.channel import FinalizedFeatures
 from odradek.client.net.connections import Connection, Connections
@@ -32,6 +32,7 @@ from odradek.client.net.reachability import Reachability
 from odradek.client.settings.settings import CommonSettings
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
+from odradek.errors import Disconnected, UnknownTopic, Unreachable, VersionsDiffer
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest

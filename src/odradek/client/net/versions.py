@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from odradek.client.errors import VersionsDiffer
+from odradek.errors import VersionsDiffer
 from odradek.protocol.api_keys import APIS, ApiKey
 from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message

@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import cast
 
-from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.client.net.peer_diagnosis import MAY_BE_NO_NODE
 from odradek.common.failures import ApiError, ProtocolError
+from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.framing import FrameReader, OtherProtocol, frame

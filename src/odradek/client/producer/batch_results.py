@@ -9,12 +9,12 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from odradek.client.errors import refusal
-from odradek.client.producer.errors import DeliveryTimedOut, ProducerFailed, TransactionAborted
 from odradek.client.producer.producer_batch import ProducerBatch
 from odradek.client.producer.record_accumulator import Accumulator
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_states import State
 from odradek.common.failures import ApiError
+from odradek.errors import DeliveryTimedOut, ProducerFailed, TransactionAborted
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.produce_response import PartitionProduceResponse

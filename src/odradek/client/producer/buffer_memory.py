@@ -4,9 +4,9 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from odradek.client.producer.errors import BufferExhausted
 from odradek.client.producer.producer_batch import ProducerBatch
 from odradek.client.producer.record_accumulator import Accumulator, PartitionQueue, TopicQueues
+from odradek.errors import BufferExhausted
 
 
 class Room:

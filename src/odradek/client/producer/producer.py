@@ -20,12 +20,10 @@ from time import time as _time
 from typing import Any, NamedTuple
 
 from odradek.client.async_context import AsyncContext
-from odradek.client.errors import UnknownTopic
 from odradek.client.net.network_client import NetworkClient
 from odradek.client.producer.buffer_memory import Room
 from odradek.client.producer.compressing import codec_and_level
 from odradek.client.producer.delivery import BatchDelivery, Delivery, RecordMetadata, RecordRange
-from odradek.client.producer.errors import ProducerClosed, RecordTooLarge
 from odradek.client.producer.murmur2 import partition_for_key
 from odradek.client.producer.partitioners import RoundRobinPartitioner
 from odradek.client.producer.producer_batch import ProducerBatch
@@ -44,6 +42,7 @@ from odradek.client.serializers import as_bytes, check_record
 from odradek.client.settings.settings import ProducerSettings, producer_settings
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError, InputError
+from odradek.errors import ProducerClosed, RecordTooLarge, UnknownTopic
 from odradek.records.batch import HEADER_BYTES
 from odradek.records.pack import Headers
 
@@ -163,7 +162,7 @@ class Producer(AsyncContext):
     ) -> Delivery:
         """Take a record. `await` what is given to know where it was written.
 
-        Raises RecordTooLarge, BufferExhausted, UnknownTopic and others of `odradek.client.errors` at once if the record
+        Raises RecordTooLarge, BufferExhausted, UnknownTopic and others of `odradek.errors` at once if the record
         cannot be taken; what happens later is raised by the delivery."""
         if self._is_plain and key is None and partition is None and value.__class__ is bytes:
             batch = self._sticky_batches.get(topic)

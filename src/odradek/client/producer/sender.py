@@ -15,11 +15,9 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.client.net.metadata_cache import Node
 from odradek.client.net.network_client import NetworkClient
 from odradek.client.producer.batch_results import Outcomes
-from odradek.client.producer.errors import ProducerClosed, ProducerFailed
 from odradek.client.producer.producer_batch import NO_OFFSET, ProducerBatch
 from odradek.client.producer.record_accumulator import Accumulator
 from odradek.client.producer.transaction_manager import TransactionManager
@@ -28,6 +26,7 @@ from odradek.client.settings.settings import ProducerSettings
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
+from odradek.errors import Disconnected, ProducerClosed, ProducerFailed, RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import PartitionProduceResponse, ProduceResponse

@@ -19,13 +19,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 from odradek.client.net.coordinator_kind import CoordinatorKind
 from odradek.client.producer.batch_sequences import NOBODY, ProducerIdentity, Sequences
-from odradek.client.producer.errors import (
-    ProducerClosed,
-    ProducerFailed,
-    ProducerFenced,
-    TransactionMustAbort,
-    WrongTransactionState,
-)
 from odradek.client.producer.producer_batch import NO_OFFSET, ProducerBatch
 from odradek.client.producer.transaction_requests import (
     AddOffsets,
@@ -40,6 +33,7 @@ from odradek.client.producer.transaction_requests import (
 from odradek.client.producer.transaction_states import DESCRIPTIONS, SOURCES, Result, State
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
+from odradek.errors import ProducerClosed, ProducerFailed, ProducerFenced, TransactionMustAbort, WrongTransactionState
 from odradek.protocol.error_codes import ErrorCode
 
 _EPOCH_MAX = 2**15 - 1

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from odradek.client.errors import refusal
 from odradek.client.net.coordinator_kind import CoordinatorKind
 from odradek.client.producer.batch_sequences import ProducerIdentity
-from odradek.client.producer.errors import ProducerFenced, TransactionMustAbort
 from odradek.client.producer.transaction_states import Result
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
+from odradek.errors import ProducerFenced, TransactionMustAbort
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest

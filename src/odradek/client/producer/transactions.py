@@ -8,14 +8,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from odradek.client.errors import RequestTimedOut
-from odradek.client.producer.errors import ProducerFailed, ProducerFenced, WrongTransactionState
 from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
 from odradek.client.producer.transaction_states import Result, State
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import InputError
+from odradek.errors import ProducerFailed, ProducerFenced, RequestTimedOut, WrongTransactionState
 
 _NO_GENERATION = -1
 

@@ -18,11 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from odradek.api.dispatch.services import Node
-from odradek.client.errors import Disconnected, VersionsDiffer
 from odradek.client.net.channel import ChannelConfig
 from odradek.client.net.channel_pool import ChannelPool
 from odradek.common.failures import ApiError, Fault
 from odradek.common.ports import Clock
+from odradek.errors import Disconnected, VersionsDiffer
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.errors import UnsupportedVersion
 from odradek.protocol.message import Message

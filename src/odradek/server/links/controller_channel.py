@@ -19,9 +19,9 @@ from typing import Any
 
 from odradek.api.dispatch import envelope_codec
 from odradek.api.dispatch.services import Node, Quorum
-from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
+from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message

@@ -9,7 +9,7 @@ from odradek.spark.deploy.remedies import remedy_for
 
 _TRACEBACK = "Traceback (most recent call last):"
 
-#: java.lang.SomeException or odradek.common.failures.InputError, with what follows.
+#: java.lang.SomeException or odradek.errors.InputError, with what follows.
 _CLASS = r"(?:[A-Za-z_$][\w$]*\.)+[A-Z][\w$]*"
 _RAISED = re.compile(rf"^(?:Caused by: )?\(?({_CLASS}|[A-Z]\w*(?:Error|Exception|Timeout|Interrupt))\)?:? ?(.*)$")
 _STATE = re.compile(r"\s*SQLSTATE: \w{5};?\s*$")

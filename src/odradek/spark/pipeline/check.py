@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from odradek.client.errors import Unreachable
 from odradek.client.settings.settings import consumer_settings
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
+from odradek.errors import Unreachable
 from odradek.spark.installed_spark import pipelines_problem
 from odradek.spark.limits import At, Since
 from odradek.spark.options import Assign, SourceOptions, Subscribe, SubscribePattern, batch_options, stream_options

@@ -11,8 +11,8 @@ from helpers.controller import Bench
 from odradek.api.dispatch.context import Services
 from odradek.api.dispatch.forwarding import TIMEOUT_MS
 from odradek.api.dispatch.registry import SERVED
-from odradek.client.errors import RequestTimedOut
 from odradek.common.failures import ApiError
+from odradek.errors import RequestTimedOut
 from odradek.protocol.api_keys import APIS, ApiKey, Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions

@@ -12,8 +12,7 @@ from odradek.client.blocking import record_queue
 from odradek.client.blocking.delivery import Delivery
 from odradek.client.blocking.loop_thread import shared_loop
 from odradek.client.blocking.record_queue import HandOver, Record, Take
-from odradek.client.errors import RequestTimedOut
-from odradek.client.producer.errors import BufferExhausted, ProducerClosed
+from odradek.errors import BufferExhausted, ProducerClosed, RequestTimedOut
 
 PATIENCE_MS = 60_000
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from helpers.fetches import at_positions, completed, marker, partition_data, transactional, values
 from helpers.records import CODECS
 from odradek.client.consumer.completed_fetch import CompletedFetch, Reading
-from odradek.client.consumer.errors import DeserializationFailed, FetchFailed
+from odradek.errors import DeserializationFailed, FetchFailed
 from odradek.records.batch import Compression, read_batch
 from odradek.records.builder import empty_batch, retained_batch
 

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from odradek.client.consumer.consumer import Consumer
-from odradek.client.errors import Unreachable
 from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
+from odradek.errors import Unreachable
 
 A0 = TopicPartition("a", 0)
 

@@ -4,18 +4,13 @@ import pytest
 
 from helpers.fetches import A0, A1, LEADER, at_positions, completed, partition_data, values
 from odradek.client.consumer.completed_fetch import Reading
-from odradek.client.consumer.errors import (
-    DeserializationFailed,
-    FetchFailed,
-    OffsetOutOfRange,
-    TopicAuthorizationFailed,
-)
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.settings.settings import ResetStrategy
 from odradek.client.types import TopicPartition
+from odradek.errors import DeserializationFailed, FetchFailed, OffsetOutOfRange, TopicAuthorizationFailed
 from odradek.protocol.error_codes import ErrorCode
 
 

@@ -11,10 +11,10 @@ from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.fetcher import Fetcher
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
-from odradek.client.errors import Disconnected
 from odradek.client.net.metadata_cache import LeaderAndEpoch
 from odradek.client.settings.settings import consumer_settings
 from odradek.client.types import TopicPartition
+from odradek.errors import Disconnected
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import (

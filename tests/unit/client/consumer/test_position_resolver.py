@@ -8,15 +8,21 @@ import pytest
 
 from helpers.fake_network import FakeNetwork
 from helpers.fetches import A0, A1
-from odradek.client.consumer.errors import LogTruncation, NoOffsetForPartition, TopicAuthorizationFailed
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
 from odradek.client.consumer.position_resolver import Offsets
 from odradek.client.consumer.subscriptions import Subscriptions
-from odradek.client.errors import Disconnected, Refused, VersionsDiffer
 from odradek.client.net.metadata_cache import LeaderAndEpoch, MetadataCache
 from odradek.client.settings.settings import OffsetReset, ResetStrategy, consumer_settings
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError
+from odradek.errors import (
+    Disconnected,
+    LogTruncation,
+    NoOffsetForPartition,
+    Refused,
+    TopicAuthorizationFailed,
+    VersionsDiffer,
+)
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.list_offsets_request import ListOffsetsRequest

@@ -12,11 +12,11 @@ import pytest
 
 from odradek.client.direct import bulk_producer
 from odradek.client.direct.bulk_producer import BulkProducer
-from odradek.client.errors import Disconnected, NoLeader, Refused, RequestTimedOut
 from odradek.client.settings.settings import producer_settings
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
+from odradek.errors import Disconnected, NoLeader, Refused, RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.messages.produce_response import (

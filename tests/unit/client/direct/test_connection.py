@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from odradek.client.direct.connection import Connection
-from odradek.client.errors import Disconnected, RequestTimedOut
 from odradek.common.addresses import HostPort
+from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from odradek.protocol.messages.fetch_request import FetchRequest

@@ -6,9 +6,9 @@ import pytest
 
 from odradek.client.direct.leader_connections import Leadership
 from odradek.client.direct.offsets import list_offsets
-from odradek.client.errors import Disconnected, Refused, RequestTimedOut
 from odradek.common.addresses import HostPort
 from odradek.common.ids import ZERO_UUID, TopicPartition
+from odradek.errors import Disconnected, Refused, RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.list_offsets_request import ListOffsetsRequest
 from odradek.protocol.messages.list_offsets_response import (

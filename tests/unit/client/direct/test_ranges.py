@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from odradek.client.direct.leader_connections import Leadership
-from odradek.client.direct.ranges import Chunk, OffsetsDeleted, RangeRequest, TopicReplaced, read_range, read_ranges
-from odradek.client.errors import Disconnected, Refused, RequestTimedOut
+from odradek.client.direct.ranges import Chunk, RangeRequest, read_range, read_ranges
 from odradek.common.addresses import HostPort
 from odradek.common.ids import TopicPartition
+from odradek.errors import Disconnected, OffsetsDeleted, Refused, RequestTimedOut, TopicReplaced
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData

@@ -5,11 +5,9 @@ from dataclasses import replace
 import pytest
 
 from helpers.client_members import CONFIG, RANDOM, Played, counted, partitions
-from odradek.client.errors import Disconnected
 from odradek.client.group.assignors.assignor import make_assignors
 from odradek.client.group.classic_member import ClassicMember, State
 from odradek.client.group.core import MemberConfig
-from odradek.client.group.errors import CommitFailed, RebalanceInProgress
 from odradek.client.group.subscription import (
     MemberSubscription,
     decode_assignment,
@@ -18,6 +16,7 @@ from odradek.client.group.subscription import (
     encode_subscription,
 )
 from odradek.client.types import TopicPartition
+from odradek.errors import CommitFailed, Disconnected, RebalanceInProgress
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest

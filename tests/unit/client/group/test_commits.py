@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from odradek.client.errors import Disconnected, Refused, RequestTimedOut
 from odradek.client.group.commits import Commits
 from odradek.client.group.core import Identity
-from odradek.client.group.errors import CommitFailed
 from odradek.client.net.backoff import Backoff
 from odradek.client.net.coordinator_kind import CoordinatorKind
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError, InputError
+from odradek.errors import CommitFailed, Disconnected, Refused, RequestTimedOut
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message

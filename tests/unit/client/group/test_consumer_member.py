@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from helpers.client_members import CONFIG, RANDOM, Played, counted, partitions
-from odradek.client.errors import Disconnected, VersionsDiffer
 from odradek.client.group.consumer_member import ConsumerMember, State
 from odradek.client.group.core import MemberConfig
-from odradek.client.group.errors import CommitFailed
+from odradek.errors import CommitFailed, Disconnected, VersionsDiffer
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.consumer_group_heartbeat_response import (

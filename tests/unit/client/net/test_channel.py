@@ -13,9 +13,9 @@ import pytest
 from helpers.network import Gate, each_loop, listening, run, until  # noqa: F401
 from helpers.ports import free_ports
 from odradek.api.dispatch.registry import Api
-from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.client.net.channel_pool import ChannelPool
+from odradek.errors import Disconnected, RequestTimedOut, VersionsDiffer
 from odradek.network.limits import Limits
 from odradek.network.listener import Listener
 from odradek.protocol.api_keys import ApiKey

@@ -8,11 +8,11 @@ import pytest
 from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running
 from helpers.ports import free_ports
 from odradek.client.admin.quorum import describe_quorum, remove_voter
-from odradek.client.errors import VersionsDiffer
 from odradek.client.net.channel import ChannelConfig
 from odradek.client.net.cluster import Cluster, NoLeader, Refused, Unreachable, WrongEndpoint, check_error
 from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import HostPort
+from odradek.errors import VersionsDiffer
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterResponse

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.client.errors import RequestTimedOut
 from odradek.client.net.coordinator_kind import CoordinatorKind
 from odradek.client.net.coordinator_lookup import CoordinatorFinder
+from odradek.errors import RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from odradek.protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse

@@ -13,17 +13,10 @@ import pytest
 from helpers.fake_brokers import FakeCluster, FakeTopic
 from helpers.network import each_loop, run, until  # noqa: F401
 from helpers.ports import free_ports
-from odradek.client.errors import (
-    Disconnected,
-    Refused,
-    RequestTimedOut,
-    UnknownTopic,
-    Unreachable,
-    VersionsDiffer,
-)
 from odradek.client.net.network_client import CoordinatorKind, NetworkClient
 from odradek.client.settings.settings import producer_settings
 from odradek.client.types import TopicPartition
+from odradek.errors import Disconnected, Refused, RequestTimedOut, UnknownTopic, Unreachable, VersionsDiffer
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions

@@ -3,10 +3,10 @@
 import pytest
 
 from helpers.producing import BACKOFF_MS, Queues, idempotent
-from odradek.client.producer.errors import DeliveryTimedOut
 from odradek.client.producer.producer_batch import ProducerBatch
 from odradek.client.producer.record_accumulator import AccumulatorSettings, record_size
 from odradek.client.types import TopicPartition
+from odradek.errors import DeliveryTimedOut
 from odradek.records.compression import Compression
 from odradek.records.pack import RecordPacker
 

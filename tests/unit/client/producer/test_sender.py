@@ -7,16 +7,15 @@ from typing import Any, cast
 import pytest
 
 from helpers.producing import Queues
-from odradek.client.errors import Disconnected, Refused
 from odradek.client.net.channel import FinalizedFeatures
 from odradek.client.net.metadata_cache import Node
 from odradek.client.net.network_client import NetworkClient
 from odradek.client.producer.delivery import Delivery
-from odradek.client.producer.errors import DeliveryTimedOut, ProducerClosed, ProducerFailed
 from odradek.client.producer.record_accumulator import AccumulatorSettings
 from odradek.client.producer.sender import Sender
 from odradek.client.settings.settings import producer_settings
 from odradek.client.types import TopicPartition
+from odradek.errors import DeliveryTimedOut, Disconnected, ProducerClosed, ProducerFailed, Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.messages.produce_response import (

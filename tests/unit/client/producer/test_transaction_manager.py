@@ -5,15 +5,8 @@ from typing import Any
 import pytest
 
 from helpers.producing import PLACE, Queues, batch, idempotent
-from odradek.client.errors import Disconnected, VersionsDiffer, refusal
+from odradek.client.errors import refusal
 from odradek.client.net.coordinator_kind import CoordinatorKind
-from odradek.client.producer.errors import (
-    DeliveryTimedOut,
-    ProducerFailed,
-    ProducerFenced,
-    TransactionMustAbort,
-    WrongTransactionState,
-)
 from odradek.client.producer.producer_batch import ProducerBatch
 from odradek.client.producer.record_accumulator import AccumulatorSettings
 from odradek.client.producer.transaction_manager import TransactionManager
@@ -28,6 +21,15 @@ from odradek.client.producer.transaction_requests import (
 from odradek.client.producer.transaction_states import Result, State
 from odradek.client.producer.transactions import _GroupAlone
 from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.errors import (
+    DeliveryTimedOut,
+    Disconnected,
+    ProducerFailed,
+    ProducerFenced,
+    TransactionMustAbort,
+    VersionsDiffer,
+    WrongTransactionState,
+)
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.add_offsets_to_txn_response import AddOffsetsToTxnResponse
 from odradek.protocol.messages.add_partitions_to_txn_response import (

@@ -8,7 +8,6 @@ import pytest
 from helpers.fake_network import FakeNetwork
 from helpers.producing import idempotent
 from odradek.client.net.channel import FinalizedFeatures
-from odradek.client.producer.errors import ProducerFailed, WrongTransactionState
 from odradek.client.producer.record_accumulator import Accumulator, AccumulatorSettings
 from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
@@ -16,6 +15,7 @@ from odradek.client.producer.transactions import Transactions
 from odradek.client.settings.settings import producer_settings
 from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
+from odradek.errors import ProducerFailed, WrongTransactionState
 from odradek.protocol.message import Message
 
 PLACE = TopicPartition("a", 0)

@@ -6,8 +6,8 @@ from typing import Any
 
 from helpers.controller import Bench, bootstrap_records
 from helpers.network import each_loop, run, until
-from odradek.client.errors import RequestTimedOut
 from odradek.common.failures import ApiError
+from odradek.errors import RequestTimedOut
 from odradek.metadata.features.feature_versions import supported_features
 from odradek.metadata.features.metadata_version import MetadataVersion
 from odradek.metadata.image.broker_registration import Endpoint

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from odradek.client.errors import Disconnected
+from odradek.errors import Disconnected
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_response import FetchResponse
 from odradek.raft.values import Destination

@@ -12,8 +12,8 @@ from helpers.ports import free_ports
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.envelope_codec import client_address_of, principal_of
 from odradek.api.dispatch.services import Node
-from odradek.client.errors import Disconnected, RequestTimedOut, VersionsDiffer
 from odradek.common.failures import ApiError
+from odradek.errors import Disconnected, RequestTimedOut, VersionsDiffer
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message

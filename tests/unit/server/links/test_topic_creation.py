@@ -9,9 +9,9 @@ import pytest
 
 from helpers.config_cases import BROKER
 from helpers.network import each_loop, run, until
-from odradek.client.errors import RequestTimedOut
 from odradek.common.failures import ApiError
 from odradek.common.files import OsFileSystem
+from odradek.errors import RequestTimedOut
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.facts import Versions

@@ -19,7 +19,7 @@ org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing r
 Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "worker.py", line 5, in main
     process()
-odradek.client.errors.Unreachable: no broker answers: localhost:9092: Connection refused
+odradek.errors.Unreachable: no broker answers: localhost:9092: Connection refused
 
 \tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
 """
@@ -27,7 +27,7 @@ odradek.client.errors.Unreachable: no broker answers: localhost:9092: Connection
 INPUT = """\
 [STREAM_FAILED] Query failed: Traceback (most recent call last):
   File "source.py", line 5, in streamReader
-odradek.common.failures.InputError: there is no option subscrib; did you mean subscribe?
+odradek.errors.InputError: there is no option subscrib; did you mean subscribe?
 """
 
 ANALYSIS = (
@@ -49,7 +49,7 @@ pyspark.errors.exceptions.connect.UnknownException: (org.apache.spark.sql.pipeli
             False,
         ),
         (LOCATION, "[LOCATION_ALREADY_EXISTS] Cannot name the managed table as `a`.", True),
-        (TASK, "odradek.client.errors.Unreachable: no broker answers: localhost:9092: Connection refused", True),
+        (TASK, "odradek.errors.Unreachable: no broker answers: localhost:9092: Connection refused", True),
         (INPUT, "there is no option subscrib; did you mean subscribe?", False),
         (
             ANALYSIS,
@@ -69,7 +69,7 @@ pyspark.errors.exceptions.connect.UnknownException: (org.apache.spark.sql.pipeli
         (
             "[STREAM_FAILED] Query [id = 1-2, runId = 3-4] terminated with exception: "
             "[PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR] Failed when Python streaming data source perform "
-            "initialOffset: odradek.client.errors.Unreachable: no broker answers: a:1: Connection refused "
+            "initialOffset: odradek.errors.Unreachable: no broker answers: a:1: Connection refused "
             "SQLSTATE: 38000",
             "no broker answers: a:1: Connection refused",
             True,

@@ -38,7 +38,7 @@ def next_word():
     return words[0] if words else "completed"
 
 if next_word() == "no-session":
-    sys.stderr.write("Traceback (most recent call last):\\nodradek.common.failures.InputError: it is broken\\n")
+    sys.stderr.write("Traceback (most recent call last):\\nodradek.errors.InputError: it is broken\\n")
     sys.exit(1)
 tell("session", attempt=job["attempt"], driver_pid=os.getpid(), jvm_pid=None, spark="4.2.0")
 for line in sys.stdin:

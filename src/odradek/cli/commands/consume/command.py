@@ -21,10 +21,10 @@ from odradek.cli.base.options import Settings, network_options
 from odradek.cli.commands.consume.consume_from import Kind, Start, parse_start, seek_start
 from odradek.cli.commands.consume.record_format import Writer, compile_format, printable_value_line, value_line
 from odradek.client.consumer.consumer import Consumer
-from odradek.client.errors import RequestTimedOut, UnknownTopic
 from odradek.client.settings.parsing import Kind as Client
 from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
+from odradek.errors import RequestTimedOut, UnknownTopic
 
 _JSON = "json"
 _FROM = "earliest, latest, an OFFSET, -N for the last N of each partition, or @TIME [default: earliest]."

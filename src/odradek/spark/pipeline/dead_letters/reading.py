@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from odradek.client.admin.admin import Admin
 from odradek.client.consumer.consumer import Consumer
-from odradek.client.errors import UnknownTopic
 from odradek.client.settings.parsing import Kind
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import InputError
+from odradek.errors import UnknownTopic
 from odradek.spark.pipeline.dead_letters.letter import Letter, parse_letter
 from odradek.spark.pipeline.dead_letters.topics import LetterTopics
 

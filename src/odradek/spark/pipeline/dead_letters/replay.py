@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.producer.delivery import Delivery
-from odradek.client.producer.errors import ProducerFenced, TransactionAborted, TransactionMustAbort
 from odradek.client.producer.producer import Producer
 from odradek.client.settings.parsing import Kind
 from odradek.common.failures import ApiError, InputError
+from odradek.errors import ProducerFenced, TransactionAborted, TransactionMustAbort
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.spark.pipeline.dead_letters.fix import Decision, Drop, Fix, Send, Stay, decide

@@ -19,8 +19,8 @@ from odradek.spark.pipeline.live.views import Outcome
 
 ORDERS = "spark_catalog.default.orders"
 PRICES = "spark_catalog.default.prices"
-PASSING = "odradek.client.errors.Unreachable: localhost:9092 does not answer"
-LASTING = "odradek.common.failures.InputError: there is no topic orderz"
+PASSING = "odradek.errors.Unreachable: localhost:9092 does not answer"
+LASTING = "odradek.errors.InputError: there is no topic orderz"
 
 
 class Rows:

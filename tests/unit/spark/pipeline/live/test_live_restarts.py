@@ -2,8 +2,8 @@
 
 from odradek.spark.pipeline.live.restarts import Restart, Restarts
 
-PASSING = "odradek.client.errors.Unreachable: localhost:9092 does not answer"
-LASTING = "odradek.common.failures.InputError: subscribe: there is no topic orderz"
+PASSING = "odradek.errors.Unreachable: localhost:9092 does not answer"
+LASTING = "odradek.errors.InputError: subscribe: there is no topic orderz"
 
 
 def test_the_wait_doubles_with_each_failure_in_a_row() -> None:
