@@ -8,15 +8,23 @@ The brokers are those of ODRADEK_BOOTSTRAP, by default localhost:9092. The scrip
 import os
 import sys
 
-from odradek.client import KafkaError, TopicPartition
-from odradek.client.admin.admin import ConfigChange, ConfigOp, ConfigResource, ConfigResourceType, NewTopic, OffsetSpec
-from odradek.client.blocking import Admin
+from odradek.client import (
+    ConfigChange,
+    ConfigOp,
+    ConfigResource,
+    ConfigResourceType,
+    KafkaError,
+    NewTopic,
+    OffsetSpec,
+    TopicPartition,
+    blocking,
+)
 
 BOOTSTRAP = os.environ.get("ODRADEK_BOOTSTRAP", "localhost:9092")
 RETENTION_MS = 24 * 60 * 60 * 1000
 
 
-def ensure_topic(admin: Admin, topic: str) -> None:
+def ensure_topic(admin: blocking.Admin, topic: str) -> None:
     if any(listing.name == topic for listing in admin.list_topics()):
         print(f"topic {topic} exists")
     else:
@@ -28,7 +36,7 @@ def ensure_topic(admin: Admin, topic: str) -> None:
     print(f"retention.ms = {retention.value}")
 
 
-def report(admin: Admin, topic: str, group: str) -> None:
+def report(admin: blocking.Admin, topic: str, group: str) -> None:
     description = admin.describe_topics([topic])[topic]
     partitions = [TopicPartition(topic, partition.index) for partition in description.partitions]
     ends = admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
@@ -42,7 +50,7 @@ def report(admin: Admin, topic: str, group: str) -> None:
 
 def main(topic: str, group: str) -> int:
     try:
-        with Admin(bootstrap_servers=BOOTSTRAP) as admin:
+        with blocking.Admin(bootstrap_servers=BOOTSTRAP) as admin:
             ensure_topic(admin, topic)
             report(admin, topic, group)
     except KafkaError as error:

@@ -10,13 +10,13 @@ import json
 import os
 import sys
 
-from odradek.client.blocking import Consumer
+from odradek.client import blocking
 
 BOOTSTRAP = os.environ.get("ODRADEK_BOOTSTRAP", "localhost:9092")
 
 
 def main(limit: int | None) -> None:
-    consumer = Consumer(
+    consumer = blocking.Consumer(
         "orders",
         bootstrap_servers=BOOTSTRAP,
         group_id="billing",
