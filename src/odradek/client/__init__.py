@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         TransactionListing,
     )
     from odradek.client.consumer.consumer import Consumer
-    from odradek.client.consumer.record import ConsumerRecord
     from odradek.client.consumer.record_columns import RecordColumns
+    from odradek.client.consumer.typed_record import ConsumerRecord
     from odradek.client.group.assignors.assignor import Assignor
     from odradek.client.group.group_metadata import GroupMetadata
     from odradek.client.group.listener import RebalanceListener
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from odradek.client.producer.producer import OutgoingRecord, Producer
     from odradek.client.serializers import Deserializer, Serializer
     from odradek.client.settings.settings import Partitioner
+    from odradek.client.settings.typed_dicts import AdminSettings, ConsumerSettings, ProducerSettings
     from odradek.client.types import OffsetAndMetadata, TopicPartition
     from odradek.errors import InputError, KafkaError
     from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HIGH_WATERMARK",
     "Admin",
+    "AdminSettings",
     "Assignor",
     "BatchDelivery",
     "ConfigChange",
@@ -53,6 +55,7 @@ __all__ = [
     "ConfigResourceType",
     "Consumer",
     "ConsumerRecord",
+    "ConsumerSettings",
     "CreatedTopic",
     "Delivery",
     "Deserializer",
@@ -76,6 +79,7 @@ __all__ = [
     "Partitioner",
     "Producer",
     "ProducerIdAndEpoch",
+    "ProducerSettings",
     "ProducerState",
     "QuorumDescription",
     "QuotaEntity",
@@ -100,6 +104,7 @@ __all__ = [
 
 #: Module of every name; below this package unless it begins with "odradek.".
 _MODULES = {
+    "AdminSettings": "settings.typed_dicts",
     "Admin": "admin.admin",
     "Assignor": "group.assignors.assignor",
     "BatchDelivery": "producer.delivery",
@@ -108,8 +113,9 @@ _MODULES = {
     "ConfigOp": "odradek.protocol.config_kinds",
     "ConfigResource": "admin.configs",
     "ConfigResourceType": "odradek.protocol.config_kinds",
+    "ConsumerSettings": "settings.typed_dicts",
     "Consumer": "consumer.consumer",
-    "ConsumerRecord": "consumer.record",
+    "ConsumerRecord": "consumer.typed_record",
     "CreatedTopic": "admin.topics",
     "Delivery": "producer.delivery",
     "Deserializer": "serializers",
@@ -132,6 +138,7 @@ _MODULES = {
     "OffsetSpec": "admin.admin",
     "OutgoingRecord": "producer.producer",
     "Partitioner": "settings.settings",
+    "ProducerSettings": "settings.typed_dicts",
     "Producer": "producer.producer",
     "ProducerIdAndEpoch": "admin.transactions",
     "ProducerState": "admin.transactions",

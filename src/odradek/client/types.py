@@ -1,10 +1,23 @@
-"""Places in topics, and what a group remembers of them."""
+"""Partitions, committed offsets, and the types of keys and values."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.common.ids import TopicPartition
 
-__all__ = ["OffsetAndMetadata", "TopicPartition"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # with defaults, which Python has since 3.13
+
+    #: Type of the keys of a producer or consumer; Any unless a function that serializes them says more.
+    Key = TypeVar("Key", default=Any)
+    #: Type of the values of a producer or consumer.
+    Value = TypeVar("Value", default=Any)
+else:
+    from typing import TypeVar
+
+    Key = TypeVar("Key")
+    Value = TypeVar("Value")
+
+__all__ = ["Key", "OffsetAndMetadata", "TopicPartition", "Value"]
 
 
 class OffsetAndMetadata(NamedTuple):

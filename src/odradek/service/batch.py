@@ -24,7 +24,7 @@ from enum import Enum
 from typing import Any
 
 from odradek.client.consumer.consumer import Consumer
-from odradek.client.consumer.record import ConsumerRecord
+from odradek.client.consumer.typed_record import ConsumerRecord
 from odradek.client.errors import is_retriable
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from odradek.client.consumer.record import ConsumerRecord
+from odradek.client.consumer.typed_record import ConsumerRecord
 from odradek.common.failures import InputError
 from odradek.records.record import Header
 from odradek.service.origin import Origin

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from odradek.client.consumer.record import ConsumerRecord
+from odradek.client.consumer.typed_record import ConsumerRecord
 from odradek.common.moved_headers import Reason
 from odradek.common.ports import Clock
 from odradek.common.printable import printable

@@ -19,7 +19,7 @@ from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.ranges import RangeRequest, read_range
 from odradek.client.direct.transactions import Transactions
 from odradek.client.producer.batch_sequences import ProducerIdentity
-from odradek.client.settings.settings import ProducerSettings
+from odradek.client.settings.settings import ProducerConfig
 from odradek.common import special_timestamps
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
@@ -74,7 +74,7 @@ class _Session(NamedTuple):
 class DecisionLog:
     """The `Store` of one sink."""
 
-    def __init__(self, leaders: Leaders, transactions: Transactions, settings: ProducerSettings, sink_id: str) -> None:
+    def __init__(self, leaders: Leaders, transactions: Transactions, settings: ProducerConfig, sink_id: str) -> None:
         self._leaders = leaders
         self._transactions = transactions
         self._settings = settings

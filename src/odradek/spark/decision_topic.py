@@ -11,7 +11,7 @@ from functools import lru_cache
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.errors import check_error, is_retriable
 from odradek.client.producer.murmur2 import partition_for_key
-from odradek.client.settings.settings import ProducerSettings
+from odradek.client.settings.settings import ProducerConfig
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
 from odradek.errors import Refused
@@ -42,7 +42,7 @@ _POLICY, _IN_SYNC = "cleanup.policy", "min.insync.replicas"
 _log = logging.getLogger(__name__)
 
 
-def decision_partition(leaders: Leaders, settings: ProducerSettings, sink_id: str) -> TopicPartition:
+def decision_partition(leaders: Leaders, settings: ProducerConfig, sink_id: str) -> TopicPartition:
     """The sink's; the same for ever, also if somebody adds partitions. Raises InputError for a topic that will not do,
     and what the cluster says."""
     count = _partition_count(leaders, settings)
@@ -51,7 +51,7 @@ def decision_partition(leaders: Leaders, settings: ProducerSettings, sink_id: st
     return TopicPartition(TOPIC, partition_for_key(sink_id.encode(), _PARTITIONS))
 
 
-def _partition_count(leaders: Leaders, settings: ProducerSettings) -> int:
+def _partition_count(leaders: Leaders, settings: ProducerConfig) -> int:
     """Of the topic, which is made if it is not there, and looked at."""
     deadline_s = time.monotonic() + settings.max_block_ms / 1000
     while True:
@@ -67,7 +67,7 @@ def _partition_count(leaders: Leaders, settings: ProducerSettings) -> int:
         time.sleep(_RETRY_S)
 
 
-def _create(leaders: Leaders, settings: ProducerSettings) -> None:
+def _create(leaders: Leaders, settings: ProducerConfig) -> None:
     copies = min(_REPLICATION_MAX, len(leaders.brokers()))
     configs = {_POLICY: "compact", "segment.bytes": str(_SEGMENT_BYTES), _IN_SYNC: str(_in_sync(copies))}
     topic = CreatableTopic(

@@ -11,7 +11,7 @@ from odradek.client.errors import check_error, is_retriable
 from odradek.client.group.core import Identity
 from odradek.client.group.offset_messages import IDS_FROM, commit_errors, commit_request
 from odradek.client.net.coordinator_kind import CoordinatorKind
-from odradek.client.settings.settings import ConsumerSettings
+from odradek.client.settings.settings import ConsumerConfig
 from odradek.client.types import OffsetAndMetadata
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class LagGroup:
-    def __init__(self, group_id: str, settings: ConsumerSettings) -> None:
+    def __init__(self, group_id: str, settings: ConsumerConfig) -> None:
         self._group_id = group_id
         self._settings = settings
         self._coordinator: HostPort | None = None

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
-from odradek.client.settings.settings import ConsumerSettings, IsolationLevel, consumer_settings
+from odradek.client.settings.settings import ConsumerConfig, IsolationLevel, consumer_settings
 from odradek.common import special_timestamps
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
@@ -45,11 +45,11 @@ def leaders_of(bootstrap: tuple[HostPort, ...], client_id: str, timeout_ms: int,
     return Leaders(bootstrap, client_id, timeout_ms)
 
 
-def leaders_for(settings: ConsumerSettings) -> Leaders:
+def leaders_for(settings: ConsumerConfig) -> Leaders:
     return leaders_of(settings.bootstrap_servers, settings.client_id or "odradek-spark", settings.request_timeout_ms)
 
 
-def is_read_committed(settings: ConsumerSettings) -> bool:
+def is_read_committed(settings: ConsumerConfig) -> bool:
     return settings.isolation_level is IsolationLevel.READ_COMMITTED
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from odradek.client.settings.settings import ProducerSettings, producer_settings
+from odradek.client.settings.settings import ProducerConfig, producer_settings
 from odradek.common.failures import InputError
 from odradek.spark.options import Options, check_topics
 
@@ -53,7 +53,7 @@ class SinkOptions:
     delivery: Delivery
     #: Of exactly-once sinks.
     sink_id: str | None
-    producer: ProducerSettings
+    producer: ProducerConfig
     batch_bytes: int
 
 
@@ -99,7 +99,7 @@ def _sink_id(options: Options, topic: str | None) -> str | None:
     return f"spark-{place[:_DERIVED_ID_LENGTH]}"
 
 
-def _producer(settings: Mapping[str, str], delivery: Delivery) -> ProducerSettings:
+def _producer(settings: Mapping[str, str], delivery: Delivery) -> ProducerConfig:
     said = {name.lower(): value.strip().lower() for name, value in settings.items()}
     if delivery is Delivery.AT_LEAST_ONCE:
         if said.get("acks") == "0":

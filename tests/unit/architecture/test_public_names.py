@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 
 PUBLIC: dict[str, tuple[str, ...]] = {
     "odradek.client": (
-        *("Admin", "Consumer", "Producer", "blocking"),
+        *("Admin", "AdminSettings", "Consumer", "ConsumerSettings", "Producer", "ProducerSettings", "blocking"),
         # Admin client: arguments and results
         *("ConfigChange", "ConfigEntry", "ConfigOp", "ConfigResource", "ConfigResourceType", "CreatedTopic"),
         *("ElectionType", "FeatureUpdate", "Features", "GroupDescription", "GroupListing", "GroupMember"),

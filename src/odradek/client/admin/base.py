@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 from odradek.client.admin.outcomes import Outcomes, accepted_all
 from odradek.client.async_context import AsyncContext
@@ -10,6 +10,7 @@ from odradek.client.net.cluster import Cluster
 from odradek.client.net.config import ClientConfig
 from odradek.client.net.connections import channel_config
 from odradek.client.settings.settings import admin_settings
+from odradek.client.settings.typed_dicts import AdminSettings
 from odradek.common.failures import InputError
 from odradek.errors import RequestTimedOut
 
@@ -18,13 +19,13 @@ _Value = TypeVar("_Value")
 
 
 class AdminBase(AsyncContext):
-    def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
+    def __init__(self, config: Mapping[str, object] | None = None, **settings: Unpack[AdminSettings]) -> None:
         """Settings by Kafka's names: as a dict, or as keywords with underscores. Raises InputError."""
-        settings = self.settings = admin_settings(config, **keywords)
+        parsed = self.settings = admin_settings(config, **settings)
         self._cluster = Cluster(
-            settings.bootstrap_servers or settings.bootstrap_controllers,
-            ClientConfig(channel_config(settings), settings.request_timeout_ms, settings.default_api_timeout_ms),
-            are_controllers=bool(settings.bootstrap_controllers),
+            parsed.bootstrap_servers or parsed.bootstrap_controllers,
+            ClientConfig(channel_config(parsed), parsed.request_timeout_ms, parsed.default_api_timeout_ms),
+            are_controllers=bool(parsed.bootstrap_controllers),
         )
         self._is_running = False
 

@@ -1,17 +1,19 @@
 """The admin client for threads: every operation of `odradek.client.admin.admin.Admin`, waited for."""
 
 from collections.abc import Mapping
+from typing import Unpack
 
 from odradek.client.admin.admin import Admin as AsyncAdmin
 from odradek.client.blocking.blocking_client import Face, waiting
+from odradek.client.settings.typed_dicts import AdminSettings
 
 
 class Admin(Face[AsyncAdmin]):
     """Looks at a cluster and changes it; for scripts and threads. Instead of `with` there are `start` and `close`."""
 
-    def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
+    def __init__(self, config: Mapping[str, object] | None = None, **settings: Unpack[AdminSettings]) -> None:
         """Settings by Kafka's names: as a dict, or as keywords with underscores. Raises InputError."""
-        super().__init__(AsyncAdmin(config, **keywords))
+        super().__init__(AsyncAdmin(config, **settings))
         self.settings = self._inner.settings
 
     def start(self) -> None:

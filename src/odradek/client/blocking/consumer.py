@@ -12,14 +12,15 @@ import re
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from operator import length_hint
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Unpack
 
 from odradek.client.blocking.blocking_client import Face, at_once, waiting
 from odradek.client.blocking.loop_thread import in_caller
 from odradek.client.consumer.consumer import Consumer as AsyncConsumer
-from odradek.client.consumer.record import ConsumerRecord
+from odradek.client.consumer.typed_record import ConsumerRecord
 from odradek.client.group.listener import RebalanceListener
-from odradek.client.types import TopicPartition
+from odradek.client.settings.typed_dicts import ConsumerSettings
+from odradek.client.types import Key, TopicPartition, Value
 
 if TYPE_CHECKING:
     from odradek.client.consumer.record_columns import RecordColumns
@@ -41,7 +42,7 @@ class _InCaller(RebalanceListener):
         await in_caller(lambda: self._told.on_partitions_lost(partitions))
 
 
-class Consumer(Face[AsyncConsumer]):
+class Consumer(Face[AsyncConsumer[Key, Value]], Generic[Key, Value]):
     """Reads records, alone (`assign`) or as a member of the group of `group_id`; for scripts and threads.
 
         with Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
@@ -51,14 +52,14 @@ class Consumer(Face[AsyncConsumer]):
     Instead of `with` there are `start` and `close`. Times are in milliseconds.
     """
 
-    def __init__(self, *topics: str | Mapping[str, object], **keywords: object) -> None:
+    def __init__(self, *topics: str | Mapping[str, object], **settings: Unpack[ConsumerSettings[Key, Value]]) -> None:
         """Topics to subscribe to, and settings by Kafka's names: a dict with dots among the arguments, or keywords with
         underscores. Raises InputError."""
-        super().__init__(AsyncConsumer(*topics, **keywords))
+        super().__init__(AsyncConsumer(*topics, **settings))
         self.settings = self._inner.settings
         #: Of what hands out records. A callback, in the thread that has it, may poll again.
         self._turn = threading.RLock()
-        self._run: Iterator[ConsumerRecord] = iter(())
+        self._run: Iterator[ConsumerRecord[Key, Value]] = iter(())
 
     def start(self) -> None:
         """Raises Unreachable, with each address and what became of it."""
@@ -91,13 +92,13 @@ class Consumer(Face[AsyncConsumer]):
 
     # Reading
 
-    def __iter__(self) -> Iterator[ConsumerRecord]:
+    def __iter__(self) -> Iterator[ConsumerRecord[Key, Value]]:
         """One record after the other, until the consumer is closed."""
         self._loop.do(self._inner._parts)  # refused unless it runs
         while (run := self._next_run()) is not None:
             yield from run
 
-    def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord]:
+    def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord[Key, Value]]:
         """What is there, at most max.poll.records of it; empty when the time is up."""
         with self._turn:
             return self._loop.call(self._inner.poll(timeout_ms, max_records))
@@ -144,7 +145,7 @@ class Consumer(Face[AsyncConsumer]):
     async def _close_inner(self, timeout_ms: float | None) -> None:
         await self._inner.close(timeout_ms)
 
-    def _next_run(self) -> Iterator[ConsumerRecord] | None:
+    def _next_run(self) -> Iterator[ConsumerRecord[Key, Value]] | None:
         """What another thread has not finished yet, or the next."""
         with self._turn:
             if not length_hint(self._run):

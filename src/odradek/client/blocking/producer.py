@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, Unpack, cast
 
 from odradek.client.blocking.blocking_client import Face, waiting
 from odradek.client.blocking.delivery import BatchDelivery, Delivery
@@ -22,11 +22,12 @@ from odradek.client.producer.producer import OnDelivery, OutgoingRecord
 from odradek.client.producer.producer import Producer as AsyncProducer
 from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
 from odradek.client.serializers import as_bytes
-from odradek.client.settings.settings import ProducerSettings, producer_settings
-from odradek.client.types import TopicPartition
+from odradek.client.settings.settings import ProducerConfig, producer_settings
+from odradek.client.settings.typed_dicts import ProducerSettings
+from odradek.client.types import Key, TopicPartition, Value
 from odradek.records.pack import Headers
 
-_Value = TypeVar("_Value")
+_Result = TypeVar("_Result")
 
 #: Quicker than the class itself, whose `__new__` is a function of Python's.
 _new = tuple.__new__
@@ -35,7 +36,7 @@ _new = tuple.__new__
 _SERIALIZERS = ("key.serializer", "value.serializer", "key_serializer", "value_serializer")
 
 
-class Producer(Face[AsyncProducer]):
+class Producer(Face[AsyncProducer[Any, Any]], Generic[Key, Value]):
     """Sends records; for scripts and threads.
 
         with Producer(bootstrap_servers="localhost:9092") as producer:
@@ -45,12 +46,14 @@ class Producer(Face[AsyncProducer]):
     Instead of `with` there are `start` and `close`.
     """
 
-    def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
+    def __init__(
+        self, config: Mapping[str, object] | None = None, **keywords: Unpack[ProducerSettings[Key, Value]]
+    ) -> None:
         """Settings by Kafka's names: as a dict, or as keywords with underscores. Raises InputError."""
-        self.settings: ProducerSettings = producer_settings(config, **keywords)
+        self.settings: ProducerConfig = producer_settings(config, **keywords)
         bare = {name: value for name, value in (config or {}).items() if name not in _SERIALIZERS}
         rest = {name: value for name, value in keywords.items() if name not in _SERIALIZERS}
-        super().__init__(AsyncProducer(bare, **rest))
+        super().__init__(AsyncProducer(bare, **cast(ProducerSettings[Any, Any], rest)))
         self._hand_over = HandOver(self._take, self.settings.max_block_ms)
         self._is_plain = self.settings.key_serializer is as_bytes and self.settings.value_serializer is as_bytes
         #: Topics that the producer inside has known.
@@ -71,24 +74,26 @@ class Producer(Face[AsyncProducer]):
     def send(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: Value | None = None,
+        key: Key | None = None,
         headers: Headers = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
         on_delivery: OnDelivery | None = None,
     ) -> Delivery:
         """Hands a record over. `on_delivery` is called in the thread of the clients, which it must not hold up."""
-        if value is not None and (value.__class__ is not bytes or not self._is_plain):
-            value = self.settings.value_serializer(value)
+        value_data: Any = value
+        key_data: bytes | None = None
+        if value is not None and (value_data.__class__ is not bytes or not self._is_plain):
+            value_data = self.settings.value_serializer(value)
         if key is not None:
-            key = self.settings.key_serializer(key)
+            key_data = self.settings.key_serializer(key)
         if timestamp_ms is None:
             timestamp_ms = int(time.time() * 1000)
         delivery = Delivery(self._loop)
-        record = _new(Record, (delivery, topic, value, key, headers, partition, timestamp_ms, on_delivery))
+        record = _new(Record, (delivery, topic, value_data, key_data, headers, partition, timestamp_ms, on_delivery))
         if topic in self._known and not self._loop.is_orphaned:
-            self._hand_over.hand(record, len(value or b"") + len(key or b""))
+            self._hand_over.hand(record, len(value_data or b"") + len(key_data or b""))
         else:
             self._loop.call(self._send_first(record))
             self._known.add(topic)
@@ -97,15 +102,17 @@ class Producer(Face[AsyncProducer]):
     def send_and_wait(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: Value | None = None,
+        key: Key | None = None,
         headers: Headers = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> RecordMetadata:
         return self.send(topic, value, key, headers, partition, timestamp_ms).result()
 
-    def send_batch(self, topic: str, records: Iterable[Any], partition: int | None = None) -> BatchDelivery:
+    def send_batch(
+        self, topic: str, records: Iterable[Value | OutgoingRecord | None], partition: int | None = None
+    ) -> BatchDelivery:
         """Takes many records at once: values, or `OutgoingRecord`s. The fastest way in."""
         given = list(records) if self._is_plain else [self._serialized(each) for each in records]
         return BatchDelivery(self._loop, self._in_order(lambda inner: inner.send_batch(topic, given, partition)))
@@ -159,10 +166,10 @@ class Producer(Face[AsyncProducer]):
             key=None if made.key is None else settings.key_serializer(made.key),
         )
 
-    def _in_order(self, do: Callable[[AsyncProducer], Coroutine[Any, Any, _Value]]) -> _Value:
+    def _in_order(self, do: Callable[[AsyncProducer], Coroutine[Any, Any, _Result]]) -> _Result:
         """After the records that were handed over before."""
 
-        async def done() -> _Value:
+        async def done() -> _Result:
             await self._hand_over.passed()
             return await do(self._inner)
 
@@ -190,5 +197,5 @@ class Producer(Face[AsyncProducer]):
         record.delivery.taken(await self._take(record))
 
 
-async def _awaited(made: Awaitable[_Value]) -> _Value:
+async def _awaited(made: Awaitable[_Result]) -> _Result:
     return await made

@@ -19,7 +19,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, Unpack, cast
 
 from odradek.client.async_context import AsyncContext
 from odradek.client.consumer.completed_fetch import Reading
@@ -29,22 +29,23 @@ from odradek.client.consumer.fetcher import Fetcher
 from odradek.client.consumer.offset_requests import ListedOffset
 from odradek.client.consumer.partition_state import FetchPosition
 from odradek.client.consumer.position_resolver import Offsets
-from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.consumer.record_reader import Reader
 from odradek.client.consumer.subscriptions import SubscriptionKind, Subscriptions
+from odradek.client.consumer.typed_record import ConsumerRecord
 from odradek.client.errors import refusal
 from odradek.client.group.listener import RebalanceListener
 from odradek.client.group.membership import GroupMetadata, Membership, membership
 from odradek.client.net.network_client import NetworkClient
 from odradek.client.serializers import from_bytes
 from odradek.client.settings.settings import (
-    ConsumerSettings,
+    ConsumerConfig,
     IsolationLevel,
     OffsetReset,
     ResetStrategy,
     consumer_settings,
 )
-from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.client.settings.typed_dicts import ConsumerSettings
+from odradek.client.types import Key, OffsetAndMetadata, TopicPartition, Value
 from odradek.common import special_timestamps
 from odradek.common.failures import InputError
 from odradek.errors import Disconnected, RequestTimedOut
@@ -80,7 +81,7 @@ class _Parts(NamedTuple):
     membership: Membership
 
 
-class Consumer(AsyncContext):
+class Consumer(AsyncContext, Generic[Key, Value]):
     """Reads records, for asyncio: alone (`assign`), or as a member of the group of `group_id`.
 
         async with Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
@@ -91,13 +92,13 @@ class Consumer(AsyncContext):
     `close`. For one event loop, and one task at a time.
     """
 
-    def __init__(self, *topics: str | Mapping[str, object], **keywords: object) -> None:
+    def __init__(self, *topics: str | Mapping[str, object], **settings: Unpack[ConsumerSettings[Key, Value]]) -> None:
         """Topics to subscribe to, and settings by Kafka's names: a dict with dots among the arguments, or keywords with
         underscores. Raises InputError."""
         given = [each for each in topics if not isinstance(each, str)]
         if len(given) > 1:
             raise InputError("a consumer takes the names of topics and one dict with settings")
-        self.settings: ConsumerSettings = consumer_settings(given[0] if given else None, **keywords)
+        self.settings: ConsumerConfig = consumer_settings(given[0] if given else None, **settings)
         self._subscriptions = Subscriptions(self.settings.auto_offset_reset)
         self._listener: RebalanceListener | None = None
         self._running: _Parts | None = None
@@ -189,23 +190,25 @@ class Consumer(AsyncContext):
 
     # Reading
 
-    def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
-        return self._parts().reader.records(self.settings.max_poll_records)
+    def __aiter__(self) -> AsyncIterator[ConsumerRecord[Key, Value]]:
+        records = self._parts().reader.records(self.settings.max_poll_records)
+        return cast("AsyncIterator[ConsumerRecord[Key, Value]]", records)
 
-    async def _run(self) -> Iterator[ConsumerRecord] | None:
+    async def _run(self) -> Iterator[ConsumerRecord[Key, Value]] | None:
         """For the blocking face: what `async for` would give out next, without a turn of the loop for each. None when
         the consumer is closed."""
         running = self._running
-        return None if running is None else await running.reader.run(self.settings.max_poll_records)
+        run = None if running is None else await running.reader.run(self.settings.max_poll_records)
+        return cast("Iterator[ConsumerRecord[Key, Value]] | None", run)
 
-    async def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord]:
+    async def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord[Key, Value]]:
         """What is there, at most max.poll.records of it; empty when the time is up."""
         if self._subscriptions.kind is SubscriptionKind.NONE:
             raise InputError("nothing to poll: subscribe() or assign() first")
         limit = self.settings.max_poll_records if max_records is None else max_records
         if limit < 1:
             raise InputError(f"max_records={limit}: at least one record is to be polled for")
-        return await self._parts().reader.poll(limit, timeout_ms)
+        return cast("list[ConsumerRecord[Key, Value]]", await self._parts().reader.poll(limit, timeout_ms))
 
     def batches(self) -> "AsyncIterator[RecordColumns]":
         """Whole fetched chunks of one partition each, as columns."""
@@ -391,7 +394,7 @@ class Consumer(AsyncContext):
             reader.step_soon()
 
 
-def _reading(settings: ConsumerSettings) -> Reading:
+def _reading(settings: ConsumerConfig) -> Reading:
     """The default deserializer changes nothing, and is not called at all."""
     return Reading(
         check_crcs=settings.check_crcs,

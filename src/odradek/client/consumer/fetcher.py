@@ -23,7 +23,7 @@ from odradek.client.consumer.partition_state import FetchPosition, PartitionStat
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.net.metadata_cache import LeaderAndEpoch, Node
 from odradek.client.net.network_client import NetworkClient
-from odradek.client.settings.settings import ConsumerSettings
+from odradek.client.settings.settings import ConsumerConfig
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError, Fault
 from odradek.common.ids import ZERO_UUID
@@ -60,7 +60,7 @@ Wanted = dict[TopicPartition, PartitionFetch]
 class Fetcher:
     def __init__(
         self,
-        settings: ConsumerSettings,
+        settings: ConsumerConfig,
         network: NetworkClient,
         subscriptions: Subscriptions,
         buffer: FetchBuffer,

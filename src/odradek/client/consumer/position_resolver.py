@@ -28,7 +28,7 @@ from odradek.client.consumer.partition_state import FetchPosition, FetchState
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.net.metadata_cache import LeaderAndEpoch
 from odradek.client.net.network_client import NetworkClient
-from odradek.client.settings.settings import ConsumerSettings, OffsetReset, ResetStrategy
+from odradek.client.settings.settings import ConsumerConfig, OffsetReset, ResetStrategy
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common import special_timestamps
 from odradek.common.failures import ApiError, Fault
@@ -51,7 +51,7 @@ _TIMESTAMPS = {
 class Offsets:
     def __init__(
         self,
-        settings: ConsumerSettings,
+        settings: ConsumerConfig,
         network: NetworkClient,
         subscriptions: Subscriptions,
         committed: Committed,

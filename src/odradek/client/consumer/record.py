@@ -79,6 +79,11 @@ class ConsumerRecord:
         #: Of the leader that took it; None in formats before Kafka 0.11.
         self.leader_epoch = leader_epoch
 
+    @classmethod
+    def __class_getitem__(cls, types: Any) -> Any:
+        """Return the class itself, so that `ConsumerRecord[str, bytes]` can be evaluated; see `typed_record`."""
+        return cls
+
     def _fields(self) -> tuple[Any, ...]:
         return (
             self.topic,

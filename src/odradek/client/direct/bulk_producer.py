@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.errors import refusal
-from odradek.client.settings.settings import ProducerSettings
+from odradek.client.settings.settings import ProducerConfig
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
@@ -79,7 +79,7 @@ class BulkProducer:
     """For one task: what was sent is written when `flush` returns. After an error it is of no use any more."""
 
     def __init__(
-        self, leaders: Leaders, settings: ProducerSettings, *, base_sequence: int, transactional_id: str | None = None
+        self, leaders: Leaders, settings: ProducerConfig, *, base_sequence: int, transactional_id: str | None = None
     ) -> None:
         """`base_sequence`: of the first batch to each partition; NO_SEQUENCE for producers without an id."""
         self._leaders = leaders

@@ -12,7 +12,7 @@ from odradek.client.group.driver import GroupDriver, Listener
 from odradek.client.group.subscription import Topics
 from odradek.client.net.backoff import Backoff
 from odradek.client.net.network_client import NetworkClient
-from odradek.client.settings.settings import ConsumerSettings
+from odradek.client.settings.settings import ConsumerConfig
 from odradek.common.failures import ApiError
 from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
@@ -20,7 +20,7 @@ from odradek.protocol.error_codes import ErrorCode
 
 class ClassicDriver(GroupDriver):
     def __init__(
-        self, settings: ConsumerSettings, network: NetworkClient, subscriptions: Subscriptions, listener: Listener
+        self, settings: ConsumerConfig, network: NetworkClient, subscriptions: Subscriptions, listener: Listener
     ) -> None:
         """Raises InputError for assignors that are none."""
         self._member = ClassicMember(
@@ -83,7 +83,7 @@ class ClassicDriver(GroupDriver):
         }
 
 
-def member_config(settings: ConsumerSettings) -> MemberConfig:
+def member_config(settings: ConsumerConfig) -> MemberConfig:
     return MemberConfig(
         group_id=settings.group_id or "",
         group_instance_id=settings.group_instance_id,

@@ -8,7 +8,7 @@ from odradek.client.group.consumer_member import ConsumerMember
 from odradek.client.group.core import Identity
 from odradek.client.group.driver import GroupDriver, Listener
 from odradek.client.net.network_client import NetworkClient
-from odradek.client.settings.settings import ConsumerSettings
+from odradek.client.settings.settings import ConsumerConfig
 from odradek.common.failures import ApiError
 from odradek.common.ids import uuid_to_text
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -17,7 +17,7 @@ from odradek.protocol.messages.metadata_response import MetadataResponse
 
 class ConsumerDriver(GroupDriver):
     def __init__(
-        self, settings: ConsumerSettings, network: NetworkClient, subscriptions: Subscriptions, listener: Listener
+        self, settings: ConsumerConfig, network: NetworkClient, subscriptions: Subscriptions, listener: Listener
     ) -> None:
         #: Of topics that a pattern of the coordinator's has found: metadata has them when they are assigned.
         self._names: dict[bytes, str] = {}

@@ -22,7 +22,7 @@ from odradek.client.group.listener import RebalanceListener
 from odradek.client.net.connections import own_connection
 from odradek.client.net.coordinator_kind import CoordinatorKind
 from odradek.client.net.network_client import NetworkClient
-from odradek.client.settings.settings import ConsumerSettings
+from odradek.client.settings.settings import ConsumerConfig
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError, check
 from odradek.errors import Disconnected, RequestTimedOut
@@ -46,7 +46,7 @@ Listener = Callable[[], RebalanceListener | None]
 class GroupDriver:
     def __init__(
         self,
-        settings: ConsumerSettings,
+        settings: ConsumerConfig,
         network: NetworkClient,
         subscriptions: Subscriptions,
         listener: Listener,

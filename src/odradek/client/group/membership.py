@@ -21,7 +21,7 @@ from odradek.client.group.group_metadata import GroupMetadata
 from odradek.client.group.groupless import NoMembership
 from odradek.client.group.listener import RebalanceListener
 from odradek.client.net.network_client import NetworkClient
-from odradek.client.settings.settings import ConsumerSettings
+from odradek.client.settings.settings import ConsumerConfig
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 
 
@@ -61,7 +61,7 @@ class Membership(Protocol):
 
 
 def membership(
-    settings: ConsumerSettings,
+    settings: ConsumerConfig,
     network: NetworkClient,
     subscriptions: Subscriptions,
     listener: Callable[[], RebalanceListener | None],

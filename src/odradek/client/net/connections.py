@@ -14,7 +14,7 @@ from typing import Any
 from odradek.client.net.channel import Channel, ChannelConfig, FinalizedFeatures
 from odradek.client.net.metadata_cache import Node
 from odradek.client.net.reachability import Reachability
-from odradek.client.settings.settings import CommonSettings
+from odradek.client.settings.settings import CommonConfig
 from odradek.common.addresses import HostPort
 from odradek.errors import Disconnected
 from odradek.protocol.message import Message
@@ -26,7 +26,7 @@ _OWN_CONNECTION_BASE = 2**31 - 1
 _IDLE_LOOKS = 4
 
 
-def channel_config(settings: CommonSettings) -> ChannelConfig:
+def channel_config(settings: CommonConfig) -> ChannelConfig:
     return ChannelConfig(
         client_id=settings.client_id,
         connect_timeout_ms=settings.socket_connection_setup_timeout_ms,
@@ -104,7 +104,7 @@ class Connection:
 
 
 class Connections:
-    def __init__(self, settings: CommonSettings, randomness: random.Random, reachability: Reachability) -> None:
+    def __init__(self, settings: CommonConfig, randomness: random.Random, reachability: Reachability) -> None:
         self._config = channel_config(settings)
         self._reachability = reachability
         self._random = randomness

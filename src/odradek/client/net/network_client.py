@@ -29,7 +29,7 @@ from odradek.client.net.coordinator_lookup import CoordinatorFinder
 from odradek.client.net.metadata_cache import MetadataCache, Node, TopicMetadata
 from odradek.client.net.metadata_updater import MetadataKeeper, NoBroker
 from odradek.client.net.reachability import Reachability
-from odradek.client.settings.settings import CommonSettings
+from odradek.client.settings.settings import CommonConfig
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
 from odradek.errors import Disconnected, UnknownTopic, Unreachable, VersionsDiffer
@@ -66,7 +66,7 @@ class NetworkClient(AsyncContext):
 
     metadata: MetadataCache
 
-    def __init__(self, settings: CommonSettings, *, randomness: random.Random | None = None) -> None:
+    def __init__(self, settings: CommonConfig, *, randomness: random.Random | None = None) -> None:
         self.settings = settings
         #: retry.backoff.ms; with `random` for whoever repeats requests.
         self.backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
@@ -385,7 +385,7 @@ class NetworkClient(AsyncContext):
         raise Unreachable(f"no broker answers: {said}")
 
 
-def _log_name(settings: CommonSettings) -> str:
+def _log_name(settings: CommonConfig) -> str:
     """Return the client's name in log lines: its kind, and its client.id if it has one."""
-    kind = type(settings).__name__.removesuffix("Settings").lower()
+    kind = type(settings).__name__.removesuffix("Config").lower()
     return f"{kind} {settings.client_id}" if settings.client_id else kind

@@ -1,10 +1,10 @@
 """How a producer compresses, by its settings. Pure."""
 
-from odradek.client.settings.settings import ProducerSettings
+from odradek.client.settings.settings import ProducerConfig
 from odradek.records.compression import Compression
 
 
-def codec_and_level(settings: ProducerSettings) -> tuple[Compression, int | None]:
+def codec_and_level(settings: ProducerConfig) -> tuple[Compression, int | None]:
     """The level is None for codecs that have none."""
     codec = Compression[settings.compression_type.upper()]
     levels = {

@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from time import time as _time
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Unpack
 
 from odradek.client.async_context import AsyncContext
 from odradek.client.net.network_client import NetworkClient
@@ -39,8 +39,9 @@ from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
 from odradek.client.producer.transactions import Transactions
 from odradek.client.serializers import as_bytes, check_record
-from odradek.client.settings.settings import ProducerSettings, producer_settings
-from odradek.client.types import TopicPartition
+from odradek.client.settings.settings import ProducerConfig, producer_settings
+from odradek.client.settings.typed_dicts import ProducerSettings
+from odradek.client.types import Key, TopicPartition, Value
 from odradek.common.failures import ApiError, InputError
 from odradek.errors import ProducerClosed, RecordTooLarge, UnknownTopic
 from odradek.records.batch import HEADER_BYTES
@@ -63,7 +64,7 @@ class OutgoingRecord(NamedTuple):
     timestamp_ms: int | None = None
 
 
-class Producer(AsyncContext):
+class Producer(AsyncContext, Generic[Key, Value]):
     """Sends records, for asyncio.
 
         async with Producer(bootstrap_servers="localhost:9092", linger_ms=5) as producer:
@@ -73,7 +74,9 @@ class Producer(AsyncContext):
     Instead of `async with` there are `start` and `close`. For one event loop; not for several threads.
     """
 
-    def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
+    def __init__(
+        self, config: Mapping[str, object] | None = None, **keywords: Unpack[ProducerSettings[Key, Value]]
+    ) -> None:
         """Settings by Kafka's names: as a dict, or as keywords with underscores. Raises InputError."""
         settings = self.settings = producer_settings(config, **keywords)
         self._network = NetworkClient(settings)
@@ -153,8 +156,8 @@ class Producer(AsyncContext):
     async def send(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: Value | None = None,
+        key: Key | None = None,
         headers: Headers = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
@@ -164,12 +167,13 @@ class Producer(AsyncContext):
 
         Raises RecordTooLarge, BufferExhausted, UnknownTopic and others of `odradek.errors` at once if the record
         cannot be taken; what happens later is raised by the delivery."""
-        if self._is_plain and key is None and partition is None and value.__class__ is bytes:
+        data: Any = value  # the type of values is not that of bytes to a type checker
+        if self._is_plain and key is None and partition is None and data.__class__ is bytes:
             batch = self._sticky_batches.get(topic)
             if batch is not None:
                 if timestamp_ms is None:
                     timestamp_ms = int(_time() * 1000)
-                index = batch.packer.append(timestamp_ms, None, value, headers)
+                index = batch.packer.append(timestamp_ms, None, data, headers)
                 if index >= 0:
                     delivery = Delivery(batch, index, timestamp_ms)
                     if on_delivery is not None:
@@ -223,26 +227,29 @@ class Producer(AsyncContext):
     async def send_and_wait(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: Value | None = None,
+        key: Key | None = None,
         headers: Headers = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> RecordMetadata:
         return await (await self.send(topic, value, key, headers, partition, timestamp_ms))
 
-    async def send_batch(self, topic: str, records: Iterable[Any], partition: int | None = None) -> BatchDelivery:
+    async def send_batch(
+        self, topic: str, records: Iterable[Value | OutgoingRecord | None], partition: int | None = None
+    ) -> BatchDelivery:
         """Take many records at once: values, or `OutgoingRecord`s. The fastest way in.
 
         Waits for room as `send` does. What is given can be awaited for where they were written."""
         delivery = BatchDelivery()
         chooses = partition is None and (self._partitioner is not None or self._round_robin is not None)
         is_plain = self._value_serializer is None and not chooses
-        if is_plain and records.__class__ is list and set(map(type, records)) == {bytes}:
-            await self._send_values(topic, records, partition, delivery)
+        untyped: Any = records  # the type of values is not that of bytes to a type checker
+        if is_plain and untyped.__class__ is list and set(map(type, untyped)) == {bytes}:
+            await self._send_values(topic, untyped, partition, delivery)
             return delivery
         values: list[bytes] = []
-        for record in records:
+        for record in untyped:
             if is_plain and record.__class__ is bytes:
                 values.append(record)
             else:
@@ -412,9 +419,7 @@ class Producer(AsyncContext):
         one = await self.send(topic, value, key, headers, partition, timestamp_ms)
         delivery.add(one._batch, one._index, 1)
 
-    async def _send_values(
-        self, topic: str, values: list[bytes], partition: int | None, delivery: BatchDelivery
-    ) -> None:
+    async def _send_values(self, topic: str, values: list[Any], partition: int | None, delivery: BatchDelivery) -> None:
         """Values without keys, into the open batch and as many new ones as they need."""
         at, timestamp_ms = 0, int(_time() * 1000)
         while at < len(values):
@@ -445,7 +450,7 @@ def _call_back(delivery: Delivery, on_delivery: OnDelivery) -> None:
     Delivery(delivery._batch, delivery._index, delivery._timestamp_ms).add_done_callback(told)
 
 
-def _transaction_manager(settings: ProducerSettings, network: NetworkClient) -> TransactionManager | None:
+def _transaction_manager(settings: ProducerConfig, network: NetworkClient) -> TransactionManager | None:
     if not settings.enable_idempotence:
         return None
     return TransactionManager(
@@ -456,7 +461,7 @@ def _transaction_manager(settings: ProducerSettings, network: NetworkClient) -> 
     )
 
 
-def _accumulator_settings(settings: ProducerSettings) -> AccumulatorSettings:
+def _accumulator_settings(settings: ProducerConfig) -> AccumulatorSettings:
     codec, level = codec_and_level(settings)
     return AccumulatorSettings(
         batch_size=settings.batch_size,

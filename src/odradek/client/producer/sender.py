@@ -22,7 +22,7 @@ from odradek.client.producer.producer_batch import NO_OFFSET, ProducerBatch
 from odradek.client.producer.record_accumulator import Accumulator
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_requests import PendingRequest
-from odradek.client.settings.settings import ProducerSettings
+from odradek.client.settings.settings import ProducerConfig
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
@@ -45,7 +45,7 @@ _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOC
 class Sender:
     def __init__(
         self,
-        settings: ProducerSettings,
+        settings: ProducerConfig,
         network: NetworkClient,
         accumulator: Accumulator,
         transactions: TransactionManager | None,

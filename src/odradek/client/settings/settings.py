@@ -23,14 +23,14 @@ from odradek.client.settings.types import IsolationLevel, OffsetReset, ResetStra
 from odradek.common.addresses import HostPort
 
 __all__ = [
-    "AdminSettings",
-    "CommonSettings",
-    "ConsumerSettings",
+    "AdminConfig",
+    "CommonConfig",
+    "ConsumerConfig",
     "Deserializer",
     "IsolationLevel",
     "OffsetReset",
     "Partitioner",
-    "ProducerSettings",
+    "ProducerConfig",
     "ResetStrategy",
     "Serializer",
     "admin_settings",
@@ -43,7 +43,7 @@ Partitioner = Callable[[str, bytes | None, bytes | None, int], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommonSettings:
+class CommonConfig:
     """What all three have."""
 
     bootstrap_servers: tuple[HostPort, ...]
@@ -78,7 +78,7 @@ class CommonSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerSettings(CommonSettings):
+class ProducerConfig(CommonConfig):
     #: -1 is all.
     acks: int
     batch_size: int
@@ -110,7 +110,7 @@ class ProducerSettings(CommonSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumerSettings(CommonSettings):
+class ConsumerConfig(CommonConfig):
     auto_commit_interval_ms: int
     auto_offset_reset: OffsetReset
     check_crcs: bool
@@ -145,7 +145,7 @@ class ConsumerSettings(CommonSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdminSettings(CommonSettings):
+class AdminConfig(CommonConfig):
     #: Instead of bootstrap_servers: the addresses are those of controllers.
     bootstrap_controllers: tuple[HostPort, ...]
     retries: int
@@ -156,22 +156,22 @@ class AdminSettings(CommonSettings):
         return cls(**(_plain_values(cls, reading) | admin_values(reading)))
 
 
-def _plain_values(cls: type[CommonSettings], reading: Reading) -> dict[str, Any]:
+def _plain_values(cls: type[CommonConfig], reading: Reading) -> dict[str, Any]:
     """Of all fields that are settings of this kind, as the table's types say."""
     names = {each.name.replace("_", "."): each.name for each in fields(cls)}
     return {names[name]: reading.plain(name) for name in definitions(reading.kind) if name in names}
 
 
-def producer_settings(config: Mapping[str, object] | None = None, **keywords: object) -> ProducerSettings:
+def producer_settings(config: Mapping[str, object] | None = None, **keywords: object) -> ProducerConfig:
     """Raises InputError."""
-    return ProducerSettings.of(config, **keywords)
+    return ProducerConfig.of(config, **keywords)
 
 
-def consumer_settings(config: Mapping[str, object] | None = None, **keywords: object) -> ConsumerSettings:
+def consumer_settings(config: Mapping[str, object] | None = None, **keywords: object) -> ConsumerConfig:
     """Raises InputError."""
-    return ConsumerSettings.of(config, **keywords)
+    return ConsumerConfig.of(config, **keywords)
 
 
-def admin_settings(config: Mapping[str, object] | None = None, **keywords: object) -> AdminSettings:
+def admin_settings(config: Mapping[str, object] | None = None, **keywords: object) -> AdminConfig:
     """Raises InputError."""
-    return AdminSettings.of(config, **keywords)
+    return AdminConfig.of(config, **keywords)

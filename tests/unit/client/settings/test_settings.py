@@ -13,11 +13,11 @@ from odradek.client.settings import parsing
 from odradek.client.settings import settings as settings_module
 from odradek.client.settings.parsing import Kind, definitions
 from odradek.client.settings.settings import (
-    AdminSettings,
-    ConsumerSettings,
+    AdminConfig,
+    ConsumerConfig,
     IsolationLevel,
     OffsetReset,
-    ProducerSettings,
+    ProducerConfig,
     ResetStrategy,
     admin_settings,
     consumer_settings,
@@ -132,7 +132,7 @@ def test_settings_without_an_effect_are_logged_once(caplog: pytest.LogCaptureFix
 
 @pytest.mark.parametrize(
     ("kind", "settings"),
-    [(Kind.PRODUCER, ProducerSettings), (Kind.CONSUMER, ConsumerSettings), (Kind.ADMIN, AdminSettings)],
+    [(Kind.PRODUCER, ProducerConfig), (Kind.CONSUMER, ConsumerConfig), (Kind.ADMIN, AdminConfig)],
 )
 def test_a_setting_has_an_effect_exactly_if_it_is_a_field_that_is_used(kind: Kind, settings: type) -> None:
     names = {field.name for field in fields(settings)} | {"partitioner_class"}

@@ -7,7 +7,7 @@ value and key (-1 for null), %% a percent sign; \n, \t, \r, \0, \\ and \xHH are 
 import re
 from collections.abc import Callable
 
-from odradek.client.consumer.record import ConsumerRecord
+from odradek.client.consumer.typed_record import ConsumerRecord
 from odradek.common.failures import InputError
 from odradek.common.printable import printable
 

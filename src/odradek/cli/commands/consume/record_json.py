@@ -12,7 +12,7 @@ from typing import Any
 
 from odradek.cli.commands.log.show import CLIENT_TIMESTAMP_TYPE
 from odradek.cli.commands.produce.record_input import Outgoing
-from odradek.client.consumer.record import ConsumerRecord
+from odradek.client.consumer.typed_record import ConsumerRecord
 from odradek.common.failures import InputError
 from odradek.common.printable import printable_json
 

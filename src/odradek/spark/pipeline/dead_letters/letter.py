@@ -24,7 +24,7 @@ from odradek.common.moved_headers import (
 )
 
 if TYPE_CHECKING:
-    from odradek.client.consumer.record import ConsumerRecord
+    from odradek.client.consumer.typed_record import ConsumerRecord
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
