@@ -31,6 +31,9 @@ STOPS = 3
 
 _STALE_TIMEOUT_MS = 30_000
 
+#: What a node logs that stands for election because its leader is silent.
+FETCH_TIMED_OUT = "for the fetch time-out"
+
 
 def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(tmp_path: Path) -> None:
     async def scenario(cluster: Cluster) -> None:
@@ -65,8 +68,11 @@ def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(tmp_path: Pa
 
 
 def test_a_leader_that_is_stopped_hands_over(tmp_path: Path) -> None:
-    """Its successor does not wait for a time-out: the old leader tells it to stand at once, so that one election is
-    enough and the epoch is exactly one higher."""
+    """No successor waits for the fetch time-out: the old leader tells the voters to hold an election.
+
+    One election is enough unless the other voter, whose turn comes a moment later, stands before it was asked for its
+    vote, which only a slow machine brings about.
+    """
 
     async def scenario(cluster: Cluster) -> None:
         cluster.start()
@@ -80,7 +86,8 @@ def test_a_leader_that_is_stopped_hands_over(tmp_path: Path) -> None:
                     status = await asyncio.to_thread(cluster[before.leader_id].stop)
                     assert status == 0 or OURS is Kind.KAFKA
                     after = await quorum.leader(above_epoch=before.leader_epoch)
-                    assert after.leader_epoch == before.leader_epoch + 1
+                    assert after.leader_id != before.leader_id
+                    assert not any(FETCH_TIMED_OUT in node.log_text() for node in cluster.nodes.values())
                     assert re.search(r"(?i)resigned", cluster[before.leader_id].log_text())
                     await load.more()
                     gaps_ms.append(load.longest_gap_ms(stopped_at_s))
