@@ -22,7 +22,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from odradek.common.failures import InputError
-from odradek.spark.pipeline.class_archive import spark_home
 from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.table_formats import format_defaults
 
@@ -196,25 +195,22 @@ def _connect(url: str) -> Any:
 
 class _Jvm:
     def __init__(self, project: Project, place: Place) -> None:
-        import pyspark
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
 
-        home = spark_home(Path(pyspark.__file__).parent, project.ours / "spark", os.environ)
-        java_options = "" if _is_configured(project) else home.java_options
-        os.environ.setdefault("SPARK_HOME", str(home.directory))
+        os.environ.setdefault("SPARK_HOME", str(_spark_home(project)))
         token = secrets.token_hex(16)
         os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = token
         conf = SparkConf(loadDefaults=False)
-        for name, value in jvm_settings(project, place, java_options).items():
+        for name, value in jvm_settings(project, place).items():
             conf.set(name, value)
         kept = () if place.kept_fd is None else (place.kept_fd,)
         process = {"start_new_session": True, "pass_fds": kept}
-        self.gateway = launch_gateway(conf, process)  # type: ignore[no-untyped-call]
-        self.process: subprocess.Popen[bytes] = self.gateway.proc
+        self._gateway = launch_gateway(conf, process)  # type: ignore[no-untyped-call]
+        self.process: subprocess.Popen[bytes] = self._gateway.proc
         try:
-            self._context = SparkContext(gateway=self.gateway, conf=conf)
-            service = getattr(self.gateway.jvm, f"{_CONNECT}.service.SparkConnectService$")
+            self._context = SparkContext(gateway=self._gateway, conf=conf)
+            service = getattr(self._gateway.jvm, f"{_CONNECT}.service.SparkConnectService$")
             port = getattr(service, "MODULE$").localPort()
         except BaseException:
             self._end()
@@ -229,12 +225,12 @@ class _Jvm:
         It is shared by all sessions of the JVM. If this fails, so will the first statement, and say why.
         """
         with suppress(Exception):
-            builder = self.gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
+            builder = self._gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
             builder.getOrCreate().sharedState().externalCatalog().databaseExists("default")
 
     @property
     def view(self) -> Any:
-        return self.gateway.jvm
+        return self._gateway.jvm
 
     def executors(self) -> int | None:
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -255,7 +251,7 @@ class _Jvm:
             self._end()
 
     def _end(self) -> None:
-        self.gateway.shutdown()
+        self._gateway.shutdown()
         if self.process.stdin is not None:
             self.process.stdin.close()
         try:
@@ -265,19 +261,29 @@ class _Jvm:
             self.process.wait()
 
 
-def _is_configured(project: Project) -> bool:
-    """Whether Spark is another than PySpark's own, or has class data sharing options of its own."""
-    options = project.configuration.get("spark.driver.extraJavaOptions", "")
-    return "SPARK_HOME" in os.environ or "Archive" in options or "-Xshare" in options
+def _spark_home(project: Project) -> Path:
+    """Link Spark as PySpark brought it, without its archive of PySpark: Python processes would import from that instead
+    of what is installed, and compile it each time, for seconds."""
+    import pyspark
+
+    home = project.ours / "spark"
+    home.mkdir(exist_ok=True)
+    for name in ("bin", "jars"):
+        link, target = home / name, Path(pyspark.__file__).parent / name
+        if link.is_symlink() and link.readlink() == target:
+            continue  # a JVM that runs may read from it
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+    return home
 
 
-def jvm_settings(project: Project, place: Place, java_options: str = "") -> dict[str, str]:
+def jvm_settings(project: Project, place: Place) -> dict[str, str]:
     """What a JVM of ours is started with: our defaults, what the project says, and what makes it reachable."""
     said = {name: value for name, value in project.configuration.items() if name.startswith("spark.")}
     master = place.master or said.get("spark.master") or "local[*]"
     found = {**_defaults(project, is_local=master.startswith("local")), **said}
     java = f"-Dlog4j2.configurationFile={_log4j_file(project, verbose=place.verbose).as_uri()}"
-    java += f' "-Dderby.stream.error.file={project.ours / "derby.log"}" {java_options}'
+    java += f' "-Dderby.stream.error.file={project.ours / "derby.log"}"'
     return {
         **found,
         "spark.master": master,
