@@ -4,8 +4,9 @@ tables.
 Three nodes, each broker and controller, RF 3. Events are produced while a pipeline runs live: topic → table → second
 table and a topic, exactly once, with a materialized view over the tables. Meanwhile, at points that a seed decides,
 Python workers of Spark are killed, the driver with its JVM, the whole run, brokers, and the driver at the moment at
-which an exactly-once sink has written its decision; or the run is stopped, and one update runs in its place. What is
-in the topic is counted by confluent-kafka, which reads what is committed, and what is in the tables by pyarrow.
+which an exactly-once sink has written its decision; or the run is stopped, and one update runs in its place. Runs with
+an odd seed keep a second driver ready. What is in the topic is counted by confluent-kafka, which reads what is
+committed, and what is in the tables by pyarrow.
 """
 
 import json
@@ -56,12 +57,13 @@ _DELAY_MAX_S = 2.0
 class Pipeline:
     """`odradek pipeline run --continuous`, started again and again."""
 
-    def __init__(self, project: Path, bootstrap: str) -> None:
+    def __init__(self, project: Path, bootstrap: str, *, has_standby: bool) -> None:
         self.project = project
         self.bootstrap = bootstrap
         self._stack = ExitStack()
         self._settings = settings_of(bootstrap)
-        self.run = self._start("--continuous")
+        self._live = ("--continuous", "--standby") if has_standby else ("--continuous",)
+        self.run = self._start(*self._live)
 
     def close(self) -> None:
         self._stack.close()
@@ -76,7 +78,7 @@ class Pipeline:
             update = self._start()
             assert update.end() == 0, update.events[-5:]
         self._stack.close()
-        self.run = self._start("--continuous")
+        self.run = self._start(*self._live)
         wait_until_live(self.run)
 
     def kill_driver(self) -> None:
@@ -141,7 +143,7 @@ def test_nothing_is_lost_or_doubled(tmp_path: Path, seed: int) -> None:
         bootstrap = bootstrap_of(cluster)
         create_topic(cluster, EVENTS, PARTITIONS, 3)
         create_topic(cluster, COPIES, PARTITIONS, 3)
-        pipeline = Pipeline(project, bootstrap)
+        pipeline = Pipeline(project, bootstrap, has_standby=seed % 2 == 1)
         try:
             wait_until_live(pipeline.run)
             faults = faults_of(seed)
