@@ -106,16 +106,17 @@ class Pipeline:
 
 
 @contextmanager
-def decisions_of(bootstrap: str) -> Iterator[Callable[[], None]]:
-    """A function that returns when the sink has decided to commit a batch, which it may have done or not."""
+def decisions_of(bootstrap: str, since_ms: int) -> Iterator[Callable[[], None]]:
+    """Return a function that returns when the sink has decided, since then, to commit a batch, which it may have
+    committed or not."""
     options = {"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False, **CLIENT}
-    consumer = Consumer({**options, "auto.offset.reset": "latest", "isolation.level": "read_committed"})
+    consumer = Consumer({**options, "auto.offset.reset": "earliest", "isolation.level": "read_committed"})
     consumer.subscribe([DECISIONS])
 
     def wait() -> None:
         def is_decided() -> bool:
             message = consumer.poll(0.05)
-            if message is None or message.error() is not None:
+            if message is None or message.error() is not None or message.timestamp()[1] < since_ms:
                 return False
             state = json.loads(message.value() or b"{}")
             return any(not decision["done"] for decision in state.get("decisions", ()))
@@ -149,9 +150,10 @@ def test_nothing_is_lost_or_doubled(tmp_path: Path, seed: int) -> None:
             faults = faults_of(seed)
             load = Load(bootstrap)
             for index, fault in enumerate(faults, 1):
+                since_ms = time.time_ns() // 1_000_000
                 with load.producing(EVENT_COUNT * index // len(faults)):
                     time.sleep(chance.uniform(0, _DELAY_MAX_S))
-                    do_fault(fault, chance, pipeline, cluster)
+                    do_fault(fault, chance, pipeline, cluster, since_ms)
             wait_until_drained(pipeline.run)
             assert pipeline.run.stop() == 0
         finally:
@@ -173,13 +175,14 @@ def test_nothing_is_lost_or_doubled(tmp_path: Path, seed: int) -> None:
     check_contents(warehouse, copies, EVENT_COUNT)
 
 
-def do_fault(kind: str, chance: random.Random, pipeline: Pipeline, cluster: Cluster) -> None:
+def do_fault(kind: str, chance: random.Random, pipeline: Pipeline, cluster: Cluster, since_ms: int) -> None:
+    """`since_ms` is when the events began that are produced meanwhile."""
     if kind == "worker":
         pipeline.kill_worker(chance)
     elif kind == "driver":
         pipeline.kill_driver()
     elif kind == "decision":
-        with decisions_of(pipeline.bootstrap) as wait_for_decision:
+        with decisions_of(pipeline.bootstrap, since_ms) as wait_for_decision:
             wait_for_decision()
             pipeline.kill_driver()
     elif kind == "broker":
