@@ -12,7 +12,7 @@ from helpers.cli import Command
 from helpers.group_members import Member, members, wait_balanced
 from helpers.nodes import OURS, Cluster, Kind, NodeSpec
 from helpers.waiting import wait_until
-from odradek.client.net.cluster import Cluster as ClusterClient
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import parse_bootstrap
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -168,7 +168,7 @@ def hang(bootstrap: str, producer_id: int) -> None:
 
     async def send() -> ProduceResponse:
         addresses = parse_bootstrap(bootstrap, "bootstrap")
-        async with ClusterClient(addresses, ClientConfig()) as cluster:
+        async with ClusterRouter(addresses, ClientConfig()) as cluster:
             response: ProduceResponse = await cluster.send_to(addresses[0], request, last_version=PRODUCE_VERSION)
             return response
 

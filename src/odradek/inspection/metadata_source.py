@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from odradek.client.net.metadata_log_fetch import FetchedLog
+from odradek.client.admin.metadata_log_fetch import FetchedLog
 from odradek.common.failures import InputError, ProtocolError
 from odradek.inspection.metadata_files import blaming, file_batches, find_metadata_files
 from odradek.metadata.image.image import MetadataImage, MetadataProvenance

@@ -19,8 +19,8 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any, TypeVar
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.consumer.consumer import Consumer
-from odradek.client.net.cluster import Cluster
 from odradek.client.net.config import ClientConfig
 from odradek.client.producer.producer import Producer
 from odradek.client.settings.parsing import Kind, definitions
@@ -333,7 +333,7 @@ class Service:
 
     async def _prepare_topics(self) -> None:
         addresses = parse_bootstrap(self.bootstrap_servers or DEFAULT_BOOTSTRAP, "bootstrap_servers")
-        async with Cluster(addresses, ClientConfig()) as cluster:
+        async with ClusterRouter(addresses, ClientConfig()) as cluster:
             await prepare_topics(cluster, self.handlers, self.names)
 
     @asynccontextmanager

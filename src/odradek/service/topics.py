@@ -6,9 +6,10 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.topics import NewTopic, TopicDescription, create_topics, describe_topics
-from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.failures import InputError
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.handlers import Handler
 from odradek.service.message_intake import Route
@@ -62,7 +63,7 @@ def _read_topics(handler: Handler, names: TopicNames) -> Iterator[str]:
         yield names.retry_topic(handler.topic, delay)
 
 
-async def prepare_topics(cluster: Cluster, handlers: Sequence[Handler], names: TopicNames) -> None:
+async def prepare_topics(cluster: ClusterRouter, handlers: Sequence[Handler], names: TopicNames) -> None:
     """Raises InputError if a topic to read is not there, or one that is needed cannot be made."""
     described = await describe_topics(cluster, [handler.topic for handler in handlers])
     wanted: dict[str, NewTopic] = {}
@@ -83,7 +84,7 @@ def _beside(handler: Handler, names: TopicNames) -> Iterator[str]:
         yield names.dead_topic(handler.topic)
 
 
-async def _create_missing(cluster: Cluster, wanted: dict[str, NewTopic]) -> None:
+async def _create_missing(cluster: ClusterRouter, wanted: dict[str, NewTopic]) -> None:
     """Another instance of the service may make them at the same time."""
     if not wanted:
         return

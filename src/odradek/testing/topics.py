@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.topics import (
     NewTopic,
     PartitionDescription,
@@ -11,7 +12,6 @@ from odradek.client.admin.topics import (
     describe_topics,
     list_topics,
 )
-from odradek.client.net.cluster import Cluster
 from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import Fault
@@ -25,7 +25,7 @@ _PAUSE_S = 0.005
 async def create_topic(nodes: Mapping[int, str], topic: NewTopic) -> None:
     """Until each of the nodes knows of it, and of a leader of each partition. Raises Refused with the reason."""
 
-    async def is_known(cluster: Cluster) -> bool:
+    async def is_known(cluster: ClusterRouter) -> bool:
         return all(each.leader_id is not None for each in await _partitions(cluster, [topic.name]))
 
     async with _cluster(nodes.values()) as cluster:
@@ -45,7 +45,7 @@ async def wait_until_in_sync(nodes: Mapping[int, str]) -> None:
     One of them is not enough: a node that was paused or cut off answers with what it knew before, until it has read the
     metadata since. When all others know it to be in sync again, it has: it fetches from the leader of now."""
 
-    async def are_in_sync(cluster: Cluster) -> bool:
+    async def are_in_sync(cluster: ClusterRouter) -> bool:
         names = [each.name for each in await list_topics(cluster)]
         return all(
             each.leader_id in nodes and {*nodes}.intersection(each.replicas) <= {*each.isr}
@@ -56,7 +56,7 @@ async def wait_until_in_sync(nodes: Mapping[int, str]) -> None:
     await asyncio.gather(*(_wait_until(are_in_sync, [address], what.format(address)) for address in nodes.values()))
 
 
-async def _partitions(cluster: Cluster, names: list[str]) -> list[PartitionDescription]:
+async def _partitions(cluster: ClusterRouter, names: list[str]) -> list[PartitionDescription]:
     """Raises Refused for a topic that is not known."""
     found: list[PartitionDescription] = []
     for description in (await describe_topics(cluster, names)).values():
@@ -66,7 +66,9 @@ async def _partitions(cluster: Cluster, names: list[str]) -> list[PartitionDescr
     return found
 
 
-async def _wait_until(condition: Callable[[Cluster], Awaitable[bool]], addresses: Iterable[str], what: str) -> None:
+async def _wait_until(
+    condition: Callable[[ClusterRouter], Awaitable[bool]], addresses: Iterable[str], what: str
+) -> None:
     loop = asyncio.get_running_loop()
     deadline_s = loop.time() + _WAIT_S
     async with _cluster(addresses) as cluster:
@@ -82,8 +84,8 @@ async def _wait_until(condition: Callable[[Cluster], Awaitable[bool]], addresses
             await asyncio.sleep(_PAUSE_S)
 
 
-def _cluster(addresses: Iterable[str]) -> Cluster:
-    return Cluster(parse_bootstrap(",".join(addresses), "bootstrap"), ClientConfig())
+def _cluster(addresses: Iterable[str]) -> ClusterRouter:
+    return ClusterRouter(parse_bootstrap(",".join(addresses), "bootstrap"), ClientConfig())
 
 
 def _check(outcome: object) -> None:

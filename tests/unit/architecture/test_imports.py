@@ -51,7 +51,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "security": ("metadata", "protocol", "common"),
     "client": ("errors", "protocol", "records", "security", "common"),
     "client.settings": ("client.*", "common"),
-    "client.net": ("errors", "client.*", "client.settings", "client.admin", "protocol", "records", "common"),
+    "client.net": ("errors", "client.*", "client.settings", "protocol", "records", "common"),
     "client.admin": _CLIENT,
     "client.producer": _CLIENT,
     "client.consumer": (*_CLIENT, "client.group"),
@@ -96,7 +96,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     # Of the client the value that a fetched metadata log is.
     "inspection": (
         *("log", "metadata_log", "raft", "metadata", "records", "protocol", "common"),
-        "client.net.metadata_log_fetch",
+        "client.admin.metadata_log_fetch",
     ),
     "service": ("errors", "client", "observability", "records", "protocol", "common"),
     "service.celery": ("service", "common"),

@@ -11,14 +11,14 @@ import click
 from odradek.cli.base.options import settings_of
 
 if TYPE_CHECKING:
-    from odradek.client.net.cluster import Cluster
+    from odradek.client.admin.cluster_router import ClusterRouter
 
 #: All of it; longer feels like a broken shell.
 _PATIENCE_S = 0.5
 
 
 def complete_topics(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    async def names(cluster: "Cluster") -> Iterable[str]:
+    async def names(cluster: "ClusterRouter") -> Iterable[str]:
         from odradek.client.admin.topics import list_topics
 
         return [each.name for each in await list_topics(cluster) if not each.is_internal or incomplete.startswith("_")]
@@ -27,7 +27,7 @@ def complete_topics(context: click.Context, parameter: click.Parameter, incomple
 
 
 def complete_groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    async def names(cluster: "Cluster") -> Iterable[str]:
+    async def names(cluster: "ClusterRouter") -> Iterable[str]:
         from odradek.client.admin.groups import list_groups
 
         return [each.group_id for each in await list_groups(cluster)]
@@ -36,12 +36,12 @@ def complete_groups(context: click.Context, parameter: click.Parameter, incomple
 
 
 def _matching(
-    context: click.Context, incomplete: str, names: "Callable[[Cluster], Awaitable[Iterable[str]]]"
+    context: click.Context, incomplete: str, names: "Callable[[ClusterRouter], Awaitable[Iterable[str]]]"
 ) -> list[str]:
     from odradek.cli.base.connection import on_cluster
     from odradek.common.failures import ApiError, InputError
 
-    async def in_time(cluster: "Cluster") -> list[str]:
+    async def in_time(cluster: "ClusterRouter") -> list[str]:
         import asyncio
 
         async with asyncio.timeout(_PATIENCE_S):

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from odradek.cli.base.errors import warn
 from odradek.client.admin.outcomes import Outcomes
-from odradek.client.net.cluster import Refused
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 
 _Key = TypeVar("_Key")

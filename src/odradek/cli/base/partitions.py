@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from odradek.cli.base.outcomes import accepted, refused
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import TopicPartition
 from odradek.client.admin.topics import describe_topics
-from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.failures import InputError
+from odradek.errors import Refused
 
 
 async def find_partitions(
-    cluster: Cluster, names: Sequence[str]
+    cluster: ClusterRouter, names: Sequence[str]
 ) -> tuple[list[TopicPartition], dict[TopicPartition, Refused]]:
     """In order, each once; and what is wrong with those whose topic cannot be described."""
     asked = [_parse(name) for name in names]

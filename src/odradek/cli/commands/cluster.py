@@ -24,7 +24,7 @@ from odradek.client.admin.cluster import (
     describe_nodes,
     unregister_broker,
 )
-from odradek.client.net.cluster import Cluster
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.metadata.features.metadata_version import FEATURE_NAME, MetadataVersion
 
 
@@ -55,7 +55,7 @@ def describe_command(settings: Settings) -> None:
     print_table(("node", "address", "rack", "state"), rows)
 
 
-async def _describe(cluster: Cluster) -> NodesDescription:
+async def _describe(cluster: ClusterRouter) -> NodesDescription:
     return await describe_nodes(cluster, include_fenced=not cluster.are_controllers)
 
 

@@ -18,9 +18,10 @@ from odradek.cli.base.options import Settings, local_options, network_options
 from odradek.cli.base.outcomes import accepted, status_of
 from odradek.cli.base.output import print_json, print_table
 from odradek.cli.base.pairs import parse_pairs
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.configs import ConfigChange, ConfigEntry, ConfigResource, alter_configs, describe_configs
 from odradek.client.admin.topics import list_topics
-from odradek.client.net.cluster import Cluster, Refused
+from odradek.errors import Refused
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 
@@ -78,7 +79,7 @@ def configs() -> None:
 def describe_command(settings: Settings, /, everything: bool, **named: Any) -> int:
     """Show settings. Without a name: those of all topics, all brokers and the brokers' defaults."""
 
-    async def ask(cluster: Cluster) -> Any:
+    async def ask(cluster: ClusterRouter) -> Any:
         return await describe_configs(cluster, _resources(**named) or await _all_resources(cluster))
 
     outcomes = on_cluster(settings, ask)
@@ -157,7 +158,7 @@ def _resources(
     return list(dict.fromkeys(named))
 
 
-async def _all_resources(cluster: Cluster) -> list[ConfigResource]:
+async def _all_resources(cluster: ClusterRouter) -> list[ConfigResource]:
     names = [topic.name for topic in await list_topics(cluster)]
     ids = sorted((await cluster.describe()).nodes)
     return _resources(names, ids, broker_defaults=True)

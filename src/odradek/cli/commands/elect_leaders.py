@@ -15,10 +15,10 @@ from odradek.cli.base.options import Settings, network_options
 from odradek.cli.base.outcomes import accepted, status_of, unknown_topic
 from odradek.cli.base.output import print_json
 from odradek.cli.base.partitions import find_partitions
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, TopicPartition
 from odradek.client.admin.reassignments import ElectionType
 from odradek.client.admin.reassignments import elect_leaders as elect
-from odradek.client.net.cluster import Cluster
 
 
 @click.command("elect-leaders")
@@ -34,7 +34,7 @@ def elect_leaders(settings: Settings, names: tuple[str, ...], unclean: bool, yes
         which = ", ".join(names) or "all partitions"
         confirm(f"Records of {which} that only replicas out of reach have will be lost.", yes=yes)
 
-    async def ask(cluster: Cluster) -> Outcomes[TopicPartition, bool]:
+    async def ask(cluster: ClusterRouter) -> Outcomes[TopicPartition, bool]:
         partitions, missing = await find_partitions(cluster, names) if names else (None, {})
         return {**await elect(cluster, kind, partitions), **missing} if partitions != [] else missing
 

@@ -19,6 +19,7 @@ from odradek.cli.base.options import Settings, local_options, network_options
 from odradek.cli.base.outcomes import accepted, refused, status_of, unknown_topic
 from odradek.cli.base.output import format_timestamp, print_json, print_table
 from odradek.cli.base.partitions import find_partitions
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, TopicPartition
 from odradek.client.admin.topics import describe_topics, list_topics
 from odradek.client.admin.transactions import (
@@ -29,8 +30,8 @@ from odradek.client.admin.transactions import (
     describe_transactions,
     list_transactions,
 )
-from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.failures import InputError
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 
 _NOBODY = "-"
@@ -148,7 +149,7 @@ class _Hanging:
 
 
 async def _find_hanging(
-    cluster: Cluster, names: Sequence[str], broker: int | None, max_timeout_ms: int
+    cluster: ClusterRouter, names: Sequence[str], broker: int | None, max_timeout_ms: int
 ) -> Outcomes[TopicPartition, list[_Hanging]]:
     """Open in a partition for longer than any transaction may be, and not open there for its coordinator. Internal
     topics can be concerned: offsets are committed in transactions."""
@@ -175,7 +176,7 @@ async def _find_hanging(
     return {**missing, **refused(producers), **hanging}
 
 
-async def _led_by(cluster: Cluster, places: Sequence[TopicPartition], broker: int) -> set[TopicPartition]:
+async def _led_by(cluster: ClusterRouter, places: Sequence[TopicPartition], broker: int) -> set[TopicPartition]:
     topics = accepted(await describe_topics(cluster, list(dict.fromkeys(place.topic for place in places))))
     return {
         TopicPartition(name, partition.index)
@@ -185,14 +186,14 @@ async def _led_by(cluster: Cluster, places: Sequence[TopicPartition], broker: in
     }
 
 
-async def _owned(cluster: Cluster, producer_ids: Sequence[int]) -> set[tuple[int, TopicPartition]]:
+async def _owned(cluster: ClusterRouter, producer_ids: Sequence[int]) -> set[tuple[int, TopicPartition]]:
     """Producer and partition of all transactions that a coordinator will end."""
     listed = await list_transactions(cluster, producer_ids=producer_ids)
     described = accepted(await describe_transactions(cluster, [each.transactional_id for each in listed]))
     return {(each.producer_id, place) for each in described.values() for place in each.partitions}
 
 
-async def _open_at(cluster: Cluster, name: str, start_offset: int) -> tuple[TopicPartition, ProducerState]:
+async def _open_at(cluster: ClusterRouter, name: str, start_offset: int) -> tuple[TopicPartition, ProducerState]:
     if ":" not in name:
         raise InputError(f'"{name}" is no partition. Right would be TOPIC:PARTITION, for example orders:0.')
     places, missing = await find_partitions(cluster, [name])

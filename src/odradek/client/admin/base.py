@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Mapping
 from typing import TypeVar, Unpack
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, accepted_all
 from odradek.client.async_context import AsyncContext
-from odradek.client.net.cluster import Cluster
 from odradek.client.net.config import ClientConfig
 from odradek.client.net.connections import channel_config
 from odradek.client.settings.settings import admin_settings
@@ -22,7 +22,7 @@ class AdminBase(AsyncContext):
     def __init__(self, config: Mapping[str, object] | None = None, **settings: Unpack[AdminSettings]) -> None:
         """Settings by Kafka's names: as a dict, or as keywords with underscores. Raises InputError."""
         parsed = self.settings = admin_settings(config, **settings)
-        self._cluster = Cluster(
+        self._cluster = ClusterRouter(
             parsed.bootstrap_servers or parsed.bootstrap_controllers,
             ClientConfig(channel_config(parsed), parsed.request_timeout_ms, parsed.default_api_timeout_ms),
             are_controllers=bool(parsed.bootstrap_controllers),
@@ -34,17 +34,17 @@ class AdminBase(AsyncContext):
         try:
             await self._cluster.any_node()
         except BaseException:
-            await self._cluster.__aexit__(None, None, None)
+            await self._cluster.close()
             raise
         self._is_running = True
 
     async def close(self, timeout_ms: float | None = None) -> None:
         """Closes the connections at once: it waits for no broker, whatever `timeout_ms`. May be called twice."""
         self._is_running = False
-        await self._cluster.__aexit__(None, None, None)
+        await self._cluster.close()
 
     @property
-    def _up(self) -> Cluster:
+    def _up(self) -> ClusterRouter:
         if not self._is_running:
             raise InputError('the admin client is not running: use it in a "with" statement, or call start() first')
         return self._cluster

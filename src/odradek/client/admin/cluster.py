@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from odradek import __version__
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, TopicPartition, by_topic, change
-from odradek.client.net.cluster import Cluster, Refused, Unreachable, check_error, refusal
+from odradek.client.errors import check_error, refusal
+from odradek.errors import Refused, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.api_versions_response import ApiVersionsResponse
@@ -71,7 +73,7 @@ class LogDir:
     replicas: Mapping[TopicPartition, ReplicaInfo]
 
 
-async def describe_nodes(cluster: Cluster, *, include_fenced: bool = False) -> NodesDescription:
+async def describe_nodes(cluster: ClusterRouter, *, include_fenced: bool = False) -> NodesDescription:
     """Brokers, or controllers where those are asked; by id."""
     request = DescribeClusterRequest(
         endpoint_type=_CONTROLLERS if cluster.are_controllers else _BROKERS, include_fenced_brokers=include_fenced
@@ -86,7 +88,7 @@ async def describe_nodes(cluster: Cluster, *, include_fenced: bool = False) -> N
     return NodesDescription(response.cluster_id, controller_id, tuple(sorted(nodes, key=lambda node: node.id)))
 
 
-async def describe_features(cluster: Cluster) -> Features:
+async def describe_features(cluster: ClusterRouter) -> Features:
     request = ApiVersionsRequest(client_software_name="odradek", client_software_version=__version__)
     response: ApiVersionsResponse = await cluster.send_to_any(request)
     check_error(response.error_code, None)
@@ -99,7 +101,7 @@ async def describe_features(cluster: Cluster) -> Features:
 
 
 async def describe_log_dirs(
-    cluster: Cluster, broker_ids: Sequence[int] | None = None, partitions: Sequence[TopicPartition] | None = None
+    cluster: ClusterRouter, broker_ids: Sequence[int] | None = None, partitions: Sequence[TopicPartition] | None = None
 ) -> Outcomes[int, tuple[LogDir, ...]]:
     """Of these brokers, or of all; with these partitions, or with all."""
     addresses = (await cluster.describe()).nodes
@@ -125,7 +127,7 @@ async def describe_log_dirs(
     return outcomes
 
 
-async def unregister_broker(cluster: Cluster, broker_id: int) -> None:
+async def unregister_broker(cluster: ClusterRouter, broker_id: int) -> None:
     """Raises Refused."""
     response = await change(cluster, UnregisterBrokerRequest(broker_id=broker_id), lambda r: [r.error_code])
     check_error(response.error_code, response.error_message)

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, change, in_order
-from odradek.client.net.cluster import Cluster, Refused, check_error, refusal
+from odradek.client.errors import check_error, refusal
 from odradek.common.addresses import HostPort
+from odradek.errors import Refused
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -63,7 +65,7 @@ class ConfigChange(NamedTuple):
 
 
 async def describe_configs(
-    cluster: Cluster, resources: Sequence[ConfigResource]
+    cluster: ClusterRouter, resources: Sequence[ConfigResource]
 ) -> Outcomes[ConfigResource, Mapping[str, ConfigEntry]]:
     """By name, sorted. Each broker is asked about itself."""
     outcomes: dict[ConfigResource, Mapping[str, ConfigEntry] | Refused] = {}
@@ -89,7 +91,7 @@ async def describe_configs(
 
 
 async def alter_configs(
-    cluster: Cluster, changes: Mapping[ConfigResource, Sequence[ConfigChange]], *, validate_only: bool = False
+    cluster: ClusterRouter, changes: Mapping[ConfigResource, Sequence[ConfigChange]], *, validate_only: bool = False
 ) -> Outcomes[ConfigResource, None]:
     """All changes of a resource, or none of them. A broker checks its own first."""
     outcomes: dict[ConfigResource, Refused | None] = {}
@@ -112,7 +114,9 @@ async def alter_configs(
     return in_order(outcomes, changes)
 
 
-async def list_config_resources(cluster: Cluster, types: Sequence[ConfigResourceType] = ()) -> list[ConfigResource]:
+async def list_config_resources(
+    cluster: ClusterRouter, types: Sequence[ConfigResourceType] = ()
+) -> list[ConfigResource]:
     """Those that may have settings, of these types or of all. Raises Refused."""
     request = ListConfigResourcesRequest(resource_types=list(types))
     response: ListConfigResourcesResponse = await cluster.send_to_any(request)
@@ -129,7 +133,7 @@ def _by_node(resources: Iterable[ConfigResource]) -> dict[int | None, list[Confi
     return groups
 
 
-async def _brokers_of(cluster: Cluster, resources: Sequence[ConfigResource]) -> Mapping[int, HostPort]:
+async def _brokers_of(cluster: ClusterRouter, resources: Sequence[ConfigResource]) -> Mapping[int, HostPort]:
     """Only where one has to be asked itself."""
     if all(resource.node_id is None for resource in resources):
         return {}

@@ -8,10 +8,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, in_order
-from odradek.client.net.cluster import Cluster, Refused, Unreachable, refusal
+from odradek.client.errors import refusal
 from odradek.client.net.coordinator_kind import CoordinatorKind
 from odradek.common.addresses import HostPort
+from odradek.errors import Refused, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from odradek.protocol.messages.find_coordinator_response import FindCoordinatorResponse
@@ -37,7 +39,7 @@ Ask = Callable[[HostPort, Sequence[str]], Awaitable[Mapping[str, _Value | Refuse
 
 
 async def ask_coordinators(
-    cluster: Cluster, kind: CoordinatorKind, keys: Sequence[str], ask: Ask[_Value]
+    cluster: ClusterRouter, kind: CoordinatorKind, keys: Sequence[str], ask: Ask[_Value]
 ) -> Outcomes[str, _Value]:
     """`ask` may be called again for what did not succeed."""
     loop = asyncio.get_running_loop()
@@ -61,7 +63,7 @@ async def ask_coordinators(
 
 
 async def _find(
-    cluster: Cluster, kind: CoordinatorKind, keys: Sequence[str]
+    cluster: ClusterRouter, kind: CoordinatorKind, keys: Sequence[str]
 ) -> tuple[dict[HostPort, list[str]], dict[str, Refused]]:
     request = FindCoordinatorRequest(key_type=kind, coordinator_keys=list(keys))
     response: FindCoordinatorResponse = await cluster.send_to_any(request)

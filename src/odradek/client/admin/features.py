@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import change
-from odradek.client.net.cluster import Cluster, check_error
+from odradek.client.errors import check_error
 from odradek.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.protocol.messages.update_features_response import UpdateFeaturesResponse
 
@@ -26,7 +27,7 @@ class FeatureUpdate:
 
 
 async def update_features(
-    cluster: Cluster, updates: Mapping[str, FeatureUpdate], *, validate_only: bool = False
+    cluster: ClusterRouter, updates: Mapping[str, FeatureUpdate], *, validate_only: bool = False
 ) -> None:
     """All of them, or none. Raises Refused."""
     request = UpdateFeaturesRequest(

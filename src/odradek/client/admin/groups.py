@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.coordinators import CoordinatorKind, ask_coordinators
 from odradek.client.admin.outcomes import Outcomes, TopicPartition, by_topic
-from odradek.client.net.cluster import Cluster, Refused, check_error, refusal
+from odradek.client.errors import check_error, refusal
 from odradek.client.types import OffsetAndMetadata
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ProtocolError
-from odradek.errors import VersionsDiffer
+from odradek.errors import Refused, VersionsDiffer
 from odradek.protocol.codec import decode
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import consumer_group_describe_response as consumer
@@ -95,7 +96,9 @@ class MemberToRemove(NamedTuple):
     instance_id: str | None = None
 
 
-async def list_groups(cluster: Cluster, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[GroupListing]:
+async def list_groups(
+    cluster: ClusterRouter, states: Iterable[str] = (), types: Iterable[str] = ()
+) -> list[GroupListing]:
     """Of all brokers, by name."""
     found: dict[str, GroupListing] = {}
     for address in (await cluster.describe()).nodes.values():
@@ -109,7 +112,7 @@ async def list_groups(cluster: Cluster, states: Iterable[str] = (), types: Itera
     return [found[name] for name in sorted(found)]
 
 
-async def describe_groups(cluster: Cluster, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
+async def describe_groups(cluster: ClusterRouter, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
     """A group that is not there is refused with GROUP_ID_NOT_FOUND."""
 
     async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, GroupDescription | Refused]:
@@ -125,7 +128,7 @@ async def describe_groups(cluster: Cluster, group_ids: Sequence[str]) -> Outcome
     return await ask_coordinators(cluster, CoordinatorKind.GROUP, group_ids, ask)
 
 
-async def describe_classic_groups(cluster: Cluster, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
+async def describe_classic_groups(cluster: ClusterRouter, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
     """Those of another kind are refused with GROUP_ID_NOT_FOUND, too."""
 
     async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, GroupDescription | Refused]:
@@ -137,7 +140,7 @@ async def describe_classic_groups(cluster: Cluster, group_ids: Sequence[str]) ->
 
 
 async def remove_members(
-    cluster: Cluster, group_id: str, members: Sequence[MemberToRemove], reason: str | None = None
+    cluster: ClusterRouter, group_id: str, members: Sequence[MemberToRemove], reason: str | None = None
 ) -> Outcomes[MemberToRemove, None]:
     """Of a classic group. Raises Refused for the group as a whole."""
     leaving = [
@@ -157,7 +160,7 @@ async def remove_members(
 
 
 async def committed_offsets(
-    cluster: Cluster, group_ids: Sequence[str], *, require_stable: bool = False
+    cluster: ClusterRouter, group_ids: Sequence[str], *, require_stable: bool = False
 ) -> Outcomes[str, Mapping[TopicPartition, Committed | Refused]]:
     """All that each of the groups has committed; with `require_stable` an offset that an open transaction is about to
     commit is refused with UNSTABLE_OFFSET_COMMIT."""
@@ -191,7 +194,7 @@ async def committed_offsets(
 
 
 async def set_offsets(
-    cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]
+    cluster: ClusterRouter, group_id: str, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]
 ) -> Outcomes[TopicPartition, int]:
     """Only a group without members lets that be done. Raises Refused where there is no coordinator."""
     wanted = {place: OffsetAndMetadata(each) if isinstance(each, int) else each for place, each in offsets.items()}
@@ -225,7 +228,7 @@ async def set_offsets(
 
 
 async def delete_offsets(
-    cluster: Cluster, group_id: str, places: Sequence[TopicPartition]
+    cluster: ClusterRouter, group_id: str, places: Sequence[TopicPartition]
 ) -> Outcomes[TopicPartition, None]:
     """Of topics that the group is not subscribed to. Raises Refused for the group as a whole."""
     topics = [
@@ -248,7 +251,7 @@ async def delete_offsets(
     return _only((await ask_coordinators(cluster, CoordinatorKind.GROUP, [group_id], ask))[group_id])
 
 
-async def delete_groups(cluster: Cluster, group_ids: Sequence[str]) -> Outcomes[str, None]:
+async def delete_groups(cluster: ClusterRouter, group_ids: Sequence[str]) -> Outcomes[str, None]:
     async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, Refused | None]:
         response: DeleteGroupsResponse = await cluster.send_to(address, DeleteGroupsRequest(groups_names=list(ids)))
         return {each.group_id: refusal(each.error_code, each.error_message) for each in response.results}
@@ -267,7 +270,7 @@ def _only(outcome: Outcomes[_Key, _Value] | Refused) -> Outcomes[_Key, _Value]:
 
 
 async def _describe_consumer_groups(
-    cluster: Cluster, address: HostPort, ids: Sequence[str]
+    cluster: ClusterRouter, address: HostPort, ids: Sequence[str]
 ) -> dict[str, GroupDescription | Refused]:
     """Brokers from before consumer groups have none."""
     try:

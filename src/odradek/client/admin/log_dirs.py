@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from odradek.client.admin.cluster import describe_log_dirs
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, TopicPartition, by_topic, in_order
-from odradek.client.net.cluster import Cluster, Refused, Unreachable, refusal
+from odradek.client.errors import refusal
 from odradek.common.addresses import HostPort
+from odradek.errors import Refused, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDir,
@@ -36,7 +38,7 @@ class Place(NamedTuple):
     future_path: str | None
 
 
-async def alter_replica_log_dirs(cluster: Cluster, targets: Mapping[Replica, str]) -> Outcomes[Replica, None]:
+async def alter_replica_log_dirs(cluster: ClusterRouter, targets: Mapping[Replica, str]) -> Outcomes[Replica, None]:
     """Begins to move each replica to a directory of its broker. One that is not there yet is refused with
     REPLICA_NOT_AVAILABLE, and will be made there nevertheless."""
     addresses = (await cluster.describe()).nodes
@@ -52,7 +54,7 @@ async def alter_replica_log_dirs(cluster: Cluster, targets: Mapping[Replica, str
     return in_order(outcomes, targets)
 
 
-async def find_replicas(cluster: Cluster, replicas: Mapping[Replica, object]) -> dict[Replica, Place]:
+async def find_replicas(cluster: ClusterRouter, replicas: Mapping[Replica, object]) -> dict[Replica, Place]:
     """Those that are anywhere, of brokers that run."""
     brokers = sorted({replica.broker_id for replica in replicas})
     partitions = sorted({replica.topic_partition for replica in replicas})
@@ -68,7 +70,7 @@ async def find_replicas(cluster: Cluster, replicas: Mapping[Replica, object]) ->
 
 
 async def _alter(
-    cluster: Cluster, address: HostPort, broker_id: int, wanted: Mapping[Replica, str]
+    cluster: ClusterRouter, address: HostPort, broker_id: int, wanted: Mapping[Replica, str]
 ) -> dict[Replica, Refused | None]:
     directories = []
     for path in dict.fromkeys(wanted.values()):

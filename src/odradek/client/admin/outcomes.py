@@ -1,16 +1,16 @@
 """What all administration from outside has in common: outcomes, and who is asked.
 
 The operations are in `topics`, `partitions`, `configs`, `cluster` and `reassignments`:
-functions on a `Cluster`, each with typed arguments and results. An operation on many things has an outcome for each of
-them: its value, or a `Refused` that says why not. An error of the operation as a whole is raised.
+functions on a `ClusterRouter`, each with typed arguments and results. An operation on many things has an outcome for
+each of them: its value, or a `Refused` that says why not. An error of the operation as a whole is raised.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from odradek.client.net.cluster import Cluster, Refused
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.types import TopicPartition
-from odradek.errors import PartlyRefused
+from odradek.errors import PartlyRefused, Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 
@@ -23,7 +23,7 @@ _Value = TypeVar("_Value")
 Outcomes = Mapping[_Key, _Value | Refused]
 
 
-async def change(cluster: Cluster, request: Message, codes_of: Callable[[Any], Iterable[int]]) -> Any:
+async def change(cluster: ClusterRouter, request: Message, codes_of: Callable[[Any], Iterable[int]]) -> Any:
     """The active controller's response to a change; `codes_of` finds all error codes in it.
 
     It is sent again only if it was not this controller's to decide: after a connection that broke nobody knows whether

@@ -9,9 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, TopicPartition, by_topic, in_order
-from odradek.client.net.cluster import Cluster, Refused, Unreachable, refusal
+from odradek.client.errors import refusal
 from odradek.common.addresses import HostPort
+from odradek.errors import Refused, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
@@ -47,7 +49,7 @@ _OffsetOutcome = OffsetAndTimestamp | Refused
 
 
 async def list_offsets(
-    cluster: Cluster, timestamps: Mapping[TopicPartition, int], *, read_committed: bool = False
+    cluster: ClusterRouter, timestamps: Mapping[TopicPartition, int], *, read_committed: bool = False
 ) -> Outcomes[TopicPartition, OffsetAndTimestamp]:
     """Of the first record at or after each timestamp, or of one of the special ones."""
 
@@ -78,7 +80,7 @@ async def list_offsets(
     return await ask_leaders(cluster, timestamps, ask)
 
 
-async def delete_records(cluster: Cluster, before: Mapping[TopicPartition, int]) -> Outcomes[TopicPartition, int]:
+async def delete_records(cluster: ClusterRouter, before: Mapping[TopicPartition, int]) -> Outcomes[TopicPartition, int]:
     """Everything before these offsets goes. The value is the log start offset that all replicas have then."""
 
     async def ask(address: HostPort, asked: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | Refused]:
@@ -104,7 +106,7 @@ async def delete_records(cluster: Cluster, before: Mapping[TopicPartition, int])
 
 
 async def ask_leaders(
-    cluster: Cluster,
+    cluster: ClusterRouter,
     asked: Mapping[TopicPartition, _Asked],
     ask: Callable[[HostPort, Mapping[TopicPartition, _Asked]], Awaitable[Mapping[TopicPartition, _Value | Refused]]],
 ) -> Outcomes[TopicPartition, _Value]:
@@ -133,7 +135,7 @@ async def ask_leaders(
 
 
 async def _find_leaders(
-    cluster: Cluster, partitions: Sequence[TopicPartition]
+    cluster: ClusterRouter, partitions: Sequence[TopicPartition]
 ) -> tuple[dict[TopicPartition, HostPort], dict[TopicPartition, Refused]]:
     topics = [MetadataRequestTopic(name=name) for name in by_topic(partitions)]
     request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)

@@ -3,17 +3,16 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from odradek.client.net.cluster import Cluster, check_error
+from odradek.client.admin.cluster_router import ClusterRouter
+from odradek.client.errors import check_error
 from odradek.common.addresses import HostPort
-from odradek.common.ids import ZERO_UUID
+from odradek.common.ids import METADATA_TOPIC, ZERO_UUID
 from odradek.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
 from odradek.protocol.messages.add_raft_voter_request import Listener as VoterListener
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse, ReplicaState
 from odradek.protocol.messages.describe_quorum_response import PartitionData as DescribedPartition
 from odradek.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
-
-METADATA_TOPIC = "__cluster_metadata"
 
 
 class VoterEndpoint(NamedTuple):
@@ -57,7 +56,7 @@ class QuorumDescription:
         return tuple(HostPort(*voter.endpoints[0][1:]) for voter in ordered if voter.endpoints)
 
 
-async def describe_quorum(cluster: Cluster) -> QuorumDescription:
+async def describe_quorum(cluster: ClusterRouter) -> QuorumDescription:
     topic = TopicData(topic_name=METADATA_TOPIC, partitions=[PartitionData(partition_index=0)])
     response = await cluster.send_to_leader(DescribeQuorumRequest(topics=[topic]), _error_of, repeatable=True)
     check_error(response.error_code, response.error_message)
@@ -80,7 +79,7 @@ async def describe_quorum(cluster: Cluster) -> QuorumDescription:
 
 
 async def add_voter(
-    cluster: Cluster, cluster_id: str, voter_id: int, directory_id: bytes, endpoints: tuple[VoterEndpoint, ...]
+    cluster: ClusterRouter, cluster_id: str, voter_id: int, directory_id: bytes, endpoints: tuple[VoterEndpoint, ...]
 ) -> None:
     """Returns when the new voter is committed. Raises Refused."""
     request = AddRaftVoterRequest(
@@ -94,7 +93,7 @@ async def add_voter(
     check_error(response.error_code, response.error_message)
 
 
-async def remove_voter(cluster: Cluster, voter_id: int, directory_id: bytes) -> None:
+async def remove_voter(cluster: ClusterRouter, voter_id: int, directory_id: bytes) -> None:
     """Returns when its removal is committed. Raises Refused."""
     request = RemoveRaftVoterRequest(cluster_id=None, voter_id=voter_id, voter_directory_id=directory_id)
     response = await cluster.send_to_leader(request, lambda answer: int(answer.error_code), repeatable=False)

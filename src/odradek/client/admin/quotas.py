@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, change
-from odradek.client.net.cluster import Cluster, Refused, check_error, refusal
+from odradek.client.errors import check_error, refusal
+from odradek.errors import Refused
 from odradek.protocol.messages.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,
@@ -54,7 +56,7 @@ def quota_entity(parts: Mapping[str, str | None]) -> QuotaEntity:
 
 
 async def describe_client_quotas(
-    cluster: Cluster, wanted: QuotaFilter | None = None
+    cluster: ClusterRouter, wanted: QuotaFilter | None = None
 ) -> dict[QuotaEntity, dict[str, float]]:
     """All, or those that the filter wants. Raises Refused."""
     parts = [
@@ -77,7 +79,7 @@ async def describe_client_quotas(
 
 
 async def alter_client_quotas(
-    cluster: Cluster, changes: Mapping[QuotaEntity, Mapping[str, float | None]], *, validate_only: bool = False
+    cluster: ClusterRouter, changes: Mapping[QuotaEntity, Mapping[str, float | None]], *, validate_only: bool = False
 ) -> Outcomes[QuotaEntity, None]:
     """None takes a quota away."""
     request = AlterClientQuotasRequest(
@@ -102,7 +104,7 @@ async def alter_client_quotas(
 
 
 async def describe_user_scram_credentials(
-    cluster: Cluster, users: Sequence[str] | None = None
+    cluster: ClusterRouter, users: Sequence[str] | None = None
 ) -> Outcomes[str, tuple[ScramCredential, ...]]:
     """Of these users, or of all that have any. The passwords are nowhere. Raises Refused."""
     names = None if users is None else [UserName(name=name) for name in users]

@@ -6,9 +6,9 @@ take (`follower.…`). All of it is dynamic, and must be taken away when the mov
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.configs import ConfigChange, ConfigResource, alter_configs
 from odradek.client.admin.outcomes import Outcomes, TopicPartition
-from odradek.client.net.cluster import Cluster
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
 
 _RATES = (
@@ -21,7 +21,7 @@ _FOLLOWERS = "follower.replication.throttled.replicas"
 
 
 async def set_throttle(
-    cluster: Cluster,
+    cluster: ClusterRouter,
     current: Mapping[TopicPartition, Sequence[int]],
     targets: Mapping[TopicPartition, Sequence[int]],
     bytes_per_second: int,
@@ -52,7 +52,7 @@ async def set_throttle(
 
 
 async def clear_throttle(
-    cluster: Cluster, topics: Iterable[str], broker_ids: Iterable[int]
+    cluster: ClusterRouter, topics: Iterable[str], broker_ids: Iterable[int]
 ) -> Outcomes[ConfigResource, None]:
     changes = {
         ConfigResource(ConfigResourceType.TOPIC, topic): [

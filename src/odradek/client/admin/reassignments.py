@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, TopicPartition, by_topic, change, in_order
-from odradek.client.net.cluster import Cluster, Refused, check_error, refusal
+from odradek.client.errors import check_error, refusal
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -39,7 +41,7 @@ class Reassignment:
 
 
 async def alter_reassignments(
-    cluster: Cluster, targets: Mapping[TopicPartition, Sequence[int] | None]
+    cluster: ClusterRouter, targets: Mapping[TopicPartition, Sequence[int] | None]
 ) -> Outcomes[TopicPartition, None]:
     """Begins to move each partition to these brokers, in this order of preference; None cancels what goes on."""
     topics = [
@@ -58,7 +60,7 @@ async def alter_reassignments(
 
 
 async def list_reassignments(
-    cluster: Cluster, partitions: Sequence[TopicPartition] | None = None
+    cluster: ClusterRouter, partitions: Sequence[TopicPartition] | None = None
 ) -> Mapping[TopicPartition, Reassignment]:
     """Those that go on, of these partitions or of all."""
     topics = None
@@ -81,7 +83,7 @@ async def list_reassignments(
 
 
 async def elect_leaders(
-    cluster: Cluster, election: ElectionType, partitions: Sequence[TopicPartition] | None = None
+    cluster: ClusterRouter, election: ElectionType, partitions: Sequence[TopicPartition] | None = None
 ) -> Outcomes[TopicPartition, bool]:
     """Of these partitions, or of all that need it. The value is whether there was anything to do."""
     asked = None

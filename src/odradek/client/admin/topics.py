@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, change, in_order
-from odradek.client.net.cluster import Cluster, Refused, refusal
+from odradek.client.errors import refusal
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_partitions_request import (
     CreatePartitionsAssignment,
@@ -95,7 +97,7 @@ class TopicListing:
 
 
 async def create_topics(
-    cluster: Cluster, topics: Sequence[NewTopic], *, validate_only: bool = False
+    cluster: ClusterRouter, topics: Sequence[NewTopic], *, validate_only: bool = False
 ) -> Outcomes[str, CreatedTopic]:
     request = CreateTopicsRequest(
         topics=[_creatable(topic) for topic in topics],
@@ -107,7 +109,7 @@ async def create_topics(
     return in_order(outcomes, [topic.name for topic in topics])
 
 
-async def delete_topics(cluster: Cluster, names: Sequence[str]) -> Outcomes[str, None]:
+async def delete_topics(cluster: ClusterRouter, names: Sequence[str]) -> Outcomes[str, None]:
     request = DeleteTopicsRequest(
         topics=[DeleteTopicState(name=name) for name in names],
         topic_names=list(names),
@@ -119,7 +121,7 @@ async def delete_topics(cluster: Cluster, names: Sequence[str]) -> Outcomes[str,
 
 
 async def create_partitions(
-    cluster: Cluster,
+    cluster: ClusterRouter,
     counts: Mapping[str, int],
     assignments: Mapping[str, Sequence[Sequence[int]]] | None = None,
     *,
@@ -147,7 +149,7 @@ async def create_partitions(
     return in_order(outcomes, counts)
 
 
-async def list_topics(cluster: Cluster) -> list[TopicListing]:
+async def list_topics(cluster: ClusterRouter) -> list[TopicListing]:
     """Those we may see, by name."""
     response: MetadataResponse = await cluster.send_to_any(MetadataRequest(topics=None))
     listed = [
@@ -163,7 +165,7 @@ async def list_topics(cluster: Cluster) -> list[TopicListing]:
     return sorted(listed, key=lambda topic: topic.name)
 
 
-async def describe_topics(cluster: Cluster, names: Sequence[str]) -> Outcomes[str, TopicDescription]:
+async def describe_topics(cluster: ClusterRouter, names: Sequence[str]) -> Outcomes[str, TopicDescription]:
     """A topic with many partitions takes several requests; its description is put together again."""
     outcomes: dict[str, TopicDescription | Refused] = {}
     cursor: Cursor | None = None
@@ -179,7 +181,9 @@ async def describe_topics(cluster: Cluster, names: Sequence[str]) -> Outcomes[st
     return in_order(outcomes, names)
 
 
-async def _describe_some(cluster: Cluster, names: list[str], cursor: Cursor | None) -> DescribeTopicPartitionsResponse:
+async def _describe_some(
+    cluster: ClusterRouter, names: list[str], cursor: Cursor | None
+) -> DescribeTopicPartitionsResponse:
     request = DescribeTopicPartitionsRequest(
         topics=[TopicRequest(name=name) for name in names], response_partition_limit=_PARTITIONS_AT_A_TIME
     )

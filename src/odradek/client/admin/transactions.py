@@ -4,11 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.coordinators import CoordinatorKind, ask_coordinators
 from odradek.client.admin.outcomes import Outcomes, TopicPartition
 from odradek.client.admin.partitions import ask_leaders
-from odradek.client.net.cluster import Cluster, Refused, check_error, refusal
+from odradek.client.errors import check_error, refusal
 from odradek.common.addresses import HostPort
+from odradek.errors import Refused
 from odradek.protocol.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
 from odradek.protocol.messages.describe_producers_response import DescribeProducersResponse
 from odradek.protocol.messages.describe_transactions_request import DescribeTransactionsRequest
@@ -65,7 +67,7 @@ class ProducerState:
 
 
 async def list_transactions(
-    cluster: Cluster, states: Iterable[str] = (), producer_ids: Iterable[int] = (), longer_than_ms: int = _NONE
+    cluster: ClusterRouter, states: Iterable[str] = (), producer_ids: Iterable[int] = (), longer_than_ms: int = _NONE
 ) -> list[TransactionListing]:
     """Of all brokers, by name. Raises Refused."""
     found = []
@@ -82,7 +84,7 @@ async def list_transactions(
     return sorted(found, key=lambda each: each.transactional_id)
 
 
-async def describe_transactions(cluster: Cluster, ids: Sequence[str]) -> Outcomes[str, TransactionDescription]:
+async def describe_transactions(cluster: ClusterRouter, ids: Sequence[str]) -> Outcomes[str, TransactionDescription]:
     async def ask(address: HostPort, keys: Sequence[str]) -> dict[str, TransactionDescription | Refused]:
         request = DescribeTransactionsRequest(transactional_ids=list(keys))
         response: DescribeTransactionsResponse = await cluster.send_to(address, request)
@@ -105,7 +107,7 @@ async def describe_transactions(cluster: Cluster, ids: Sequence[str]) -> Outcome
 
 
 async def describe_producers(
-    cluster: Cluster, places: Sequence[TopicPartition]
+    cluster: ClusterRouter, places: Sequence[TopicPartition]
 ) -> Outcomes[TopicPartition, tuple[ProducerState, ...]]:
     """Who has written to the partitions lately, as their leaders remember."""
 
@@ -138,7 +140,7 @@ async def describe_producers(
     return await ask_leaders(cluster, dict.fromkeys(places), ask)
 
 
-async def fence_producers(cluster: Cluster, ids: Sequence[str]) -> Outcomes[str, ProducerIdAndEpoch]:
+async def fence_producers(cluster: ClusterRouter, ids: Sequence[str]) -> Outcomes[str, ProducerIdAndEpoch]:
     """Whoever has these transactional ids loses them, and what they left open is aborted."""
 
     async def ask(address: HostPort, keys: Sequence[str]) -> dict[str, ProducerIdAndEpoch | Refused]:
@@ -157,7 +159,7 @@ async def fence_producers(cluster: Cluster, ids: Sequence[str]) -> Outcomes[str,
 
 
 async def abort_in_partition(
-    cluster: Cluster, place: TopicPartition, producer_id: int, producer_epoch: int, coordinator_epoch: int
+    cluster: ClusterRouter, place: TopicPartition, producer_id: int, producer_epoch: int, coordinator_epoch: int
 ) -> Outcomes[TopicPartition, None]:
     """Write the marker of an abort, past the coordinator: for a transaction that nobody else will end."""
 

@@ -10,15 +10,16 @@ import pytest
 from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running
 from helpers.ports import free_ports
 from odradek.client.admin.cluster import describe_log_dirs, unregister_broker
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.configs import ConfigChange, ConfigResource, alter_configs
 from odradek.client.admin.outcomes import TopicPartition
 from odradek.client.admin.partitions import OffsetAndTimestamp, delete_records, list_offsets
 from odradek.client.admin.topics import NewTopic, TopicDescription, create_topics, describe_topics
 from odradek.client.net.channel import ChannelConfig
-from odradek.client.net.cluster import Cluster, Refused, Unreachable
 from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import HostPort
 from odradek.common.special_timestamps import LATEST
+from odradek.errors import Refused, Unreachable
 from odradek.protocol import api_keys
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
@@ -101,12 +102,12 @@ class Brokers(FakeQuorum):
 
 
 def on(
-    brokers: Brokers, work: Callable[[Cluster], Awaitable[Any]], count: int = 1, api_timeout_ms: int = PATIENT_MS
+    brokers: Brokers, work: Callable[[ClusterRouter], Awaitable[Any]], count: int = 1, api_timeout_ms: int = PATIENT_MS
 ) -> Any:
     async def main() -> Any:
         channel = ChannelConfig(reconnect_backoff_ms=1, reconnect_backoff_max_ms=10)
         config = ClientConfig(channel, api_timeout_ms=api_timeout_ms)
-        async with running(brokers, count), Cluster([brokers.addresses[1]], config) as cluster:
+        async with running(brokers, count), ClusterRouter([brokers.addresses[1]], config) as cluster:
             return await work(cluster)
 
     return asyncio.run(main())
@@ -211,7 +212,7 @@ def test_a_leader_that_cannot_be_reached_is_looked_up_again() -> None:
 
     brokers.handlers |= {ApiKey.METADATA: metadata, ApiKey.DELETE_RECORDS: delete}
 
-    async def work(cluster: Cluster) -> Any:
+    async def work(cluster: ClusterRouter) -> Any:
         brokers.registered = {**brokers.addresses, 9: HostPort("127.0.0.1", free_ports(1)[0])}
         return await delete_records(cluster, {ORDERS: 12})
 
@@ -273,7 +274,7 @@ def test_a_broker_that_is_gone_does_not_keep_the_others_from_telling() -> None:
         results=[DescribeLogDirsResult(log_dir="/b"), DescribeLogDirsResult(log_dir="/a", error_code=56)]
     )
 
-    async def work(cluster: Cluster) -> Any:
+    async def work(cluster: ClusterRouter) -> Any:
         brokers.registered = {**brokers.addresses, 9: HostPort("127.0.0.1", free_ports(1)[0])}
         return await describe_log_dirs(cluster)
 

@@ -30,9 +30,10 @@ from odradek.cli.commands.groups.show import (
     print_members,
     print_states,
 )
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.groups import committed_offsets, delete_groups, delete_offsets, list_groups
 from odradek.client.admin.outcomes import Outcomes, TopicPartition
-from odradek.client.net.cluster import Cluster, Refused
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 
 _TYPES = ("classic", "consumer", "share", "streams")
@@ -129,7 +130,7 @@ def delete_offsets_command(settings: Settings, name: str, places: tuple[str, ...
     """Forget what a group has committed for topics that it does not read."""
     confirm(f"Offsets of {', '.join(places)} in group {name} will be forgotten.", yes=yes)
 
-    async def work(cluster: Cluster) -> tuple[Outcomes[TopicPartition, None], Collection[TopicPartition]]:
+    async def work(cluster: ClusterRouter) -> tuple[Outcomes[TopicPartition, None], Collection[TopicPartition]]:
         found, missing = await find_partitions(cluster, places)
         before = (await committed_offsets(cluster, [name])).get(name)
         outcomes = {**missing, **await delete_offsets(cluster, name, found)}

@@ -19,12 +19,13 @@ from odradek.cli.base.outcomes import accepted, refused, status_of, unknown_topi
 from odradek.cli.base.output import plural, print_json, print_table
 from odradek.cli.base.partitions import find_partitions
 from odradek.cli.base.times import parse_moment
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.groups import Committed, committed_offsets, describe_groups, set_offsets
 from odradek.client.admin.outcomes import Outcomes, TopicPartition
 from odradek.client.admin.partitions import list_offsets
-from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.failures import InputError
 from odradek.common.special_timestamps import EARLIEST, LATEST
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 
 _EARLIEST, _LATEST, _CURRENT = "earliest", "latest", "current"
@@ -86,14 +87,16 @@ def reset_command(
     return status_of({**plan.missing, **outcomes}, "partition", _has_members)
 
 
-async def _check_members(cluster: Cluster, name: str) -> None:
+async def _check_members(cluster: ClusterRouter, name: str) -> None:
     """A group that is not there yet may be given offsets to begin with."""
     found = (await describe_groups(cluster, [name]))[name]
     if not isinstance(found, Refused) and found.members:
         raise InputError(f"group {name}: {HAS_MEMBERS}")
 
 
-async def _plan(cluster: Cluster, name: str, topics: tuple[str, ...], to: str | None, shift_by: int | None) -> _Plan:
+async def _plan(
+    cluster: ClusterRouter, name: str, topics: tuple[str, ...], to: str | None, shift_by: int | None
+) -> _Plan:
     known = (await committed_offsets(cluster, [name]))[name]
     if isinstance(known, Refused):
         raise known
@@ -110,7 +113,7 @@ async def _plan(cluster: Cluster, name: str, topics: tuple[str, ...], to: str | 
 
 
 async def _wanted(
-    cluster: Cluster,
+    cluster: ClusterRouter,
     places: list[TopicPartition],
     committed: Mapping[TopicPartition, int],
     last: Mapping[TopicPartition, int],

@@ -7,6 +7,7 @@ from typing import Any
 
 from odradek.cli.base.errors import warn
 from odradek.cli.base.output import UNKNOWN, print_table
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.groups import (
     Committed,
     GroupDescription,
@@ -17,8 +18,8 @@ from odradek.client.admin.groups import (
 )
 from odradek.client.admin.outcomes import Outcomes, TopicPartition
 from odradek.client.admin.partitions import OffsetAndTimestamp, list_offsets
-from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.special_timestamps import LATEST
+from odradek.errors import Refused
 
 _NOBODY = "-"
 
@@ -47,7 +48,7 @@ class Lag:
     rows: tuple[Row, ...]
 
 
-async def describe_all(cluster: Cluster, names: Sequence[str]) -> Outcomes[str, Lag]:
+async def describe_all(cluster: ClusterRouter, names: Sequence[str]) -> Outcomes[str, Lag]:
     wanted = list(names) or [each.group_id for each in await list_groups(cluster)]
     if not wanted:
         return {}
@@ -68,10 +69,12 @@ async def describe_all(cluster: Cluster, names: Sequence[str]) -> Outcomes[str, 
     }
 
 
-async def _ends(cluster: Cluster, places: Iterable[TopicPartition]) -> Outcomes[TopicPartition, OffsetAndTimestamp]:
+async def _ends(
+    cluster: ClusterRouter, places: Iterable[TopicPartition]
+) -> Outcomes[TopicPartition, OffsetAndTimestamp]:
     """Of those that have a leader; the others are told."""
     brief = replace(cluster.config, api_timeout_ms=min(cluster.config.api_timeout_ms, _LEADERS_MS))
-    async with Cluster(cluster.addresses, brief) as asked:
+    async with ClusterRouter(cluster.addresses, brief) as asked:
         ends = await list_offsets(asked, dict.fromkeys(places, LATEST))
     for place, end in ends.items():
         if isinstance(end, Refused):

@@ -17,9 +17,9 @@ from odradek.cli.base.options import Settings, local_options, network_options
 from odradek.cli.base.output import print_json
 from odradek.cli.commands.metadata.image_tree import Leaf, Node, document, find, root, sorted_names
 from odradek.cli.commands.metadata.show import pretty_json, tree_lines
+from odradek.client.admin.cluster_router import ClusterRouter
+from odradek.client.admin.metadata_log_fetch import FetchedLog, fetch_metadata_log
 from odradek.client.admin.quorum import describe_quorum
-from odradek.client.net.cluster import Cluster
-from odradek.client.net.metadata_log_fetch import FetchedLog, fetch_metadata_log
 from odradek.common.failures import InputError
 from odradek.inspection.metadata_source import image_from_fetched, image_from_path
 from odradek.metadata.image.image import MetadataImage
@@ -80,14 +80,14 @@ def _image(settings: Settings, source: str | None) -> MetadataImage:
     return image_from_path(source)
 
 
-async def _fetch(cluster: Cluster) -> FetchedLog:
+async def _fetch(cluster: ClusterRouter) -> FetchedLog:
     """Only controllers have the metadata log to give; brokers know where they are."""
     if cluster.are_controllers:
         return await fetch_metadata_log(cluster)
     addresses = (await describe_quorum(cluster)).controllers
     if not addresses:
         raise InputError("the brokers do not say where the controllers are; --bootstrap-controller would")
-    async with Cluster(addresses, cluster.config, are_controllers=True) as controllers:
+    async with ClusterRouter(addresses, cluster.config, are_controllers=True) as controllers:
         return await fetch_metadata_log(controllers)
 
 

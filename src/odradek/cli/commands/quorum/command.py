@@ -15,8 +15,8 @@ from odradek.cli.base.errors import echo, warn
 from odradek.cli.base.options import Settings, local_options, network_options
 from odradek.cli.base.output import print_json
 from odradek.cli.commands.quorum.show import print_replication, print_status, replication_document, status_document
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.quorum import QuorumDescription, VoterEndpoint, add_voter, describe_quorum, remove_voter
-from odradek.client.net.cluster import Cluster
 from odradek.common.failures import ApiError, InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_from_text, uuid_to_text
@@ -105,7 +105,7 @@ def remove_voter_command(settings: Settings, voter_id: int, directory_id: str, y
         echo(f"Removed controller {voter_id}, directory {directory_id}.")
 
 
-async def _describe(cluster: Cluster) -> tuple[str | None, QuorumDescription]:
+async def _describe(cluster: ClusterRouter) -> tuple[str | None, QuorumDescription]:
     """Without the cluster's id where controllers are too old to say it."""
     quorum = await describe_quorum(cluster)
     try:

@@ -24,6 +24,7 @@ from odradek.cli.base.partitions import find_partitions
 from odradek.cli.commands.reassign import dirs
 from odradek.cli.commands.reassign.files import Replicas, plan_document, read_plan, write_plan
 from odradek.client.admin.cluster import describe_nodes
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.configs import ConfigResource
 from odradek.client.admin.log_dirs import Replica
 from odradek.client.admin.outcomes import Outcomes, TopicPartition
@@ -31,7 +32,6 @@ from odradek.client.admin.reassignment_plan import plan_reassignment
 from odradek.client.admin.reassignment_throttle import clear_throttle, set_throttle
 from odradek.client.admin.reassignments import Reassignment, alter_reassignments, list_reassignments
 from odradek.client.admin.topics import describe_topics, list_topics
-from odradek.client.net.cluster import Cluster
 from odradek.common.failures import InputError
 
 #: Between two looks at what still moves.
@@ -54,7 +54,7 @@ def plan_command(settings: Settings, names: tuple[str, ...], brokers: str | None
     """Work out how partitions, all unless named, could be spread evenly over brokers by moving as few as possible."""
     ids = None if brokers is None else parse_ids(brokers, "--brokers")
 
-    async def work(cluster: Cluster) -> tuple[Replicas, Replicas]:
+    async def work(cluster: ClusterRouter) -> tuple[Replicas, Replicas]:
         current = await _current(cluster, names)
         racks = {node.id: node.rack for node in (await describe_nodes(cluster)).nodes}
         for broker_id in ids or ():
@@ -88,7 +88,7 @@ def run_command(settings: Settings, path: str, throttle: int | None, wait: bool,
     """Begin to move partitions as the plan in FILE says."""
     plan, log_dirs = read_plan(path)
 
-    async def work(cluster: Cluster) -> tuple[Outcomes[TopicPartition, None], Outcomes[Replica, None]]:
+    async def work(cluster: ClusterRouter) -> tuple[Outcomes[TopicPartition, None], Outcomes[Replica, None]]:
         current = await _current(cluster, [f"{each.topic}:{each.partition}" for each in plan])
         if rollback is not None:
             write_plan(rollback, current)
@@ -128,7 +128,7 @@ def status_command(settings: Settings, path: str | None) -> int:
         return 0
     plan, log_dirs = read_plan(path)
 
-    async def work(cluster: Cluster) -> dict[TopicPartition, str]:
+    async def work(cluster: ClusterRouter) -> dict[TopicPartition, str]:
         moving = await list_reassignments(cluster, list(plan))
         current = await _current(cluster, [f"{each.topic}:{each.partition}" for each in plan])
         states = {each: _state(each, plan, moving, current) for each in plan}
@@ -159,7 +159,7 @@ def cancel_command(settings: Settings, names: tuple[str, ...], everything: bool)
     if bool(names) == everything:
         raise click.UsageError("Name topics or partitions, or else --all.")
 
-    async def work(cluster: Cluster) -> Outcomes[TopicPartition, None]:
+    async def work(cluster: ClusterRouter) -> Outcomes[TopicPartition, None]:
         wanted, missing = await find_partitions(cluster, names) if names else (None, {})
         moving = await list_reassignments(cluster, wanted) if wanted != [] else {}
         done = await alter_reassignments(cluster, dict.fromkeys(moving)) if moving else {}
@@ -185,7 +185,7 @@ def _state(
     return _DONE if list(current[partition]) == list(plan[partition]) else _ELSEWHERE
 
 
-async def _current(cluster: Cluster, names: Sequence[str]) -> Replicas:
+async def _current(cluster: ClusterRouter, names: Sequence[str]) -> Replicas:
     """Of these, or of all but internal topics. Raises InputError for one that is not there."""
     wanted = list(names) or [topic.name for topic in await list_topics(cluster) if not topic.is_internal]
     found, missing = await find_partitions(cluster, wanted)
@@ -202,7 +202,7 @@ async def _current(cluster: Cluster, names: Sequence[str]) -> Replicas:
     return {partition: replicas[partition] for partition in found}
 
 
-async def _wait(cluster: Cluster, partitions: Sequence[TopicPartition]) -> None:
+async def _wait(cluster: ClusterRouter, partitions: Sequence[TopicPartition]) -> None:
     progress = Progress()
     try:
         while partitions:
@@ -215,7 +215,7 @@ async def _wait(cluster: Cluster, partitions: Sequence[TopicPartition]) -> None:
         progress.finish()
 
 
-async def _end_throttle(cluster: Cluster, plan: Replicas) -> None:
+async def _end_throttle(cluster: ClusterRouter, plan: Replicas) -> None:
     """Of all brokers that run: those that gave away their replicas had it, too."""
     topics = dict.fromkeys(partition.topic for partition in plan)
     _raise_first(await clear_throttle(cluster, topics, (await cluster.describe()).nodes))

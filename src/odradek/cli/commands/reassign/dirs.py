@@ -7,9 +7,10 @@ if its broker knows in time; so brokers are told before the reassignment begins,
 import asyncio
 
 from odradek.cli.base.output import Progress, plural
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.log_dirs import Replica, alter_replica_log_dirs, find_replicas
 from odradek.client.admin.outcomes import Outcomes
-from odradek.client.net.cluster import Cluster, Refused
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 
 LogDirs = dict[Replica, str]
@@ -21,7 +22,7 @@ _LOOK_S = 0.5
 DONE, MOVING, ELSEWHERE = "done", "moving", "elsewhere"
 
 
-async def begin(cluster: Cluster, wanted: LogDirs) -> Outcomes[Replica, None]:
+async def begin(cluster: ClusterRouter, wanted: LogDirs) -> Outcomes[Replica, None]:
     """Tell brokers; replicas that are not there yet are asked for again for a while."""
     outcomes = dict(await alter_replica_log_dirs(cluster, wanted))
     deadline_s = asyncio.get_running_loop().time() + _TOLD_S
@@ -31,12 +32,12 @@ async def begin(cluster: Cluster, wanted: LogDirs) -> Outcomes[Replica, None]:
     return outcomes
 
 
-async def prepare(cluster: Cluster, wanted: LogDirs) -> None:
+async def prepare(cluster: ClusterRouter, wanted: LogDirs) -> None:
     """Before the reassignment: what is refused now is told when it is asked for again."""
     await alter_replica_log_dirs(cluster, wanted)
 
 
-async def states(cluster: Cluster, wanted: LogDirs) -> dict[Replica, str]:
+async def states(cluster: ClusterRouter, wanted: LogDirs) -> dict[Replica, str]:
     places = await find_replicas(cluster, wanted)
     found = {}
     for replica, path in wanted.items():
@@ -48,7 +49,7 @@ async def states(cluster: Cluster, wanted: LogDirs) -> dict[Replica, str]:
     return found
 
 
-async def wait(cluster: Cluster, wanted: LogDirs) -> None:
+async def wait(cluster: ClusterRouter, wanted: LogDirs) -> None:
     progress = Progress()
     try:
         while moving := [each for each, state in (await states(cluster, wanted)).items() if state == MOVING]:

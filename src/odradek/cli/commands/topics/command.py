@@ -38,9 +38,9 @@ from odradek.client.admin.topics import (
     delete_topics,
     list_topics,
 )
-from odradek.client.net.cluster import Refused
 from odradek.common.failures import InputError
 from odradek.common.ids import uuid_to_text
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 
 _names = click.argument("names", metavar="TOPIC...", nargs=-1, required=True, shell_complete=complete_topics)

@@ -14,10 +14,10 @@ from odradek.cli.base.outcomes import accepted, refused, status_of, unknown_topi
 from odradek.cli.base.output import UNKNOWN, format_timestamp, plural, print_json, print_table
 from odradek.cli.base.partitions import find_partitions
 from odradek.cli.base.times import parse_moment
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, TopicPartition
 from odradek.client.admin.partitions import HIGH_WATERMARK, OffsetAndTimestamp, delete_records, list_offsets
 from odradek.client.admin.topics import list_topics
-from odradek.client.net.cluster import Cluster
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.special_timestamps import (
@@ -51,7 +51,7 @@ def offsets_command(settings: Settings, names: tuple[str, ...], at: str | None, 
     """Show where the records of topics, all unless named, begin and end; or the first one at or after a time."""
     timestamp = None if at is None else _parse_time(at)
 
-    async def ask(cluster: Cluster) -> list[Outcomes[TopicPartition, OffsetAndTimestamp]]:
+    async def ask(cluster: ClusterRouter) -> list[Outcomes[TopicPartition, OffsetAndTimestamp]]:
         wanted = names or await _all_topics(cluster, exclude_internal=exclude_internal)
         found, missing = await find_partitions(cluster, wanted)
         times = (EARLIEST, LATEST) if timestamp is None else (timestamp,)
@@ -98,7 +98,7 @@ def delete_records_command(
     return status_of(outcomes, "partition", unknown_topic)
 
 
-async def _all_topics(cluster: Cluster, *, exclude_internal: bool) -> list[str]:
+async def _all_topics(cluster: ClusterRouter, *, exclude_internal: bool) -> list[str]:
     return [topic.name for topic in await list_topics(cluster) if not (exclude_internal and topic.is_internal)]
 
 

@@ -7,12 +7,13 @@ from typing import Any
 from odradek.cli.base.errors import echo
 from odradek.cli.base.outcomes import accepted
 from odradek.cli.base.output import plural, print_table
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.configs import ConfigEntry, ConfigResource, describe_configs
 from odradek.client.admin.outcomes import Outcomes, TopicPartition
 from odradek.client.admin.reassignments import Reassignment, list_reassignments
 from odradek.client.admin.topics import PartitionDescription, TopicDescription, describe_topics, list_topics
-from odradek.client.net.cluster import Cluster, Refused
 from odradek.common.ids import uuid_to_text
+from odradek.errors import Refused
 from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
 
 _MIN_ISR = "min.insync.replicas"
@@ -61,7 +62,7 @@ def matching(described: Described, wanted: Callable[[Described, PartitionDescrip
 
 
 async def describe_all(
-    cluster: Cluster, names: Sequence[str], *, exclude_internal: bool, chosen: str | None
+    cluster: ClusterRouter, names: Sequence[str], *, exclude_internal: bool, chosen: str | None
 ) -> Outcomes[str, Described]:
     """These, or all."""
     wanted = list(names) or [topic.name for topic in await list_topics(cluster)]
@@ -82,7 +83,9 @@ async def describe_all(
     return dict(sorted(described.items()))
 
 
-async def _configs_of(cluster: Cluster, topics: Sequence[TopicDescription]) -> dict[str, Mapping[str, ConfigEntry]]:
+async def _configs_of(
+    cluster: ClusterRouter, topics: Sequence[TopicDescription]
+) -> dict[str, Mapping[str, ConfigEntry]]:
     if not topics:
         return {}
     resources = [ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in topics]

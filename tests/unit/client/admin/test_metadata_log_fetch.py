@@ -7,11 +7,12 @@ import pytest
 
 from helpers import vectors
 from helpers.fake_quorum import FakeQuorum, running
-from odradek.client.net import metadata_log_fetch
-from odradek.client.net.cluster import Cluster, Refused
+from odradek.client.admin import metadata_log_fetch
+from odradek.client.admin.cluster_router import ClusterRouter
+from odradek.client.admin.metadata_log_fetch import FetchedLog, fetch_metadata_log
 from odradek.client.net.config import ClientConfig
-from odradek.client.net.metadata_log_fetch import FetchedLog, fetch_metadata_log
 from odradek.common.failures import ProtocolError
+from odradek.errors import Refused
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
@@ -83,7 +84,10 @@ def leader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Leader:
 
 def fetched(leader: FakeQuorum) -> FetchedLog:
     async def main() -> FetchedLog:
-        async with running(leader), Cluster([leader.addresses[1]], ClientConfig(), are_controllers=True) as cluster:
+        async with (
+            running(leader),
+            ClusterRouter([leader.addresses[1]], ClientConfig(), are_controllers=True) as cluster,
+        ):
             return await fetch_metadata_log(cluster)
 
     return asyncio.run(main())

@@ -7,12 +7,13 @@ import pytest
 
 from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running
 from helpers.ports import free_ports
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.quorum import describe_quorum, remove_voter
+from odradek.client.errors import check_error
 from odradek.client.net.channel import ChannelConfig
-from odradek.client.net.cluster import Cluster, NoLeader, Refused, Unreachable, WrongEndpoint, check_error
 from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import HostPort
-from odradek.errors import VersionsDiffer
+from odradek.errors import NoLeader, Refused, Unreachable, VersionsDiffer, WrongEndpoint
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterResponse
@@ -23,9 +24,9 @@ from odradek.protocol.messages.remove_raft_voter_response import RemoveRaftVoter
 PATIENT_MS = 60_000
 
 
-def cluster(addresses: Sequence[HostPort], api_timeout_ms: int = PATIENT_MS) -> Cluster:
+def cluster(addresses: Sequence[HostPort], api_timeout_ms: int = PATIENT_MS) -> ClusterRouter:
     channel = ChannelConfig(reconnect_backoff_ms=1, reconnect_backoff_max_ms=10)
-    return Cluster(addresses, ClientConfig(channel, api_timeout_ms=api_timeout_ms), are_controllers=True)
+    return ClusterRouter(addresses, ClientConfig(channel, api_timeout_ms=api_timeout_ms), are_controllers=True)
 
 
 def closed_address() -> HostPort:
@@ -196,7 +197,7 @@ def test_controllers_that_cannot_say_who_leads_are_asked_in_turn(is_older: bool)
 
 def test_a_controller_is_no_broker() -> None:
     async def main() -> None:
-        async with running(FakeQuorum()) as quorum, Cluster([quorum.addresses[1]], ClientConfig()) as ours:
+        async with running(FakeQuorum()) as quorum, ClusterRouter([quorum.addresses[1]], ClientConfig()) as ours:
             await ours.describe()
 
     with pytest.raises(WrongEndpoint, match="is the address of a controller, not of a broker"):

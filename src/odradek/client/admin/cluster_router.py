@@ -17,28 +17,17 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from odradek.client.errors import check_error, refusal
+from odradek.client.errors import check_error
 from odradek.client.net.channel import Channel
 from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ApiError
-from odradek.errors import Disconnected, NoLeader, Refused, RequestTimedOut, Unreachable, WrongEndpoint
+from odradek.errors import Disconnected, NoLeader, RequestTimedOut, Unreachable, WrongEndpoint
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.message import Message
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterResponse
-
-__all__ = [
-    "Cluster",
-    "ClusterDescription",
-    "NoLeader",
-    "Refused",
-    "Unreachable",
-    "WrongEndpoint",
-    "check_error",
-    "refusal",
-]
 
 _log = logging.getLogger("odradek.client.network")
 
@@ -59,8 +48,9 @@ class ClusterDescription:
     nodes: Mapping[int, HostPort]
 
 
-class Cluster:
-    """Use it as a context: its connections end with it."""
+class ClusterRouter:
+    """Sends requests to a node that responds, to one node, or to the active controller. Used as a context manager, or
+    with `close`."""
 
     def __init__(self, addresses: Sequence[HostPort], config: ClientConfig, *, are_controllers: bool = False) -> None:
         self.addresses = tuple(addresses)
@@ -76,6 +66,9 @@ class Cluster:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
         for channel in self._channels.values():
             await channel.close()
 

@@ -14,9 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from odradek.client.admin.quorum import METADATA_TOPIC, describe_quorum
-from odradek.client.net.cluster import Cluster, Refused, check_error
+from odradek.client.admin.cluster_router import ClusterRouter
+from odradek.client.admin.quorum import describe_quorum
+from odradek.client.errors import check_error
 from odradek.common.failures import ProtocolError
+from odradek.common.ids import METADATA_TOPIC
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -66,13 +69,13 @@ class FetchedLog:
     end_offset: int
 
 
-async def fetch_metadata_log(cluster: Cluster) -> FetchedLog:
-    """`cluster` must be known by its controllers. Raises what `Cluster.send_to_leader` raises, and Refused."""
+async def fetch_metadata_log(cluster: ClusterRouter) -> FetchedLog:
+    """`cluster` must be known by its controllers. Raises what `ClusterRouter.send_to_leader` raises, and Refused."""
     return await _Observer(cluster).read()
 
 
 class _Observer:
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterRouter) -> None:
         self._cluster = cluster
         self._leader_epoch = 0
         self._offset = 0
