@@ -29,11 +29,11 @@ from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
 from odradek.log.values import EpochEndOffset
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
+from odradek.protocol.fetch_session import FetchSessionHandler, PartitionFetch
 from odradek.protocol.messages import fetch_request, list_offsets_request
 from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
 from odradek.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsResponse
 from odradek.records.errors import CorruptRecord, InvalidRecord
-from odradek.replica.fetcher_session import FetcherSession, SessionRequest, Wanted
 from odradek.replica.log_lines import PartitionLogLines
 from odradek.replica.partition import Partition
 from odradek.replica.partition_follow import (
@@ -92,7 +92,7 @@ class Fetcher:
         self.source_id = source_id
         self.states: dict[TopicPartition, FetchState] = {}
         self.is_closed = False
-        self._session = FetcherSession()
+        self._session = FetchSessionHandler()
         self._inflight: Request | None = None
         self._lines = PartitionLogLines(logger)
 
@@ -116,7 +116,7 @@ class Fetcher:
 
     def source_changed(self) -> None:
         """Another process is there now: its sessions are gone, and there is no reason to wait any longer."""
-        self._session = FetcherSession()
+        self._session = FetchSessionHandler()
         for state in self.states.values():
             state.not_before_ms = None
 
@@ -190,19 +190,31 @@ class Fetcher:
             pause_ms = min(throttled_ms, self._manager.settings.replica_fetch_backoff_ms)
             for tp in [tp for tp, state in ready.items() if self._is_held_back(tp, state)]:
                 ready.pop(tp).not_before_ms = now_ms + pause_ms
-        wanted = {
-            tp: Wanted(
+        fetches = {
+            tp: PartitionFetch(
                 state.topic_id,
                 state.fetch_offset,
-                partitions[tp].local_log().offsets.log_start_offset,
+                self._manager.settings.replica_fetch_max_bytes,
                 state.leader_epoch,
+                partitions[tp].local_log().offsets.log_start_offset,
                 state.last_fetched_epoch,
             )
             for tp, state in ready.items()
         }
-        if not wanted and not self._session.is_incremental:
+        if not fetches and self._session.is_full:
             return None
-        return self._fetch_message(self._session.build(wanted))
+        settings, manager = self._manager.settings, self._manager
+        session_data = self._session.build(fetches)
+        return fetch_request.FetchRequest(
+            replica_state=fetch_request.ReplicaState(replica_id=manager.broker_id, replica_epoch=manager.broker_epoch),
+            max_wait_ms=settings.replica_fetch_wait_max_ms,
+            min_bytes=settings.replica_fetch_min_bytes,
+            max_bytes=settings.replica_fetch_response_max_bytes,
+            session_id=session_data.session_id,
+            session_epoch=session_data.epoch,
+            topics=session_data.topics(),
+            forgotten_topics_data=session_data.forgotten_topics(),
+        )
 
     def _is_held_back(self, tp: TopicPartition, state: FetchState) -> bool:
         """Return whether the exceeded rate applies to the replica; it never does to one that is in sync."""
@@ -210,42 +222,12 @@ class Fetcher:
         setting = log.config.value.follower_replication_throttled_replicas
         return state.lag != 0 and self._manager.follower_throttle.is_throttled(tp, setting)
 
-    def _fetch_message(self, session: SessionRequest) -> fetch_request.FetchRequest:
-        settings, manager = self._manager.settings, self._manager
-        topics: dict[bytes, fetch_request.FetchTopic] = {}
-        for tp, want in session.to_send.items():
-            if want.topic_id not in topics:
-                topics[want.topic_id] = fetch_request.FetchTopic(topic=tp.topic, topic_id=want.topic_id)
-            topics[want.topic_id].partitions.append(
-                fetch_request.FetchPartition(
-                    partition=tp.partition,
-                    current_leader_epoch=want.leader_epoch,
-                    fetch_offset=want.fetch_offset,
-                    last_fetched_epoch=want.last_fetched_epoch,
-                    log_start_offset=want.log_start_offset,
-                    partition_max_bytes=settings.replica_fetch_max_bytes,
-                )
-            )
-        forgotten: dict[bytes, fetch_request.ForgottenTopic] = {}
-        for topic_id, partition in session.to_forget:
-            forgotten.setdefault(topic_id, fetch_request.ForgottenTopic(topic_id=topic_id)).partitions.append(partition)
-        return fetch_request.FetchRequest(
-            replica_state=fetch_request.ReplicaState(replica_id=manager.broker_id, replica_epoch=manager.broker_epoch),
-            max_wait_ms=settings.replica_fetch_wait_max_ms,
-            min_bytes=settings.replica_fetch_min_bytes,
-            max_bytes=settings.replica_fetch_response_max_bytes,
-            session_id=session.session_id,
-            session_epoch=session.session_epoch,
-            topics=list(topics.values()),
-            forgotten_topics_data=list(forgotten.values()),
-        )
-
     # -- answers
 
     def handle_failure(self, now_ms: int) -> None:
         """No answer came: everything pauses, and the session begins anew."""
         self._inflight = None
-        self._session.handle_failure()
+        self._session.handle_error()
         for tp in self.states:
             self._pause(tp, now_ms)
 
@@ -258,24 +240,20 @@ class Fetcher:
             self._lines.flush()
             return
         sent = self._session.partitions
-        if not self._session.handle_response(response):
+        received = self._session.handle_response(response, FetchResponse.VERSIONS[1])
+        if received is None:
             logger.info("broker %d: %s; the session begins anew", self.source_id, error_name(response.error_code))
             if response.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR:
                 for tp in self.states:
                     self._pause(tp, now_ms)
             return
-        names = {want.topic_id: tp.topic for tp, want in sent.items()}
-        for topic in response.responses:
-            for data in topic.partitions:
-                name = names.get(topic.topic_id)
-                if name is not None:
-                    tp = TopicPartition(name, data.partition_index)
-                    self._partition_arrived(tp, sent.get(tp), data, now_ms)
+        for tp, data in received.items():
+            self._partition_arrived(tp, sent[tp], data, now_ms)
         self._lines.flush()
 
-    def _partition_arrived(self, tp: TopicPartition, sent: Wanted | None, data: PartitionData, now_ms: int) -> None:
+    def _partition_arrived(self, tp: TopicPartition, sent: PartitionFetch, data: PartitionData, now_ms: int) -> None:
         state = self.states.get(tp)
-        if sent is None or state is None or state.phase is not Phase.FETCHING:
+        if state is None or state.phase is not Phase.FETCHING:
             return
         if sent.fetch_offset != state.fetch_offset or sent.leader_epoch != state.leader_epoch:
             return

@@ -44,9 +44,9 @@ class Follower:
     def request(self) -> Any:
         return self.fetcher.next_request(self.now_ms)
 
-    def answer(self, session_id: int = 7, number: int = 0, **fields: Any) -> None:
-        data = PartitionData(partition_index=number, **fields)
-        topics = [FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[data])]
+    def answer(self, session_id: int = 7, number: int = 0, others: tuple[int, ...] = (), **fields: Any) -> None:
+        partitions = [PartitionData(partition_index=index, **fields) for index in (number, *others)]
+        topics = [FetchableTopicResponse(topic_id=TOPIC_ID, partitions=partitions)]
         self.fetcher.handle_response(FetchResponse(session_id=session_id, responses=topics), self.now_ms)
 
 
@@ -92,7 +92,7 @@ def test_partitions_that_are_gone_are_forgotten() -> None:
     )
     follower = Follower(cluster)
     follower.request()
-    follower.answer(high_watermark=0, log_start_offset=0)
+    follower.answer(high_watermark=0, log_start_offset=0, others=(1,))
     cluster.replay(change_record(partition_id=1, leader=1))
     [forgotten] = follower.request().forgotten_topics_data
     assert (forgotten.topic_id, forgotten.partitions) == (TOPIC_ID, [1])

@@ -18,7 +18,6 @@ from typing import Any
 from odradek.client.consumer.completed_fetch import CompletedFetch, Reading
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import note_ends
-from odradek.client.consumer.fetch_session import FetchSession, PartitionFetch
 from odradek.client.consumer.partition_state import FetchPosition, PartitionState
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.net.metadata_cache import LeaderAndEpoch, Node
@@ -29,6 +28,7 @@ from odradek.common.failures import ApiError, Fault
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
+from odradek.protocol.fetch_session import FetchRequestData, FetchSessionHandler, PartitionFetch
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
 
@@ -78,7 +78,7 @@ class Fetcher:
         self._subscriptions = subscriptions
         self._buffer = buffer
         self._reading = reading
-        self._sessions: dict[int, FetchSession] = {}
+        self._sessions: dict[int, FetchSessionHandler] = {}
         self._pending: set[int] = set()
         self._failures: dict[int, int] = {}
         #: Partitions whose last fetch failed are left alone until then.
@@ -124,12 +124,10 @@ class Fetcher:
             task.cancel()
         closing: list[asyncio.Future[Any]] = []
         for node_id, session in self._sessions.items():
-            final = session.closing()
+            final = session.build_close_request()
             if final is None or not self._network.is_ready(node_id):
                 continue
-            request = self._request()
-            final.fill(request)
-            sent = self._network.post(node_id, request, _CLOSE_TIMEOUT_MS)
+            sent = self._network.post(node_id, self._request(final), _CLOSE_TIMEOUT_MS)
             if sent is not None:
                 sent.add_done_callback(_look_away)
                 closing.append(sent)
@@ -158,10 +156,10 @@ class Fetcher:
             position.offset if last is None else last.end_offset,
             self._partition_bytes,
             -1 if position.leader is None else position.leader.epoch,
-            state.generation,
+            generation=state.generation,
         )
 
-    def _request(self) -> FetchRequest:
+    def _request(self, session_data: FetchRequestData) -> FetchRequest:
         settings = self._settings
         return FetchRequest(
             max_wait_ms=settings.fetch_max_wait_ms,
@@ -169,16 +167,19 @@ class Fetcher:
             max_bytes=settings.fetch_max_bytes,
             isolation_level=settings.isolation_level.value,
             rack_id=settings.client_rack,
+            session_id=session_data.session_id,
+            session_epoch=session_data.epoch,
+            topics=session_data.topics(),
+            forgotten_topics_data=session_data.forgotten_topics(),
         )
 
     def _post(self, node_id: int, partitions: Wanted) -> None:
         if not self._network.is_ready(node_id):
             self._connect(node_id)
             return
-        session = self._sessions.setdefault(node_id, FetchSession())
+        session = self._sessions.setdefault(node_id, FetchSessionHandler())
         built = session.build(partitions)
-        request = self._request()
-        built.fill(request)
+        request = self._request(built)
         version = min(self._network.version(node_id, FetchRequest) or 0, built.last_version)
         timeout_ms = self._settings.request_timeout_ms
         response: asyncio.Future[Any] | None
@@ -209,7 +210,9 @@ class Fetcher:
 
     # What comes back
 
-    def _answered(self, node_id: int, session: FetchSession, version: int, response: "asyncio.Future[Any]") -> None:
+    def _answered(
+        self, node_id: int, session: FetchSessionHandler, version: int, response: "asyncio.Future[Any]"
+    ) -> None:
         self._pending.discard(node_id)
         if self._closed or response.cancelled():
             _look_away(response)
