@@ -63,7 +63,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "api.dispatch": ("protocol", "security", "metadata", "coordinator.runtime", "replica", "common"),
     "api.shared": (
         *("api.dispatch", "protocol", "security", "metadata", "coordinator.group.values", "controller.topic_names"),
-        "common",
+        *("replica.values", "replica.fetch_session", "common"),
     ),
     "api.handlers": (
         *("api.dispatch", "api.shared", "protocol", "security", "replica", "coordinator", "controller", "metadata"),

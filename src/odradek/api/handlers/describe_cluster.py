@@ -8,14 +8,14 @@ Authorised operations are shown to those with DESCRIBE on the cluster.
 from odradek.api.dispatch.context import Context
 from odradek.api.shared.authorized_operations import cluster_operations
 from odradek.api.shared.endpoint_types import EndpointType, check_endpoint_type
-from odradek.api.shared.listener_view import ListenerView
+from odradek.metadata.listener_view import ListenerView
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 
 
 def handle(ctx: Context, request: DescribeClusterRequest) -> DescribeClusterResponse:
     check_endpoint_type(request.endpoint_type, EndpointType.BROKER, ctx.api_version)
-    view = ListenerView(ctx)
+    view = ListenerView(ctx.services.image(), ctx.listener_name, ctx.services.node_id)
     response = DescribeClusterResponse(
         endpoint_type=EndpointType.BROKER,
         cluster_id=ctx.services.cluster_id,

@@ -10,12 +10,13 @@ Authorised by DESCRIBE on each topic.
 
 from odradek.api.dispatch.context import Context
 from odradek.api.shared.authorized_operations import topic_operations
-from odradek.api.shared.listener_view import ListenerView, error_of_missing
+from odradek.api.shared.topic_errors import unknown_topic_error
 from odradek.common.failures import ApiError
 from odradek.metadata.configs.definitions import definitions
 from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.internal_topics import INTERNAL_TOPICS
+from odradek.metadata.listener_view import ListenerView
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
@@ -31,7 +32,7 @@ _LIMIT_CONFIG = "max.request.partition.size.limit"
 
 
 def handle(ctx: Context, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
-    view = ListenerView(ctx)
+    view = ListenerView(ctx.services.image(), ctx.listener_name, ctx.services.node_id)
     wants_all = not request.topics
     names = list(view.image.topics.by_name) if wants_all else [topic.name for topic in request.topics]
     _check_cursor(request, names, wants_all=wants_all)
@@ -91,7 +92,7 @@ def _limit(ctx: Context) -> int:
 
 def _missing(ctx: Context, name: str) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
-        error_code=error_of_missing(name),
+        error_code=unknown_topic_error(name),
         name=name,
         is_internal=name in INTERNAL_TOPICS,
         topic_authorized_operations=topic_operations(ctx, name),

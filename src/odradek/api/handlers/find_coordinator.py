@@ -13,11 +13,11 @@ from typing import Final
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.services import Node
-from odradek.api.shared.listener_view import NO_NODE
 from odradek.common.failures import ApiError
 from odradek.common.ids import uuid_from_text
 from odradek.coordinator.runtime.keys import partition_for
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from odradek.metadata.listener_view import NO_NODE
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from odradek.protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse

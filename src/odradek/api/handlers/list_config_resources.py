@@ -8,7 +8,7 @@ Authorised by DESCRIBE_CONFIGS on the cluster.
 """
 
 from odradek.api.dispatch.context import Context
-from odradek.api.shared.listener_view import ListenerView
+from odradek.metadata.listener_view import ListenerView
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.list_config_resources_request import ListConfigResourcesRequest
@@ -31,7 +31,7 @@ def handle(ctx: Context, request: ListConfigResourcesRequest) -> ListConfigResou
     wanted = request.resource_types or supported
     if any(kind not in supported for kind in wanted):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    view = ListenerView(ctx)
+    view = ListenerView(ctx.services.image(), ctx.listener_name, ctx.services.node_id)
     return ListConfigResourcesResponse(
         config_resources=[
             ConfigResource(resource_name=name, resource_type=kind)

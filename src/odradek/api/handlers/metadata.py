@@ -20,12 +20,13 @@ from typing import NamedTuple
 
 from odradek.api.dispatch.context import Context
 from odradek.api.shared.authorized_operations import cluster_operations, topic_operations
-from odradek.api.shared.listener_view import NO_NODE, ListenerView, error_of_missing
+from odradek.api.shared.topic_errors import unknown_topic_error
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
 from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.internal_topics import INTERNAL_TOPICS
+from odradek.metadata.listener_view import NO_NODE, ListenerView
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.metadata_response import (
@@ -43,11 +44,11 @@ _LAST_VERSION_WITH_CLUSTER_OPERATIONS = 10
 
 
 def handle(ctx: Context, request: MetadataRequest) -> MetadataResponse:
-    view = ListenerView(ctx)
+    view = ListenerView(ctx.services.image(), ctx.listener_name, ctx.services.node_id)
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=broker.id, host=endpoint.host, port=endpoint.port, rack=broker.rack)
-            for broker, endpoint in view.brokers() or view.itself()
+            for broker, endpoint in view.brokers() or view.this_broker()
         ],
         cluster_id=ctx.services.cluster_id,
         controller_id=view.controller_id(),
@@ -119,7 +120,7 @@ def _by_name(
             found.append(answer.topic(topic))
         else:
             missing.append(name)
-    errors = {name: error_of_missing(name) for name in missing}
+    errors = {name: unknown_topic_error(name) for name in missing}
     if missing and may_create and creator is not None:
         errors |= _refused_to_make(ctx, missing)
         to_make = [name for name, error in errors.items() if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]

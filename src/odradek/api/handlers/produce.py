@@ -17,12 +17,12 @@ from collections.abc import Awaitable, Container, Mapping
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.registry import Answer
-from odradek.api.shared.leader_hints import LeaderHints
 from odradek.api.shared.transaction_support import Support, ask_coordinator, produce_codes
 from odradek.api.shared.transactional import transactional_id
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Buffer
+from odradek.metadata.leader_hints import LeaderHints
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import (
@@ -183,13 +183,15 @@ class _Asked:
 
     def _response(self, results: list[ProduceResult]) -> ProduceResponse:
         response, taken, place = ProduceResponse(), iter(results), 0
-        hints = LeaderHints(self.ctx) if self.ctx.api_version >= _FIRST_VERSION_WITH_LEADER else None
+        is_hinted = self.ctx.api_version >= _FIRST_VERSION_WITH_LEADER
+        hints: LeaderHints | None = None
         for topic in self.request.topic_data:
             answered = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
             for partition in topic.partition_data:
                 result = self._refused.get(place) if self._refused else None
                 made = _partition(partition.index, next(taken) if result is None else result)
-                if made.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER and hints is not None:
+                if made.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER and is_hinted:
+                    hints = hints or _leader_hints(self.ctx)
                     leader = hints.leader(topic.name, topic.topic_id, partition.index)
                     made.current_leader = LeaderIdAndEpoch(leader_id=leader.id, leader_epoch=leader.epoch)
                 answered.partition_responses.append(made)
@@ -198,6 +200,10 @@ class _Asked:
         if hints is not None:
             response.node_endpoints = [NodeEndpoint(**node._asdict()) for node in hints.endpoints()]
         return response
+
+
+def _leader_hints(ctx: Context) -> LeaderHints:
+    return LeaderHints(ctx.services.image(), ctx.listener_name, ctx.services.node_id)
 
 
 def _name(ctx: Context, topic: TopicProduceData) -> str | None:
