@@ -20,9 +20,10 @@ from types import FrameType
 from typing import IO
 
 from odradek.common.failures import InputError
-from odradek.spark.limits import offsets_from_json, offsets_to_json
+from odradek.spark.limits import Offsets, offsets_from_json, offsets_to_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
+from odradek.spark.pipeline.checkpoints import read_checkpoints
 from odradek.spark.pipeline.driver import EXECUTORS_GONE, JVM_GONE, NO_EXECUTORS_S, SERVER_GONE, Job
 from odradek.spark.pipeline.driver_process import DriverProcess, Gone, Said, end_process
 from odradek.spark.pipeline.events import Event
@@ -409,6 +410,8 @@ class Runner:
         if before is not None and before.ends:
             self._figures.resume(offsets_from_json(before.ends), before.ends_ms)
             self.state.ends, self.state.ends_ms = before.ends, before.ends_ms
+        if not (self._plan.job.full_refresh or self._plan.job.full_refresh_all):
+            self._figures.resume_positions(_positions(self._project, before))
 
     def _sample(self, sample: EndSample | DeadLetterSample) -> None:
         if isinstance(sample, DeadLetterSample):
@@ -462,6 +465,13 @@ def _last_error(project: Project) -> str:
         text = log.read().decode(errors="replace")
     start = text.rfind("Traceback (most recent call last):")
     return text[start:] if start >= 0 else ""
+
+
+def _positions(project: Project, previous: RunState | None) -> dict[str, Offsets]:
+    """Return where flows are by their checkpoints, or, where those are on another machine, by the run before."""
+    if project.local_storage is not None:
+        return {checkpoint.flow: checkpoint.offsets for checkpoint in read_checkpoints(project.local_storage)}
+    return {} if previous is None else {name: offsets_from_json(flow.offsets) for name, flow in previous.flows.items()}
 
 
 def _now_ms() -> int:

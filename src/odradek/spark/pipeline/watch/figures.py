@@ -18,6 +18,8 @@ class Figures:
         self._lag_times = LagTimes()
         self._rates: dict[str, Rates] = {}
         self._positions: dict[str, Offsets] = {}
+        #: Where flows were when the run began; of those that have not started yet.
+        self._checkpoints: dict[str, Offsets] = {}
         self._are_ends_known = False
         self._dead_letters: dict[str, int | None] = {}
 
@@ -30,7 +32,13 @@ class Figures:
         """Take the last sample of the run before this one: what has come since then is at most so late."""
         self._lag_times.add(ends_ms, ends)
 
+    def resume_positions(self, positions: Mapping[str, Offsets]) -> None:
+        """Take where flows were when the run began: one that has nothing to read reports no batch, but has a lag."""
+        self._checkpoints = dict(positions)
+
     def hear(self, event: events.Event) -> None:
+        if isinstance(event, events.Flow) and event.flow in self._checkpoints:
+            self._positions.setdefault(event.flow, self._checkpoints.pop(event.flow))
         if isinstance(event, events.Flow | events.Progress):
             rates = self._rates.setdefault(event.flow, Rates(event.time_ms))
             if isinstance(event, events.Progress):

@@ -86,6 +86,21 @@ def test_the_next_run_knows_since_when_records_wait(tmp_path: Path) -> None:
     assert flow.lag == 200 and flow.lag_ms == 3_601_000 and not flow.is_lag_minimum
 
 
+def test_a_flow_that_has_nothing_to_read_has_a_lag(tmp_path: Path) -> None:
+    """Spark reports no batch of it, so that only its checkpoint says where it is."""
+    run = Recording(tmp_path)
+    run.start()
+    run.figures.resume_positions({"events": {ORDERS: 500}, "removed": {ORDERS: 3}})
+    assert not run.figures.partitions, "a flow that is no longer part of the pipeline is not looked at"
+    run.session()
+    run.live()
+    run.end = 500
+    run.second()
+    assert (events_flow(run).lag, events_flow(run).lag_ms) == (0, 0)
+    run.second(200)
+    assert events_flow(run).lag == 200
+
+
 def test_a_backlog_that_nobody_saw_grow(tmp_path: Path) -> None:
     run = running(tmp_path)
     run.end = 700
