@@ -193,7 +193,8 @@ def test_a_node_that_cannot_start_says_why(tmp_path: Path) -> None:
     assert "Traceback" not in failed.stderr
 
 
-def test_it_stops_though_nobody_listens_any_more(up: Callable[..., Up]) -> None:
+def test_it_stops_though_nobody_listens_any_more(up: Callable[..., Up], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # what is buffered is flushed once more at the exit
     cluster = up("--port", free_port(2), "--ephemeral")
     assert cluster.process.stdout is not None and cluster.process.stderr is not None
     cluster.process.stdout.close()

@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 import click
 
@@ -87,22 +88,28 @@ def odradek() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    settings = Settings()
     if not _have_streams():
         return 1
     _accept_any_text()
+    try:
+        return _run(arguments, Settings())
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            _flush_or_discard(stream)
+
+
+def _run(arguments: Sequence[str], settings: Settings) -> int:
     if _COMPLETION in os.environ:
         return _complete(os.environ[_COMPLETION])
     try:
         status = _invoke(list(arguments), settings)
         sys.stdout.flush()
     except BrokenPipeError:
-        _forget_stdout()
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
     except _EXPECTED as error:
-        _flush_or_forget()
+        _flush_or_discard(sys.stdout)  # the error may be that of stdout itself, such as a full disk behind it
         tell(error, verbose=settings.verbose)
         return 1
     return status
@@ -150,16 +157,13 @@ def _accept_any_text() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _flush_or_forget() -> None:
-    """The error may be that of stdout itself, such as a full disk behind it."""
+def _flush_or_discard(stream: TextIO) -> None:
+    """Flush a stream; if nobody can receive what it has, send that nowhere.
+
+    Python flushes both streams once more when it exits, and exits with status 120 if one of them fails."""
     try:
-        sys.stdout.flush()
+        stream.flush()
     except OSError:
-        _forget_stdout()
-
-
-def _forget_stdout() -> None:
-    """Python flushes stdout once more at its end; let that go nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
