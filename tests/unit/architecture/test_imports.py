@@ -60,7 +60,10 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "client.direct": (*_CLIENT, "client.consumer", "client.producer"),
     "client.blocking": ("errors", "client", "records", "common"),
     "api": (),
-    "api.dispatch": ("protocol", "security", "metadata", "coordinator.runtime", "replica", "common"),
+    "api.dispatch": (
+        *("protocol", "security", "metadata", "coordinator.runtime", "coordinator.transaction.marker_writing"),
+        *("coordinator.transaction.partition_addition", "replica", "common"),
+    ),
     "api.shared": (
         *("api.dispatch", "protocol", "security", "metadata", "coordinator.group.values", "controller.topic_names"),
         *("replica.values", "replica.fetch_session", "common"),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import asyncio
 
     from odradek.api.dispatch.registry import Registry
+    from odradek.coordinator.transaction.marker_writing import MarkerWriter
+    from odradek.coordinator.transaction.partition_addition import PartitionAddition
     from odradek.metadata.image.topics import TopicImage
     from odradek.replica.replica_manager import ReplicaManager
 
@@ -70,6 +72,9 @@ class Services:
     groups: "Coordinator[Any] | None" = None
     transactions: "Coordinator[Any] | None" = None
     verifier: Verifier | None = None
+    #: What this broker does itself for transactions that are coordinated elsewhere.
+    marker_writer: "MarkerWriter | None" = None
+    partition_addition: "PartitionAddition | None" = None
     #: By connection: who verifies a transaction now, and lets the next request of the connection wait.
     verifying: dict[str, "asyncio.Future[None]"] = field(default_factory=dict)
     #: Told when a request is left waiting in a purgatory: its deadline may be the next one.
@@ -163,6 +168,18 @@ class Context:
         check(found is not None, "a transaction is to be verified on a node that cannot ask")
         assert found is not None
         return found
+
+    @property
+    def marker_writer(self) -> "MarkerWriter":
+        writer = self.session.services.marker_writer
+        assert writer is not None
+        return writer
+
+    @property
+    def partition_addition(self) -> "PartitionAddition":
+        addition = self.session.services.partition_addition
+        assert addition is not None
+        return addition
 
     @property
     def groups(self) -> "Coordinator[Any]":

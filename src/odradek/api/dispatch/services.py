@@ -111,12 +111,6 @@ class Coordinator(Protocol[Shard_co]):
         """Of each partition of the internal topic that is led here."""
         ...
 
-    async def complete_transaction(
-        self, partition: int, writer: Writer, coordinator_epoch: int, is_committed: bool
-    ) -> None:
-        """Write the marker that ends a transaction in a partition of the internal topic."""
-        ...
-
 
 class Verifier(Protocol):
     """A broker's way to the coordinators of transactions, before it appends for one of them (KIP-890)."""

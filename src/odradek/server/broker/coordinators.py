@@ -44,8 +44,8 @@ class CoordinatorPart:
     def start(self, services: Services, manager: ReplicaManager, new_id: "ProducerIds") -> None:
         """After the replicas have begun to follow the metadata: a coordinator is loaded where its partition is led.
         `new_id` gives a producer id that is at hand."""
-        services.groups = self._groups(manager)
-        self._start_transactions(services, manager, new_id)
+        groups = services.groups = self._groups(manager)
+        self._start_transactions(services, manager, groups, new_id)
         for driver in self._drivers:
             self._loader.add_publisher(driver)
 
@@ -77,7 +77,13 @@ class CoordinatorPart:
             compression=offsets_compression(settings),
         )
 
-    def _start_transactions(self, services: Services, manager: ReplicaManager, new_id: "ProducerIds") -> None:
+    def _start_transactions(
+        self,
+        services: Services,
+        manager: ReplicaManager,
+        groups: "CoordinatorDriver[GroupShard]",
+        new_id: "ProducerIds",
+    ) -> None:
         part = self._transactions = TransactionPart(self._base, services, new_id)
         driver = self._driver(
             manager,
@@ -86,7 +92,7 @@ class CoordinatorPart:
             partition_count=self._base.config.settings.whole("transaction.state.log.num.partitions"),
             timeout_ms=_TRANSACTION_LOG_TIMEOUT_MS,
         )
-        part.start(driver, self._broke)
+        part.start(manager, groups, driver, self._broke)
 
     def _driver(
         self,

@@ -16,6 +16,7 @@ from odradek.api.dispatch.replies import answer
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
 from odradek.coordinator.runtime.keys import partition_for
+from odradek.coordinator.runtime.reply import Reply
 from odradek.coordinator.runtime.runtime import CoordinatorRuntime
 from odradek.coordinator.runtime.shard import NOBODY, Decision, Shard, Writer
 from odradek.metadata.image.delta import MetadataDelta
@@ -82,13 +83,25 @@ class CoordinatorDriver(Generic[AnyShard]):
         timeout_ms: int | None = None,
         writer: Writer = NOBODY,
     ) -> Answer:
-        """Raises ApiError; see `CoordinatorRuntime.write`."""
-        limit_ms = self._timeout_ms if timeout_ms is None else timeout_ms
-        partition = self.partition_for(key)
-        return await answer(self.runtime.write(partition, operation, timeout_ms=limit_ms, writer=writer))
+        """Raise ApiError; see `CoordinatorRuntime.write`."""
+        return await answer(self.start_write(key, operation, timeout_ms=timeout_ms, writer=writer))
 
     async def read(self, key: str, operation: Callable[[AnyShard], Answer]) -> Answer:
-        return await answer(self.runtime.read(self.partition_for(key), operation, timeout_ms=self._timeout_ms))
+        return await answer(self.start_read(key, operation))
+
+    def start_write(
+        self,
+        key: str,
+        operation: Callable[[AnyShard], Decision[Answer]],
+        *,
+        timeout_ms: int | None = None,
+        writer: Writer = NOBODY,
+    ) -> Reply[Answer]:
+        limit_ms = self._timeout_ms if timeout_ms is None else timeout_ms
+        return self.runtime.write(self.partition_for(key), operation, timeout_ms=limit_ms, writer=writer)
+
+    def start_read(self, key: str, operation: Callable[[AnyShard], Answer]) -> Reply[Answer]:
+        return self.runtime.read(self.partition_for(key), operation, timeout_ms=self._timeout_ms)
 
     async def read_all(self, operation: Callable[[AnyShard], Answer]) -> list[Answer]:
         """Of every partition here; those that move away meanwhile are left out. Raises ApiError of one that loads."""
@@ -105,14 +118,12 @@ class CoordinatorDriver(Generic[AnyShard]):
                     raise
         return found
 
-    async def complete_transaction(
+    def complete_transaction(
         self, partition: int, writer: Writer, coordinator_epoch: int, is_committed: bool
-    ) -> None:
-        """The marker that ends a transaction in a partition of the topic. Raises ApiError."""
-        await answer(
-            self.runtime.complete_transaction(
-                partition, writer, coordinator_epoch, is_committed, timeout_ms=self._timeout_ms
-            )
+    ) -> Reply[None]:
+        """Write the marker that ends a transaction in a partition of the topic."""
+        return self.runtime.complete_transaction(
+            partition, writer, coordinator_epoch, is_committed, timeout_ms=self._timeout_ms
         )
 
     # Metadata

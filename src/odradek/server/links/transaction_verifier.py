@@ -4,11 +4,14 @@ The coordinator may be this node itself: then nothing goes over a connection.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
+from odradek.api.dispatch.replies import answer
 from odradek.api.dispatch.services import Image
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
+from odradek.coordinator.transaction.partition_addition import PartitionAddition
+from odradek.coordinator.transaction.transaction import EPOCH_BUMP_VERSION
 from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.internal_topics import TRANSACTION_STATE
 from odradek.protocol.error_codes import ErrorCode
@@ -24,19 +27,23 @@ logger = logging.getLogger("odradek.transactions")
 
 _TIMEOUT_MS = 30_000
 
-Local = Callable[[AddPartitionsToTxnRequest], Awaitable[AddPartitionsToTxnResponse]]
-
 
 class TransactionVerifier:
     def __init__(
-        self, node_id: int, image: Image, partition_for: Callable[[str], int], peers: BrokerPeers, local: Local
+        self,
+        node_id: int,
+        image: Image,
+        partition_for: Callable[[str], int],
+        peers: BrokerPeers,
+        addition: PartitionAddition,
     ) -> None:
-        """`partition_for` a transactional id, in the topic of transactions."""
+        """`partition_for` maps a transactional id to its partition of `__transaction_state`; `addition` is
+        this broker's own coordinator."""
         self._node_id = node_id
         self._image = image
         self._partition_for = partition_for
         self._peers = peers
-        self._local = local
+        self._addition = addition
 
     async def add_or_verify(
         self,
@@ -54,7 +61,7 @@ class TransactionVerifier:
         by_topic: dict[str, AddPartitionsToTxnTopic] = {}
         for topic, partition in partitions:
             by_topic.setdefault(topic, AddPartitionsToTxnTopic(name=topic)).partitions.append(partition)
-        asked = AddPartitionsToTxnTransaction(
+        transaction = AddPartitionsToTxnTransaction(
             transactional_id=transactional_id,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
@@ -62,25 +69,30 @@ class TransactionVerifier:
             topics=list(by_topic.values()),
         )
         try:
-            response = await self._send(coordinator, AddPartitionsToTxnRequest(transactions=[asked]))
+            if coordinator == self._node_id:
+                return await self._add_here(transaction, partitions)
+            request = AddPartitionsToTxnRequest(transactions=[transaction])
+            response: AddPartitionsToTxnResponse = await self._peers.send(coordinator, request, _TIMEOUT_MS)
         except ApiError as error:
-            logger.warning("broker %d was asked about %s in vain: %s", coordinator, transactional_id, error)
+            logger.warning("no response from broker %d about transaction %s: %s", coordinator, transactional_id, error)
             return dict.fromkeys(partitions, ErrorCode.NETWORK_EXCEPTION)
         if response.error_code:
-            logger.error("broker %d refused to say: %s", coordinator, ErrorCode(response.error_code).name)
+            logger.error("broker %d rejected the request: %s", coordinator, ErrorCode(response.error_code).name)
             return dict.fromkeys(partitions, ErrorCode.INVALID_TXN_STATE)
         return {
-            TopicPartition(topic.name, result.partition_index): result.partition_error_code
-            for transaction in response.results_by_transaction
-            for topic in transaction.topic_results
-            for result in topic.results_by_partition
+            TopicPartition(topic.name, partition.partition_index): partition.partition_error_code
+            for result in response.results_by_transaction
+            for topic in result.topic_results
+            for partition in topic.results_by_partition
         }
 
-    async def _send(self, coordinator: int, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
-        if coordinator == self._node_id:
-            return await self._local(request)
-        response: AddPartitionsToTxnResponse = await self._peers.send(coordinator, request, _TIMEOUT_MS)
-        return response
+    async def _add_here(
+        self, transaction: AddPartitionsToTxnTransaction, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        try:
+            return await answer(self._addition.add_or_verify(transaction, EPOCH_BUMP_VERSION))
+        except ApiError as error:
+            return dict.fromkeys(partitions, error.code)
 
     def _coordinator_of(self, transactional_id: str) -> int | None:
         topic: TopicImage | None = self._image().topics.by_name.get(TRANSACTION_STATE)

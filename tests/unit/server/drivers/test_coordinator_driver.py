@@ -11,6 +11,7 @@ from helpers import vectors
 from helpers.network import PATIENCE_S, run, until
 from helpers.node import PATIENCE_MS, ask, combined_config, running, write_properties
 from helpers.ports import free_ports
+from odradek.api.dispatch.replies import answer
 from odradek.common.failures import ApiError
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
@@ -95,7 +96,9 @@ def test_what_was_committed_is_there_after_a_restart(tmp_path: Path) -> None:
             for producer, is_committed in ((8, True), (9, False)):
                 writer, key = Writer("ended", producer, 0), f"g{producer}"
                 await groups(node).write(key, lambda _, key=key: put(key, -7), writer=writer)  # type: ignore[misc]
-                await groups(node).complete_transaction(groups(node).partition_for(key), writer, 0, is_committed)
+                await answer(
+                    groups(node).complete_transaction(groups(node).partition_for(key), writer, 0, is_committed)
+                )
             before = await offsets(node)
             assert before == {f"g{n}": -7 if n == 8 else 2980 + n for n in range(20)}
         async with running(config) as node:
