@@ -22,12 +22,12 @@ from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.ranges import RangeRequest, read_ranges
 from odradek.common.addresses import parse_host_port
 from odradek.common.ids import TopicPartition
-from odradek.spark.decision_log import DecisionLog
-from odradek.spark.decisions import PreparedTransaction
-from odradek.spark.sink_coordinator import SinkCoordinator
-from odradek.spark.sink_options import SinkOptions, sink_options
-from odradek.spark.sink_task import TaskWriter, leaders_for, transactions_for
-from odradek.spark.transactions import ExactlyOnce, transactional_id
+from odradek.spark.exactly_once.coordinator import SinkCoordinator
+from odradek.spark.exactly_once.decision_log import DecisionLog
+from odradek.spark.exactly_once.decisions import PreparedTransaction
+from odradek.spark.exactly_once.protocol import ExactlyOnce, transactional_id
+from odradek.spark.sink.options import SinkOptions, sink_options
+from odradek.spark.sink.task_writer import TaskWriter, leaders_for, transactions_for
 from quorums import bytecode
 from rows import Row
 

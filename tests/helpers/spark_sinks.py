@@ -9,8 +9,8 @@ from enum import Enum, auto
 from odradek.common.failures import ApiError
 from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
-from odradek.spark.decisions import PreparedTransaction, SinkState, from_json, to_json
-from odradek.spark.transactions import ExactlyOnce, Fate, StoreTaken, transactional_id
+from odradek.spark.exactly_once.decisions import PreparedTransaction, SinkState, from_json, to_json
+from odradek.spark.exactly_once.protocol import ExactlyOnce, Fate, StoreTaken, transactional_id
 
 
 class Crash(Exception):

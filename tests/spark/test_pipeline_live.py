@@ -40,7 +40,7 @@ from helpers.live_pipelines import (
 from helpers.nodes import Cluster, three_nodes
 from helpers.pipelines import Running, make_project, running
 from helpers.waiting import wait_until
-from odradek.spark.decisions import TOPIC as DECISIONS
+from odradek.spark.exactly_once.decisions import TOPIC as DECISIONS
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

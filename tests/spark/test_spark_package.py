@@ -15,7 +15,8 @@ from pyspark.serializers import CPickleSerializer
 from helpers.spark_cluster import SPARK_HOME, machine_environment, machine_python
 from odradek.spark.deploy.distributions import executor_files
 from odradek.spark.deploy.environment import write_environment
-from odradek.spark.source import BatchReader, OdradekDataSource
+from odradek.spark.source import OdradekDataSource
+from odradek.spark.source.batch_reader import BatchReader
 
 pytestmark = pytest.mark.slow
 
@@ -149,7 +150,7 @@ def test_an_environment_without_an_interpreter_takes_the_machine_s(machine: Path
     done = subprocess.run([str(launcher), "-c", script], env=environment, capture_output=True, text=True)
     executable, source = done.stdout.split()
     assert executable.startswith(f"{machine.parent}/python"), done.stderr
-    assert source == f"{tmp_path}/environment/packages/odradek/spark/source.py"
+    assert source == f"{tmp_path}/environment/packages/odradek/spark/source/__init__.py"
 
 
 def test_an_environment_without_an_interpreter_names_the_one_that_is_missing(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ from helpers.spark_streams import Stream, StreamOutcome, run_available_now, star
 from helpers.spark_topics import PLAIN_RECORDS, TIMEOUT_S, Topics
 from helpers.waiting import Hopeless, wait_until
 from odradek.spark import register, start_stream
-from odradek.spark.decisions import TOPIC as DECISIONS
-from odradek.spark.limits import offsets_from_json
+from odradek.spark.exactly_once.decisions import TOPIC as DECISIONS
+from odradek.spark.source.offset_limits import offsets_from_json
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -24,13 +24,13 @@ from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition as Place
 from odradek.common.ids import uuid_to_text
 from odradek.errors import BatchLost, BatchTorn, Refused, Superseded, UnknownTopic
-from odradek.spark import decision_log, decision_topic
-from odradek.spark.decision_log import DecisionLog
-from odradek.spark.decisions import TOPIC, Decision, PreparedTransaction
-from odradek.spark.sink_coordinator import SinkCoordinator
-from odradek.spark.sink_options import SinkOptions, sink_options
-from odradek.spark.sink_task import TaskWriter, leaders_for, transactions_for
-from odradek.spark.transactions import ExactlyOnce, Fate, transactional_id
+from odradek.spark.exactly_once import decision_log, decision_topic
+from odradek.spark.exactly_once.coordinator import SinkCoordinator
+from odradek.spark.exactly_once.decision_log import DecisionLog
+from odradek.spark.exactly_once.decisions import TOPIC, Decision, PreparedTransaction
+from odradek.spark.exactly_once.protocol import ExactlyOnce, Fate, transactional_id
+from odradek.spark.sink.options import SinkOptions, sink_options
+from odradek.spark.sink.task_writer import TaskWriter, leaders_for, transactions_for
 from odradek.testing import Cluster
 
 _SETTINGS = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}

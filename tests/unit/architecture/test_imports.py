@@ -105,6 +105,18 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "service.celery": ("service", "common"),
     "testing": ("errors", "server", "network", "client", "metadata", "protocol", "common"),
     "spark": ("errors", "client", "observability", "records", "protocol", "common"),
+    # The data source is also the entry of the sink.
+    "spark.source": (
+        *("errors", "spark.*", "spark.exactly_once.decisions", "spark.sink.data_sink", "client", "records"),
+        *("protocol", "common"),
+    ),
+    "spark.sink": (
+        *("errors", "spark.*", "spark.exactly_once", "spark.source.options", "client", "records", "protocol"),
+        "common",
+    ),
+    "spark.exactly_once": ("errors", "spark.*", "client", "records", "protocol", "common"),
+    "spark.formats": ("spark.*", "protocol.primitives", "common"),
+    "spark.deploy": ("spark.*", "spark.pipeline.causes", "spark.source", "common"),
     "sim": ("api", "client", "observability", "security", *_CORES),
     "sim.world": ("common",),
     "sim.raft": ("sim.world", "raft", "records", "protocol", "common"),

@@ -19,8 +19,8 @@ GENERATED = SOURCE / "protocol" / "messages"
 #: More than this are several subjects, which want to be packages of their own.
 PACKAGE_MODULES = 30
 
-#: One file per API key; generated classes; a package that is still to be divided.
-LARGER = {"api/handlers", "protocol/messages", "spark"}
+#: One file per API key; generated classes.
+LARGER = {"api/handlers", "protocol/messages"}
 
 
 def written_files() -> list[Path]:

@@ -11,7 +11,8 @@ from pyspark.serializers import CPickleSerializer
 
 from odradek.spark import portable
 from odradek.spark.portable import load_class
-from odradek.spark.source import BatchReader, OdradekDataSource
+from odradek.spark.source import OdradekDataSource
+from odradek.spark.source.batch_reader import BatchReader
 
 SERIALIZER = CPickleSerializer()
 
@@ -25,12 +26,16 @@ def test_a_class_and_its_instances_come_back_as_they_were() -> None:
 def test_what_is_sent_brings_the_function_that_loads_it() -> None:
     """Nothing of the package is named before that function runs."""
     pickled = SERIALIZER.dumps(BatchReader)
-    assert b"odradek.spark.source" in pickled and b"BatchReader" in pickled and b"odradek-spark*.zip" in pickled
+    assert (
+        b"odradek.spark.source.batch_reader" in pickled
+        and b"BatchReader" in pickled
+        and b"odradek-spark*.zip" in pickled
+    )
 
 
 def test_what_spark_calls_can_be_sent() -> None:
-    from odradek.spark.sink import BatchWriter, StreamWriter
-    from odradek.spark.stream_reader import RefusingReader, StreamReader
+    from odradek.spark.sink.data_sink import BatchWriter, StreamWriter
+    from odradek.spark.source.stream_reader import RefusingReader, StreamReader
 
     for each in (OdradekDataSource, BatchReader, StreamReader, RefusingReader, BatchWriter, StreamWriter):
         assert type(each) is portable.Portable

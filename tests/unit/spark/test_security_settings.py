@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from odradek.common.failures import InputError
-from odradek.spark.schema import spark_schema
-from odradek.spark.source import OdradekDataSource
+from odradek.spark.source.data_source import OdradekDataSource
+from odradek.spark.source.schema import spark_schema
 
 READ, WRITTEN = spark_schema(with_headers=False), StructType([StructField("value", BinaryType())])
 

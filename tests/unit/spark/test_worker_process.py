@@ -11,7 +11,7 @@ import sys
 from odradek.common.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.records.columns import read_columns
-from odradek.spark.schema import to_arrow
+from odradek.spark.source.schema import to_arrow
 builder = BatchBuilder()
 builder.append(1, None, b"one")
 builder.append(2, b"key", None)

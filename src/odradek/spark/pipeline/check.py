@@ -20,8 +20,6 @@ from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
 from odradek.errors import Unreachable
 from odradek.spark.installed_spark import pipelines_problem
-from odradek.spark.limits import At, Since
-from odradek.spark.options import Assign, SourceOptions, Subscribe, SubscribePattern, batch_options, stream_options
 from odradek.spark.pipeline.definitions import Definitions, read_definitions
 from odradek.spark.pipeline.live.checks import configuration_problem, definition_problems, unsupported
 from odradek.spark.pipeline.project import Project, read_project, unusable_files
@@ -30,8 +28,17 @@ from odradek.spark.pipeline.state import move_problem
 from odradek.spark.pipeline.table_formats import auto_cdc_problem, default_format, format_problems, naming_problem
 from odradek.spark.pipeline.topics import Cluster
 from odradek.spark.pipeline.uses import Kind, Use
-from odradek.spark.places import mismatch
-from odradek.spark.sink_options import sink_options
+from odradek.spark.sink.options import sink_options
+from odradek.spark.source.offset_limits import At, Since
+from odradek.spark.source.offset_resolver import mismatch
+from odradek.spark.source.options import (
+    Assign,
+    SourceOptions,
+    Subscribe,
+    SubscribePattern,
+    batch_options,
+    stream_options,
+)
 
 ERROR, WARNING = "error", "warning"
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TextIO
 
 from odradek.common.printable import traceback_lines
-from odradek.spark.limits import Offsets
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass, text_of
 from odradek.spark.pipeline.definitions import read_definitions, uses_of
@@ -34,6 +33,7 @@ from odradek.spark.pipeline.session import Place, SparkPlace, answers, open_sess
 from odradek.spark.pipeline.streams import listener
 from odradek.spark.pipeline.topics import Lags
 from odradek.spark.pipeline.warm_up import warm_up
+from odradek.spark.source.offset_limits import Offsets
 
 #: An update that runs when the end is asked for may go on for so long; what it had begun is done again next time.
 _GRACE_S = 10.0

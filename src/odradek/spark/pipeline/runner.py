@@ -20,7 +20,6 @@ from types import FrameType
 from typing import IO
 
 from odradek.common.failures import InputError
-from odradek.spark.limits import Offsets, offsets_from_json, offsets_to_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
 from odradek.spark.pipeline.checkpoints import read_checkpoints
@@ -35,6 +34,7 @@ from odradek.spark.pipeline.state import RunState, load, move_problem, save
 from odradek.spark.pipeline.watch.figures import Figures
 from odradek.spark.pipeline.watch.history import History
 from odradek.spark.pipeline.watch.sampler import DeadLetterSample, EndSample, Sampler
+from odradek.spark.source.offset_limits import Offsets, offsets_from_json, offsets_to_json
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass, field
 
 from odradek.common.failures import ApiError, InputError
-from odradek.spark.limits import offsets_from_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.checkpoints import Checkpoint, read_checkpoints
 from odradek.spark.pipeline.dead_letters.reading import count_waiting
@@ -20,6 +19,7 @@ from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.state import UNFINISHED, FlowState, RunState, load
 from odradek.spark.pipeline.topics import DeadLetterCounts, Lags, client_settings
 from odradek.spark.pipeline.watch.lag_times import LagTimes
+from odradek.spark.source.offset_limits import offsets_from_json
 
 #: States in which a process must be running it.
 _BUSY = (events.RUNNING, "waiting", "retrying", events.Stopping.KIND)

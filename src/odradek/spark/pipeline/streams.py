@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from odradek.common.ids import TopicPartition
-from odradek.spark.limits import Offsets, offsets_from_json, offsets_to_json
 from odradek.spark.pipeline.events import Progress
 from odradek.spark.pipeline.table_rows import rows_written
+from odradek.spark.source.offset_limits import Offsets, offsets_from_json, offsets_to_json
 
 #: What Spark reports where a sink does not count.
 _UNKNOWN_ROWS = -1

@@ -14,9 +14,9 @@ from odradek.client.settings.settings import consumer_settings
 from odradek.common import special_timestamps
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
-from odradek.spark.limits import Offsets
 from odradek.spark.pipeline.definitions import Definitions, dead_letter_uses
 from odradek.spark.pipeline.uses import Kind, Use
+from odradek.spark.source.offset_limits import Offsets
 
 _BOOTSTRAP = "kafka.bootstrap.servers"
 _PREFIX = "kafka."

@@ -6,11 +6,11 @@ In the thread of the runner.
 from collections.abc import Mapping
 
 from odradek.common.ids import TopicPartition
-from odradek.spark.limits import Offsets, offsets_from_json
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.state import RunState
 from odradek.spark.pipeline.watch.lag_times import LagTimes, partitions_of
 from odradek.spark.pipeline.watch.rates import Rates
+from odradek.spark.source.offset_limits import Offsets, offsets_from_json
 
 
 class Figures:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from odradek.common.ids import TopicPartition
-from odradek.spark.limits import Offsets
+from odradek.spark.source.offset_limits import Offsets
 
 #: For a partition; with one sample a second, about 17 minutes that a flow is behind. Older ones are thinned out.
 _SAMPLES_MAX = 1_000

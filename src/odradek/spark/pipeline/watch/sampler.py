@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from odradek.common.ids import TopicPartition
-from odradek.spark.limits import Offsets
 from odradek.spark.pipeline.definitions import read_definitions, uses_of
 from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.topics import DeadLetterCounts, Lags
+from odradek.spark.source.offset_limits import Offsets
 
 _INTERVAL_S = 1.0
 _DEAD_LETTERS_INTERVAL_S = 5.0

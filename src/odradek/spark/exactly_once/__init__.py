@@ -1,0 +1,1 @@
+"""Commits each batch of a sink exactly once: the protocol, its durable decisions, its transactions."""

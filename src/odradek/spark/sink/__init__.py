@@ -1,0 +1,1 @@
+"""Writes rows to topics: writers of batches and streams, their options, columns and tasks."""

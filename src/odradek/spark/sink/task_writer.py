@@ -1,0 +1,169 @@
+"""What a task of a sink does: its rows, as Arrow record batches, become batches of records at the leaders.
+
+Connections outlive the task: Spark uses its Python workers again, and the next task finds them open.
+"""
+
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from odradek.client.direct.bulk_producer import BulkProducer, partition_count
+from odradek.client.direct.leader_connections import Leaders
+from odradek.client.direct.transactions import Transactions
+from odradek.client.producer.batch_sequences import NOBODY, ProducerIdentity
+from odradek.client.producer.compressing import codec_and_level
+from odradek.common.failures import ApiError, InputError, check
+from odradek.common.ids import TopicPartition
+from odradek.errors import Refused
+from odradek.protocol.error_codes import ErrorCode
+from odradek.records.column_batches import ArrowRecords, BatchPlan, build_batches
+from odradek.records.record import NO_SEQUENCE
+from odradek.spark.connections import leaders_of
+from odradek.spark.sink.columns import arrow_records, partition_column, rows_by_topic
+from odradek.spark.sink.options import Delivery, SinkOptions
+from odradek.spark.sink.partitioning import Spreading
+from odradek.spark.worker_process import spare_modules
+
+#: A task that fails is to tell Spark so soon; the driver aborts what it cannot.
+_GIVE_UP_MS = 5_000
+
+#: Where a task begins to spread rows without a key; topics have fewer partitions than this.
+_FIRST_PARTITION_BELOW = 1 << 16
+
+
+def leaders_for(options: SinkOptions, lane: int = 0) -> Leaders:
+    settings = options.producer
+    return leaders_of(settings.bootstrap_servers, settings.client_id, settings.request_timeout_ms, lane)
+
+
+def transactions_for(options: SinkOptions, lane: int = 0) -> Transactions:
+    return _transactions_of(leaders_for(options, lane), options.producer.delivery_timeout_ms)
+
+
+@cache
+def _transactions_of(leaders: Leaders, timeout_ms: int) -> Transactions:
+    """Kept with its connections: it remembers coordinators, which every batch asks for again."""
+    return Transactions(leaders, timeout_ms)
+
+
+class TaskWriter:
+    """One for each attempt. With a transactional id it opens a transaction at the first row, and leaves it open."""
+
+    def __init__(self, options: SinkOptions, transactional_id: str | None = None) -> None:
+        check((options.delivery is Delivery.EXACTLY_ONCE) == (transactional_id is not None), "who has transactions")
+        self._options = options
+        self._leaders = leaders_for(options)
+        self._transactions = transactions_for(options)
+        self._transactional_id = transactional_id
+        self._spreading = Spreading(random.randrange(_FIRST_PARTITION_BELOW), options.batch_bytes)
+        self._partition_counts: dict[str, int] = {}
+        self._producer: BulkProducer | None = None
+        self._plan: BatchPlan | None = None
+        self.identity = NOBODY
+        self.partitions: dict[TopicPartition, None] = {}
+        self.record_count = 0
+
+    def write(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """When it returns all rows are written. Raises InputError, and what the cluster says."""
+        try:
+            for batch in batches:
+                if batch.num_rows:
+                    self._write_batch(batch)
+            if self._producer is not None:
+                self._producer.flush()
+        except BaseException:
+            self._give_up()
+            raise
+        spare_modules("write")
+
+    def _give_up(self) -> None:
+        """Nobody waits for what is left open: abort it, if that is possible. By another who takes the id over: what is
+        in flight still could be written after a plain abort, and stay open for ever."""
+        if self._producer is not None:
+            self._producer.close()
+        if self._transactional_id is not None and self.partitions:
+            with suppress(ApiError):
+                quick = Transactions(self._leaders, _GIVE_UP_MS)
+                quick.begin(self._transactional_id, self._options.producer.transaction_timeout_ms)
+
+    def _write_batch(self, batch: pa.RecordBatch) -> None:
+        records = arrow_records(batch, int(time.time() * 1000))
+        asked = partition_column(batch)
+        for of_topic in rows_by_topic(batch, self._options.topic):
+            count = self._partition_count(of_topic.topic)
+            found = self._spreading.partitions(of_topic.topic, records, of_topic.rows, asked, count)
+            self._write_rows(records, {TopicPartition(of_topic.topic, number): rows for number, rows in found})
+        self.record_count += batch.num_rows
+
+    def _write_rows(self, records: ArrowRecords, found: Mapping[TopicPartition, NDArray[np.int64]]) -> None:
+        producer, plan = self._begin()
+        self._add(list(found))
+        for partition, rows in found.items():
+            sequence = producer.next_sequence(partition)
+            for built in build_batches(records, rows, plan, base_sequence=sequence):
+                producer.send(partition, built)
+            producer.poll()
+
+    def _partition_count(self, topic: str) -> int:
+        if topic not in self._partition_counts:
+            self._settle()
+            timeout_ms = self._options.producer.max_block_ms
+            self._partition_counts[topic] = partition_count(self._leaders, topic, timeout_ms)
+        return self._partition_counts[topic]
+
+    def _begin(self) -> tuple[BulkProducer, BatchPlan]:
+        if self._producer is None or self._plan is None:
+            self.identity = self._identity()
+            self._producer = BulkProducer(
+                self._leaders,
+                self._options.producer,
+                base_sequence=0 if self.identity.is_valid else NO_SEQUENCE,
+                transactional_id=self._transactional_id,
+            )
+            self._plan = _plan(self._options, self.identity)
+        return self._producer, self._plan
+
+    def _identity(self) -> ProducerIdentity:
+        if self._options.delivery is Delivery.AT_LEAST_ONCE:
+            return NOBODY
+        if self._transactional_id is None:
+            return self._transactions.producer_id()
+        timeout_ms = self._options.producer.transaction_timeout_ms
+        try:
+            return self._transactions.begin(self._transactional_id, timeout_ms)
+        except Refused as error:
+            if error.code == ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+                more = f"kafka.transaction.timeout.ms is {timeout_ms}, and the brokers allow less"
+                raise InputError(f"{more}: right would be at most their transaction.max.timeout.ms") from None
+            raise
+
+    def _add(self, partitions: Sequence[TopicPartition]) -> None:
+        new = [each for each in partitions if each not in self.partitions]
+        if new and self._transactional_id is not None:
+            self._settle()
+            self._transactions.add_partitions(self._transactional_id, self.identity, new)
+        self.partitions.update(dict.fromkeys(new))
+
+    def _settle(self) -> None:
+        """Connections are shared: answers to what was sent come first on them."""
+        if self._producer is not None:
+            self._producer.settle()
+
+
+def _plan(options: SinkOptions, identity: ProducerIdentity) -> BatchPlan:
+    settings = options.producer
+    codec, level = codec_and_level(settings)
+    return BatchPlan(
+        max_bytes=options.batch_bytes,
+        compression=codec,
+        level=level,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.epoch,
+        is_transactional=options.delivery is Delivery.EXACTLY_ONCE,
+    )
