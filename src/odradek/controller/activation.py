@@ -8,7 +8,7 @@ from odradek.controller.controls import Controls
 from odradek.controller.decision import Decision
 from odradek.metadata.features import metadata_version
 from odradek.metadata.features.feature_versions import ELIGIBLE_LEADER_REPLICAS_VERSION
-from odradek.metadata.image.features import known_version
+from odradek.metadata.image.features import supported_version
 from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.messages.abort_transaction_record import AbortTransactionRecord
 from odradek.protocol.messages.begin_transaction_record import BeginTransactionRecord
@@ -30,7 +30,7 @@ def activation_records(controls: Controls, bootstrap: Sequence[MetadataRecord]) 
         said.append("aborted the transaction that its predecessor left open")
     if controls.features.is_bootstrapped:
         return Decision(records, "; ".join(said), is_atomic=True)
-    version = known_version(_bootstrap_level(bootstrap, metadata_version.FEATURE_NAME))
+    version = supported_version(_bootstrap_level(bootstrap, metadata_version.FEATURE_NAME))
     check(not records or version.is_metadata_transaction_supported, "a transaction at a level without transactions")
     beginning = [*bootstrap]
     if _bootstrap_level(bootstrap, ELIGIBLE_LEADER_REPLICAS_VERSION) > 0:

@@ -1,16 +1,15 @@
-"""All concerns of the controller together: one state, changed by one method.
+"""All controls of the controller: one state, changed by one method.
 
-`replay` takes a record to whom it concerns. Records of a metadata transaction wait until it ends, and are dropped if it
-is aborted, so that the state here is at every offset what an image of the log up to there says.
+`replay` passes a record to the control that owns its state. Records of a metadata transaction are kept until it ends,
+and are dropped if it is aborted, so that the state at every offset is that of an image of the log up to there.
 
-There are no snapshots of older states. What was appended but not committed is reverted by beginning anew from the
-committed image (`Controls.from_image`): that happens only when a leader is deposed, takes about as long as loading the
-image did, and costs nothing until then, where timeline structures would cost on every read and write.
+There are no snapshots of older states. Records that were appended but not committed are reverted by rebuilding the
+state from the committed image (`Controls.from_image`): that happens only when a leader is deposed, takes as long as
+loading the image, and costs nothing until then, while timeline structures would cost on every read and write.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
 
 from odradek.common.failures import check, fail
 from odradek.controller.client_quota_control import ClientQuotaControl
@@ -27,32 +26,49 @@ from odradek.controller.replication_state import ReplicationState
 from odradek.controller.security_control import AclControl, DelegationTokenControl, ScramControl
 from odradek.controller.topic_control import TopicControl, TopicDefaults
 from odradek.metadata.image.image import MetadataImage
+from odradek.metadata.records.record_types import TYPES_WITHOUT_EFFECT, Replay, route
 from odradek.protocol.message import Message
 from odradek.protocol.messages.abort_transaction_record import AbortTransactionRecord
+from odradek.protocol.messages.access_control_entry_record import AccessControlEntryRecord
 from odradek.protocol.messages.begin_transaction_record import BeginTransactionRecord
+from odradek.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
+from odradek.protocol.messages.clear_elr_record import ClearElrRecord
+from odradek.protocol.messages.client_quota_record import ClientQuotaRecord
+from odradek.protocol.messages.config_record import ConfigRecord
+from odradek.protocol.messages.delegation_token_record import DelegationTokenRecord
 from odradek.protocol.messages.end_transaction_record import EndTransactionRecord
+from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
+from odradek.protocol.messages.fence_broker_record import FenceBrokerRecord
+from odradek.protocol.messages.partition_change_record import PartitionChangeRecord
+from odradek.protocol.messages.partition_record import PartitionRecord
+from odradek.protocol.messages.producer_ids_record import ProducerIdsRecord
+from odradek.protocol.messages.register_broker_record import RegisterBrokerRecord
+from odradek.protocol.messages.register_controller_record import RegisterControllerRecord
+from odradek.protocol.messages.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from odradek.protocol.messages.remove_delegation_token_record import RemoveDelegationTokenRecord
+from odradek.protocol.messages.remove_topic_record import RemoveTopicRecord
+from odradek.protocol.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
+from odradek.protocol.messages.topic_record import TopicRecord
+from odradek.protocol.messages.unfence_broker_record import UnfenceBrokerRecord
+from odradek.protocol.messages.unregister_broker_record import UnregisterBrokerRecord
+from odradek.protocol.messages.unregister_controller_record import UnregisterControllerRecord
+from odradek.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
 
 
 @dataclass(frozen=True, slots=True)
 class ControlSettings:
-    """What a controller is told once, when it starts."""
+    """Settings of a controller that do not change."""
 
     cluster_id: str
     quorum: QuorumFeatures
     heartbeat: HeartbeatLimits = field(default_factory=HeartbeatLimits)
     topic_defaults: TopicDefaults = field(default_factory=TopicDefaults)
-    #: The node's own file.
+    #: Settings of the node's file.
     static_configs: Mapping[str, str] = field(default_factory=dict)
-    #: The level of kraft.version, which Raft keeps.
+    #: Returns the level of kraft.version, which Raft keeps.
     kraft_version: Callable[[], int] = lambda: 1
-    #: Of the broker in the same process; None where there is none.
+    #: Incarnation id of the broker in the same process; None if there is none.
     broker_incarnation_id: bytes | None = None
-
-
-#: Records without effect on this state: NoOp, and a migration that is long over.
-_WITHOUT_EFFECT: Final = (20, 21)
-
-_REGISTER_BROKER: Final = 0
 
 
 class Controls:
@@ -73,7 +89,7 @@ class Controls:
         self.delegation_tokens = DelegationTokenControl()
         #: Records of the open transaction with their offsets; None outside of one.
         self.open_transaction: list[tuple[Message, int]] | None = None
-        self._replays = self._replay_methods()
+        self._replays = dict(self._routes())
 
     @staticmethod
     def from_image(settings: ControlSettings, random: Randomness, image: MetadataImage) -> "Controls":
@@ -92,24 +108,24 @@ class Controls:
             self._replay_unusual(message, offset)
 
     def _replay_unusual(self, message: Message, offset: int) -> None:
-        """Transactions, and what needs its offset."""
+        """Replay a record of a transaction, or one that needs its offset."""
         if isinstance(message, BeginTransactionRecord):
             check(self.open_transaction is None, "a transaction of metadata records begins inside another one")
             self.open_transaction = []
         elif isinstance(message, EndTransactionRecord | AbortTransactionRecord):
-            waiting = self.open_transaction
-            check(waiting is not None, f"{type(message).__name__} without a transaction")
+            records = self.open_transaction
+            check(records is not None, f"{type(message).__name__} without a transaction")
             self.open_transaction = None
-            if isinstance(message, EndTransactionRecord) and waiting is not None:
-                for waited, its_offset in waiting:
-                    self._apply(waited, its_offset)
+            if isinstance(message, EndTransactionRecord) and records is not None:
+                for record, record_offset in records:
+                    self._apply(record, record_offset)
         elif self.open_transaction is not None:
             self.open_transaction.append((message, offset))
         else:
             self._apply(message, offset)
 
     def durable_state(self) -> dict[str, object]:
-        """All that the log decides, and nothing else, in a form that can be compared."""
+        """Return the state that results from the log, without soft state, in a form that can be compared."""
         return {
             "features": (self.features.is_bootstrapped and self.features.finalized_levels()),
             "cluster": self.cluster.durable_state(),
@@ -124,36 +140,35 @@ class Controls:
         }
 
     def _apply(self, message: Message, offset: int) -> None:
-        key = message.API_KEY
-        if key == _REGISTER_BROKER:
-            self.cluster.replay_register_broker(message, offset)  # type: ignore[arg-type]
-        elif key not in _WITHOUT_EFFECT:
-            replay = self._replays.get(key)
+        if isinstance(message, RegisterBrokerRecord):
+            self.cluster.replay_register_broker(message, offset)
+        elif message.API_KEY not in TYPES_WITHOUT_EFFECT:
+            replay = self._replays.get(message.API_KEY)
             if replay is None:
-                fail(f"{type(message).__name__} is no record of the controller's")
+                fail(f"{type(message).__name__} is not a record of the controller")
             replay(message)
 
-    def _replay_methods(self) -> dict[int, Callable[[Any], None]]:
-        return {
-            1: self.cluster.replay_unregister_broker,
-            2: self.replication.replay_topic,
-            3: self.replication.replay_partition,
-            4: self.configuration.replay,
-            5: self.replication.replay_change,
-            7: self.cluster.replay_fence_broker,
-            8: self.cluster.replay_unfence_broker,
-            9: self.replication.replay_remove,
-            10: self.delegation_tokens.replay,
-            11: self.scram.replay,
-            12: self.features.replay,
-            14: self.client_quotas.replay,
-            15: self.producer_ids.replay,
-            17: self.cluster.replay_broker_change,
-            18: self.acls.replay,
-            19: self.acls.replay_remove,
-            22: self.scram.replay_remove,
-            26: self.delegation_tokens.replay_remove,
-            27: self.cluster.replay_register_controller,
-            28: self.replication.replay_clear_elr,
-            29: self.cluster.replay_unregister_controller,
-        }
+    def _routes(self) -> Iterable[tuple[int, Replay]]:
+        """Yield the control that replays each type of record. RegisterBrokerRecord is not here: it needs its offset."""
+        cluster, replication = self.cluster, self.replication
+        yield route(UnregisterBrokerRecord, cluster.replay_unregister_broker)
+        yield route(FenceBrokerRecord, cluster.replay_fence_broker)
+        yield route(UnfenceBrokerRecord, cluster.replay_unfence_broker)
+        yield route(BrokerRegistrationChangeRecord, cluster.replay_broker_change)
+        yield route(RegisterControllerRecord, cluster.replay_register_controller)
+        yield route(UnregisterControllerRecord, cluster.replay_unregister_controller)
+        yield route(TopicRecord, replication.replay_topic)
+        yield route(PartitionRecord, replication.replay_partition)
+        yield route(PartitionChangeRecord, replication.replay_change)
+        yield route(RemoveTopicRecord, replication.replay_remove)
+        yield route(ClearElrRecord, replication.replay_clear_elr)
+        yield route(ConfigRecord, self.configuration.replay)
+        yield route(FeatureLevelRecord, self.features.replay)
+        yield route(ClientQuotaRecord, self.client_quotas.replay)
+        yield route(ProducerIdsRecord, self.producer_ids.replay)
+        yield route(AccessControlEntryRecord, self.acls.replay)
+        yield route(RemoveAccessControlEntryRecord, self.acls.replay_remove)
+        yield route(UserScramCredentialRecord, self.scram.replay)
+        yield route(RemoveUserScramCredentialRecord, self.scram.replay_remove)
+        yield route(DelegationTokenRecord, self.delegation_tokens.replay)
+        yield route(RemoveDelegationTokenRecord, self.delegation_tokens.replay_remove)

@@ -11,7 +11,7 @@ from odradek.metadata.features.feature_versions import (
     KRAFT_VERSION,
     VersionRange,
     supported_features,
-    unmet_need,
+    unmet_dependency,
 )
 from odradek.metadata.features.metadata_version import (
     LATEST_PRODUCTION,
@@ -19,7 +19,7 @@ from odradek.metadata.features.metadata_version import (
     MetadataVersion,
     metadata_changed_between,
 )
-from odradek.metadata.image.features import known_version
+from odradek.metadata.image.features import supported_version
 from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
@@ -78,7 +78,7 @@ class FeatureControl:
             f"{record.name} is at level {record.feature_level} by the log, but this node supports {supported} only",
         )
         if record.name == metadata_version.FEATURE_NAME:
-            self._metadata_version = known_version(record.feature_level)
+            self._metadata_version = supported_version(record.feature_level)
         elif record.name == KRAFT_VERSION:
             pass  # Raft's own
         elif record.feature_level == 0:
@@ -128,7 +128,7 @@ class FeatureControl:
             return self._update_metadata_version(level, is_unsafe=kind == UNSAFE_DOWNGRADE)
         if name == KRAFT_VERSION:
             return self._update_kraft_version(level, current)
-        unmet = unmet_need(name, level, proposed)
+        unmet = unmet_dependency(name, level, proposed)
         if unmet is not None:
             raise _invalid(name, level, unmet)
         return [_level_record(name, level)]

@@ -1,9 +1,9 @@
-"""What the cluster knows about itself: records of the metadata log, replayed into an image.
+"""Metadata of the cluster: records of the metadata log, replayed into an image.
 
-The log of `__cluster_metadata` is the truth; an image is that truth at one offset. `records` turns bytes into records;
-in `image`, `delta` collects what a few records change and `image` is what they add up to; in `publishing`, `loader`
-carries committed batches and snapshots through both and tells the `publisher`s, and `snapshot_generator` writes an
-image as the records of a snapshot.
+The log of `__cluster_metadata` is the source of truth; an image is its state at one offset. `records` decodes records;
+in `image`, `delta` collects the changes of some records and `image` is the state after them; in `publishing`, `loader`
+loads committed batches and snapshots and calls the `publisher`s, and `snapshot_generator` decides when an image is
+written as a snapshot.
 
-Nothing here waits, reads a clock or decides: deciding is the controller's.
+Nothing here waits, reads a clock or makes decisions about the cluster: that is the controller's part.
 """

@@ -1,4 +1,4 @@
-"""Topics that the cluster keeps its own state in: only their coordinators write to them, and clients are told so."""
+"""Internal topics, which hold state of the cluster. Only their coordinators write to them."""
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"

@@ -28,7 +28,6 @@ PRIVATE_ACCESSES: dict[str, int] = {
     "client": 19,
     "inspection": 1,
     "log": 4,
-    "metadata": 7,
     "raft": 1,
     "replica": 8,
     "sim": 11,
@@ -38,7 +37,6 @@ PRIVATE_ACCESSES: dict[str, int] = {
 
 #: Core -> assignments to attributes of other objects.
 FOREIGN_ASSIGNMENTS: dict[str, int] = {
-    "metadata": 12,
     "controller": 60,
     "coordinator": 43,
     "replica": 28,

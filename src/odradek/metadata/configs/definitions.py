@@ -1,8 +1,8 @@
-"""What settings there are, what they may hold, and which value holds where several places set one.
+"""Definitions of dynamic configs, their validation, and the effective value of a topic config.
 
-Values are text in records and requests; a definition says what the text must look like. Messages are Kafka's, since
-clients show them. A topic's setting that nobody set for the topic is the broker's setting of another name: the node's
-own first, then the one for all nodes, then the file's, then the default.
+Values are strings in records and requests; a definition says which strings are valid. Messages are Kafka's, since
+clients show them. A topic config that is not set for the topic falls back to the broker config of another name: that of
+the node, then the default of all brokers, then that of the node's file, then the default.
 """
 
 import re
@@ -31,7 +31,7 @@ class InvalidRequest(ApiError):
 
 @cache
 def definitions(resource_type: int) -> Mapping[str, ConfigDefinition]:
-    """All settings of a kind of resource; none for a kind without any."""
+    """Return the definitions of a resource type by name; none for a type without configs."""
     tables = {
         ConfigResourceType.TOPIC: config_table.TOPIC,
         ConfigResourceType.BROKER: config_table.BROKER,
@@ -48,7 +48,7 @@ def is_list(resource_type: int, name: str) -> bool:
 
 
 def is_sensitive(resource_type: int, name: str) -> bool:
-    """Unknown settings count as secret: nobody knows what they hold."""
+    """Return whether a config is secret. Unknown ones are: their values may be."""
     definition = definitions(resource_type).get(name)
     return definition is None or definition.is_sensitive
 
@@ -60,8 +60,7 @@ class _Synonym(NamedTuple):
 
 _RETENTION, _FOR_EVER = "retention.ms", "-1"
 
-#: Settings of a broker that a topic's setting falls back to, first one first; all others have the same name in front
-#: of which `log.` or `log.cleaner.` may stand.
+#: Broker configs that a topic config falls back to, in the order of precedence.
 _SYNONYMS: Mapping[str, tuple[_Synonym, ...]] = {
     "segment.ms": (_Synonym("log.roll.ms"), _Synonym("log.roll.hours", _HOUR_MS)),
     "segment.jitter.ms": (_Synonym("log.roll.jitter.ms"), _Synonym("log.roll.jitter.hours", _HOUR_MS)),
@@ -103,7 +102,7 @@ class EffectiveConfig(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConfigLayers:
-    """What is set, from the nearest to the farthest. `static` is the node's file."""
+    """Configured values, in the order of precedence. `static` has those of the node's file."""
 
     topic: Mapping[str, str]
     node: Mapping[str, str]
@@ -112,7 +111,7 @@ class ConfigLayers:
 
 
 def topic_synonym(name: str) -> str | None:
-    """The broker's setting that a topic's falls back to first; None where there is none."""
+    """Return the first broker config that a topic config falls back to; None if it has no fallback."""
     synonyms = _SYNONYMS.get(name)
     return None if synonyms is None else synonyms[0].name
 
@@ -132,20 +131,20 @@ def effective_topic_config(name: str, layers: ConfigLayers) -> EffectiveConfig:
                 if synonym.factor != 1:
                     text = str(int(text) * synonym.factor)
                 if name == _RETENTION and int(text) < 0:
-                    text = _FOR_EVER  # for brokers anything below zero says so, also -1 hours
+                    text = _FOR_EVER  # for brokers anything below zero means that, also -1 hours
                 return EffectiveConfig(text, source)
     return EffectiveConfig(definitions(ConfigResourceType.TOPIC)[name].default, ConfigSource.DEFAULT_CONFIG)
 
 
 def validate_topic(values: Mapping[str, str]) -> None:
-    known = definitions(ConfigResourceType.TOPIC)
+    topic_definitions = definitions(ConfigResourceType.TOPIC)
     for name in values:
-        if name not in known:
+        if name not in topic_definitions:
             raise InvalidConfig(f"Unknown topic config name: {name}")
     for name, value in values.items():
-        known[name].check(value)
-    low = int(values.get("min.compaction.lag.ms") or known["min.compaction.lag.ms"].default or 0)
-    high = int(values.get("max.compaction.lag.ms") or known["max.compaction.lag.ms"].default or 0)
+        topic_definitions[name].check(value)
+    low = int(values.get("min.compaction.lag.ms") or topic_definitions["min.compaction.lag.ms"].default or 0)
+    high = int(values.get("max.compaction.lag.ms") or topic_definitions["max.compaction.lag.ms"].default or 0)
     if low > high:
         raise InvalidConfig(
             f"conflict topic config setting min.compaction.lag.ms ({low}) > max.compaction.lag.ms ({high})"
@@ -160,14 +159,14 @@ def validate_topic(values: Mapping[str, str]) -> None:
 def validate_client_metrics(subscription: str, values: Mapping[str, str]) -> None:
     if not subscription:
         raise InvalidRequest("Subscription name can't be empty")
-    known = definitions(ConfigResourceType.CLIENT_METRICS)
+    metrics_definitions = definitions(ConfigResourceType.CLIENT_METRICS)
     for name in values:
-        if name not in known:
+        if name not in metrics_definitions:
             raise InvalidRequest(f"Unknown client metrics configuration: {name}")
     interval = values.get("interval.ms")
     if interval is not None:
         try:
-            known["interval.ms"].check(interval)
+            metrics_definitions["interval.ms"].check(interval)
         except InvalidConfig:
             raise InvalidRequest(
                 f"Invalid value {interval} for interval.ms, interval must be between 100 and 3600000 (1 hour)"

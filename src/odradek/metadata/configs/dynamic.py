@@ -1,10 +1,10 @@
-"""Settings of brokers that change while brokers run (KIP-226): which do, for whom, and what holds in the end.
+"""Dynamic broker configs (KIP-226): which configs are dynamic, their scope, and the effective values.
 
-A setting may stand in a broker's file, be set for all brokers, and for one broker; the latter count more. It may have
-several names (`log.roll.ms`, `log.roll.hours`): whichever is set nearest to the broker counts, whatever the others
-say farther away. What concerns a listener or a disk makes no sense for all brokers at once.
+A config may be set in a broker's file, for all brokers and for one broker, in rising precedence. It may have synonyms
+(`log.roll.ms`, `log.roll.hours`): a synonym in a layer of higher precedence hides all of those in lower layers. Configs
+of a listener or a disk cannot be set for all brokers at once.
 
-Refusals have Kafka's words, and its code for them, INVALID_REQUEST, though the request is well formed.
+Errors have Kafka's messages and Kafka's error code INVALID_REQUEST, although the request is well formed.
 """
 
 import re
@@ -18,13 +18,13 @@ from odradek.protocol.config_kinds import ConfigResourceType
 
 _LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)", re.DOTALL)
 
-#: Of a listener, and still for all brokers.
+#: Listener configs that may be set for all brokers.
 _FOR_ALL_LISTENERS = ("max.connections", "max.connection.creation.rate", "num.network.threads")
 
 _PER_BROKER_PREFIXES = ("ssl.", "sasl.", "listener")
 _PER_BROKER = ("principal.builder.class", "cordoned.log.dirs")
 
-#: Only ever set for a listener, by its prefix.
+#: Configs that can only be set with the prefix of a listener.
 _STORES = (
     *("ssl.keystore.type", "ssl.keystore.location", "ssl.keystore.password", "ssl.key.password"),
     *("ssl.truststore.type", "ssl.truststore.location", "ssl.truststore.password"),
@@ -41,34 +41,34 @@ _FLUSH_SYNONYMS = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 
 @cache
 def dynamic_only_definitions() -> Mapping[str, ConfigDefinition]:
-    """Rates that belong to what is going on and not to a broker: no file may have them."""
+    """Return the rate limits that may only be set dynamically, not in a file."""
     return read_table(tables.BROKER_DYNAMIC_ONLY)
 
 
 def broker_definition(name: str) -> ConfigDefinition | None:
-    """Of a setting that a broker has, in its file or later; None for one that nobody knows."""
+    """Return the definition of a broker config, static or dynamic; None for an unknown one."""
     return definitions(ConfigResourceType.BROKER).get(name) or dynamic_only_definitions().get(name)
 
 
 def is_per_broker(name: str) -> bool:
-    """Whether it can be set for one broker only, not for all."""
-    found = _LISTENER.fullmatch(name)
-    if found is not None:
-        return found[1] not in _FOR_ALL_LISTENERS
+    """Return whether a config can be set for one broker only, not for all."""
+    listener_match = _LISTENER.fullmatch(name)
+    if listener_match is not None:
+        return listener_match[1] not in _FOR_ALL_LISTENERS
     definition = broker_definition(name)
     is_named = name in _PER_BROKER or name.startswith(_PER_BROKER_PREFIXES)
     return definition is not None and definition.is_dynamic and is_named
 
 
 def synonyms(name: str) -> Sequence[str]:
-    """All names of a broker's setting, the one that counts most first."""
+    """Return all names of a broker config in the order of precedence."""
     if name == _FLUSH_SYNONYMS[0]:
         return _FLUSH_SYNONYMS
     return next((group for group in _SYNONYMS if name in group), (name,))
 
 
 def check_dynamic(values: Mapping[str, str], for_one_broker: bool) -> None:
-    """What would be set for a broker, or for all. Raises InvalidRequest."""
+    """Check new values for one broker, or for all. Raises InvalidRequest."""
     _refuse("Cannot update these configs dynamically", filter(_is_fixed, values))
     _refuse(
         "These security configs can be dynamically updated only per-listener using the listener prefix",
@@ -77,12 +77,12 @@ def check_dynamic(values: Mapping[str, str], for_one_broker: bool) -> None:
     for name, value in values.items():
         _check_value(name, value)
     if not for_one_broker:
-        words = "Cannot update these configs at default cluster level, broker id must be specified"
-        _refuse(words, filter(is_per_broker, values))
+        reason = "Cannot update these configs at default cluster level, broker id must be specified"
+        _refuse(reason, filter(is_per_broker, values))
 
 
 def usable(values: Mapping[str, str], for_one_broker: bool) -> dict[str, str]:
-    """Those that a broker heeds. Others may have got past the controller, which does not know them."""
+    """Return the values that a broker applies. The controller also stores configs that it does not know."""
     return {
         name: value
         for name, value in values.items()
@@ -94,25 +94,25 @@ def usable(values: Mapping[str, str], for_one_broker: bool) -> dict[str, str]:
 
 
 def effective(static: Mapping[str, str], cluster: Mapping[str, str], node: Mapping[str, str]) -> dict[str, str]:
-    """What holds on a node: its file, what is set for all brokers, what is set for it."""
-    held = {name: value for name, value in static.items() if name not in dynamic_only_definitions()}
+    """Return the effective configs of a node, from its file, those of all brokers and its own."""
+    configs = {name: value for name, value in static.items() if name not in dynamic_only_definitions()}
     for layer in (cluster, node):
         for name in layer:
             for synonym in synonyms(name):
-                held.pop(synonym, None)
-        held |= layer
-    return held
+                configs.pop(synonym, None)
+        configs |= layer
+    return configs
 
 
 def _is_fixed(name: str) -> bool:
-    """Read when the broker starts, and not again. What nobody knows may be a plug-in's."""
+    """Return whether a config is read at start only. An unknown config may belong to a plug-in, so it is not fixed."""
     definition = broker_definition(name)
     return definition is not None and not definition.is_dynamic
 
 
 def _check_value(name: str, value: str) -> None:
-    found = _LISTENER.fullmatch(name)
-    definition = broker_definition(name if found is None else found[1])
+    listener_match = _LISTENER.fullmatch(name)
+    definition = broker_definition(name if listener_match is None else listener_match[1])
     if definition is None or not definition.is_dynamic:
         return
     try:
@@ -130,6 +130,6 @@ def _is_valid(name: str, value: str) -> bool:
 
 
 def _refuse(reason: str, names: Iterable[str]) -> None:
-    refused = sorted(names)
-    if refused:
-        raise InvalidRequest(f"{reason}: [{', '.join(refused)}]")
+    rejected = sorted(names)
+    if rejected:
+        raise InvalidRequest(f"{reason}: [{', '.join(rejected)}]")

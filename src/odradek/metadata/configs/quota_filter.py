@@ -1,7 +1,7 @@
-"""Which quotas somebody asks to see.
+"""Filter of DescribeClientQuotas.
 
-A filter names parts of an entity: with a certain name, with the default of the type, or with any name. An entity
-matches if it has all of them; a strict filter allows it no others.
+A filter has components of an entity: with a certain name, with the default name of the type, or with any name. An
+entity matches if it has all of them; a strict filter matches no entity that has others.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ class MatchType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuotaFilter:
-    #: Type and name; None is the default of the type.
+    #: Types and names; None is the default name of the type.
     exact: QuotaEntity
     #: Types that may have any name.
     specified: tuple[str, ...]
@@ -33,12 +33,12 @@ class QuotaFilter:
     def matches(self, entity: QuotaEntity) -> bool:
         if self.strict and len(entity) != len(self.exact) + len(self.specified):
             return False
-        types = [kind for kind, _ in entity]
-        return all(part in entity for part in self.exact) and all(kind in types for kind in self.specified)
+        types = [entity_type for entity_type, _ in entity]
+        return all(part in entity for part in self.exact) and all(specified in types for specified in self.specified)
 
 
 def quota_filter(request: DescribeClientQuotasRequest) -> QuotaFilter:
-    """Raises ApiError for a filter that means nothing."""
+    """Return the filter of a request. Raises ApiError for a contradictory one."""
     _check_types([component.entity_type for component in request.components])
     exact = []
     specified = []
@@ -53,14 +53,14 @@ def quota_filter(request: DescribeClientQuotasRequest) -> QuotaFilter:
 
 def _check_types(types: Iterable[str]) -> None:
     seen: list[str] = []
-    for kind in types:
-        if not kind:
+    for entity_type in types:
+        if not entity_type:
             raise _invalid("Invalid empty entity type.")
-        if kind in seen:
-            raise _invalid(f"Entity type {kind} cannot appear more than once in the filter.")
-        if kind not in (_USER, _CLIENT_ID, _IP):
-            raise ApiError(f"Unsupported entity type {kind}", ErrorCode.UNSUPPORTED_VERSION)
-        seen.append(kind)
+        if entity_type in seen:
+            raise _invalid(f"Entity type {entity_type} cannot appear more than once in the filter.")
+        if entity_type not in (_USER, _CLIENT_ID, _IP):
+            raise ApiError(f"Unsupported entity type {entity_type}", ErrorCode.UNSUPPORTED_VERSION)
+        seen.append(entity_type)
     if _IP in seen and len(seen) > 1:
         raise _invalid(
             "Invalid entity filter component combination. IP filter component should not be used with user or "
@@ -71,11 +71,11 @@ def _check_types(types: Iterable[str]) -> None:
 def _check_match(component: ComponentData) -> None:
     if component.match_type not in tuple(MatchType):
         raise _invalid(f"Unknown match type {component.match_type}")
-    kind = MatchType(component.match_type)
-    if kind is MatchType.EXACT and component.match is None:
+    match_type = MatchType(component.match_type)
+    if match_type is MatchType.EXACT and component.match is None:
         raise _invalid("Request specified MATCH_TYPE_EXACT, but set match string to null.")
-    if kind is not MatchType.EXACT and component.match is not None:
-        raise _invalid(f"Request specified MATCH_TYPE_{kind.name}, but also specified a match string.")
+    if match_type is not MatchType.EXACT and component.match is not None:
+        raise _invalid(f"Request specified MATCH_TYPE_{match_type.name}, but also specified a match string.")
 
 
 def _invalid(message: str) -> ApiError:

@@ -1,7 +1,7 @@
-"""Features of a cluster besides `metadata.version`: their levels, and from when a new cluster has them.
+"""Features of a cluster besides `metadata.version`: their levels, and the defaults for a new cluster.
 
-Level 0 is "off" and is not kept in an image. A level may need another feature at some level; `kraft.version` is kept
-by Raft in its own control records and only listed here.
+Level 0 is "off" and is not kept in an image. A level may depend on another feature at some level; `kraft.version` is
+kept by Raft in its own control records and is only listed here.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ STREAMS_VERSION = "streams.version"
 
 @dataclass(frozen=True, slots=True)
 class VersionRange:
-    """Levels that a node can work at, both ends included."""
+    """Levels that a node supports, both ends included."""
 
     min: int
     max: int
@@ -37,8 +37,8 @@ class FeatureLevel:
     level: int
     #: A cluster formatted at this metadata version or later has the level from the start.
     bootstrap: MetadataVersion
-    #: What must be at least at which level.
-    needs: Mapping[str, int] = field(default_factory=dict)
+    #: Minimum levels of other features.
+    depends_on: Mapping[str, int] = field(default_factory=dict)
 
 
 _OFF = FeatureLevel(0, MINIMUM_VERSION)
@@ -55,16 +55,16 @@ FEATURES: Mapping[str, tuple[FeatureLevel, ...]] = {
     ELIGIBLE_LEADER_REPLICAS_VERSION: (
         _OFF,
         FeatureLevel(
-            1, MetadataVersion.IBP_4_1_IV0, needs={metadata_version.FEATURE_NAME: MetadataVersion.IBP_4_0_IV1}
+            1, MetadataVersion.IBP_4_1_IV0, depends_on={metadata_version.FEATURE_NAME: MetadataVersion.IBP_4_0_IV1}
         ),
     ),
     SHARE_VERSION: (_OFF, FeatureLevel(1, MetadataVersion.IBP_4_2_IV0)),
     STREAMS_VERSION: (_OFF, FeatureLevel(1, MetadataVersion.IBP_4_2_IV1)),
 }
 
-#: Features whose requests no node of ours serves: share groups and streams groups. A new cluster does not have them, so
-#: that nobody takes them for available. Their levels are supported all the same: a cluster that Apache Kafka has
-#: formatted has them at 1, and no node may register in it that does not support the finalized level.
+#: Features whose requests this software does not serve: share groups and streams groups. A new cluster does not enable
+#: them, so that clients do not consider them available. Their levels are supported all the same: a cluster that Apache
+#: Kafka has formatted has them at 1, and a node must support the finalized levels to register in it.
 UNSERVED_FEATURES = (SHARE_VERSION, STREAMS_VERSION)
 
 
@@ -88,20 +88,19 @@ def default_level(name: str, version: MetadataVersion) -> int:
     return reached
 
 
-def unmet_need(name: str, level: int, levels: Mapping[str, int]) -> str | None:
-    """Why `name` cannot be at `level` beside the given levels of the others; None if it can."""
+def unmet_dependency(name: str, level: int, levels: Mapping[str, int]) -> str | None:
+    """Return why `name` cannot be at `level` with these levels of the other features; None if it can."""
     if name not in FEATURES:
         return f"Feature {name} not found."
-    entry = next((known for known in FEATURES.get(name, ()) if known.level == level), None)
+    entry = next((entry for entry in FEATURES.get(name, ()) if entry.level == level), None)
     if entry is None:
         return f"No feature:{name} with feature level {level}"
-    at = levels.get(metadata_version.FEATURE_NAME, 0)
-    if level >= 1 and at < MINIMUM_VERSION:
+    if level >= 1 and levels.get(metadata_version.FEATURE_NAME, 0) < MINIMUM_VERSION:
         return (
             f"{name} could not be set to {level} because it depends on metadata.version={int(MINIMUM_VERSION)} "
             f"({MINIMUM_VERSION.version})"
         )
-    for needed, least in entry.needs.items():
-        if levels.get(needed, 0) < least:
-            return f"{name} could not be set to {level} because it depends on {needed} level {int(least)}"
+    for dependency, min_level in entry.depends_on.items():
+        if levels.get(dependency, 0) < min_level:
+            return f"{name} could not be set to {level} because it depends on {dependency} level {int(min_level)}"
     return None

@@ -1,7 +1,7 @@
-"""Levels of `metadata.version`: which records, and which versions of them, the cluster may write.
+"""Levels of `metadata.version`: the records, and the versions of them, that the cluster may write.
 
-A level is a number in the log and a name for people (`4.3-IV0`). The level in force is itself a record, so every node
-changes at the same offset. A level without a name of its own in a release (`4.3`) means the release's last one.
+A level is an integer in the log and has a readable name (`4.3-IV0`). The finalized level is itself a record, so every
+node changes at the same offset. The name of a release alone (`4.3`) means the last level of the release.
 """
 
 from enum import IntEnum
@@ -12,7 +12,7 @@ FEATURE_NAME = "metadata.version"
 
 
 class MetadataVersion(IntEnum):
-    """The comment of a level says what it allows that the one before it did not."""
+    """The comment of a level says what it allows beyond the level before it."""
 
     IBP_3_3_IV3 = 7  # controlled shutdown in broker registrations (KIP-841)
     IBP_3_4_IV0 = 8  # migration from ZooKeeper (KIP-866)
@@ -46,7 +46,7 @@ class MetadataVersion(IntEnum):
 
     @property
     def version(self) -> str:
-        """The name for people: `4.3-IV0`."""
+        """Readable name, for example `4.3-IV0`."""
         return f"{self.release}-{self.name.rpartition('_')[2]}"
 
     @property
@@ -127,18 +127,18 @@ _CHANGED_RECORDS = (
 )
 
 
-def metadata_changed_between(one: int, other: int) -> bool:
-    """Whether a cluster that goes from one level to the other meets another form of some record."""
-    low, high = sorted((one, other))
-    return any(low < level <= high for level in _CHANGED_RECORDS)
+def metadata_changed_between(level: int, other_level: int) -> bool:
+    """Return whether the format of some record differs between the two levels."""
+    low, high = sorted((level, other_level))
+    return any(low < changed <= high for changed in _CHANGED_RECORDS)
 
 
 def from_version_string(text: str) -> MetadataVersion:
-    """`4.3-IV0`, `4.3` or `4.3.1` (all after the second number is ignored, as Kafka does)."""
+    """Parse `4.3-IV0`, `4.3` or `4.3.1`, whose third part is ignored, as in Kafka."""
     parts = text.split(".")
-    wanted = text if len(parts) <= 2 else ".".join(parts[:2])
+    name = text if len(parts) <= 2 else ".".join(parts[:2])
     for level in reversed(MetadataVersion):
-        if wanted in (level.version, level.release):
+        if name in (level.version, level.release):
             return level
-    known = ", ".join(level.version for level in MetadataVersion)
-    raise InputError(f'"{text}" is no metadata.version. Known ones: {known}.')
+    supported = ", ".join(level.version for level in MetadataVersion)
+    raise InputError(f'"{text}" is not a valid metadata.version. Supported levels: {supported}.')

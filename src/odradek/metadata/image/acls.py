@@ -13,7 +13,7 @@ from odradek.protocol.messages.remove_access_control_entry_record import RemoveA
 
 @dataclass(frozen=True, slots=True)
 class StandardAcl:
-    """The numbers are Kafka's codes of resource types, pattern types, operations and permissions."""
+    """The integers are Kafka's codes of resource types, pattern types, operations and permissions."""
 
     resource_type: int
     resource_name: str
@@ -46,8 +46,8 @@ class AclsDelta:
         self.acls.put(record.id, acl_from_record(record))
 
     def replay_remove(self, record: RemoveAccessControlEntryRecord) -> None:
-        found = self.acls.get(record.id)
-        check(found is not None, f"a record removes the access control entry {uuid_to_text(record.id)}, unknown here")
+        is_present = self.acls.get(record.id) is not None
+        check(is_present, f"a record removes the access control entry {uuid_to_text(record.id)}, which does not exist")
         self.acls.remove(record.id)
 
     def finish_snapshot(self) -> None:

@@ -1,4 +1,4 @@
-"""Brokers and controllers as they registered: where they listen, what they can do, in which state they are."""
+"""Registrations of brokers and controllers: their listeners, supported features and state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class BrokerRegistration:
     id: int
     #: The offset of the registration's record: a later registration of the same id always has a greater one.
     epoch: int
-    #: Chosen anew by each run of the process.
+    #: Drawn by each run of the process.
     incarnation_id: bytes
     listeners: Mapping[str, Endpoint]
     supported_features: Mapping[str, VersionRange]
@@ -38,14 +38,14 @@ class BrokerRegistration:
     fenced: bool
     in_controlled_shutdown: bool
     is_migrating_zk_broker: bool = False
-    #: Directories that are online, sorted; empty for brokers that do not say.
+    #: Directories that are online, sorted; empty for brokers that did not report them.
     directories: tuple[bytes, ...] = ()
-    #: Directories that take no new replicas; None until the broker has said.
+    #: Directories that take no new replicas; None until the broker has reported them.
     cordoned_directories: tuple[bytes, ...] | None = None
 
     @property
     def is_active(self) -> bool:
-        """May hold new replicas and lead."""
+        """Whether the broker may hold new replicas and lead."""
         return not self.fenced and not self.in_controlled_shutdown
 
     def has_online_directory(self, directory: bytes) -> bool:
@@ -61,7 +61,7 @@ class BrokerRegistration:
         return replace(
             self,
             fenced=_switched(self.fenced, record.fenced),
-            # The record of a broker that stops says 1; nothing ever takes that back but a new registration.
+            # Set by the record of a broker that stops, and cleared only by a new registration.
             in_controlled_shutdown=self.in_controlled_shutdown or record.in_controlled_shutdown == 1,
             directories=tuple(sorted(record.log_dirs)) if record.log_dirs else self.directories,
             cordoned_directories=(
@@ -74,6 +74,14 @@ class BrokerRegistration:
 
     def to_record(self, options: WriterOptions) -> MetadataRecord:
         version = options.metadata_version
+        if self.is_migrating_zk_broker and not version.is_migration_supported:
+            options.lose("the isMigratingZkBroker state of one or more brokers")
+        if self.directories and not version.is_directory_assignment_supported:
+            options.lose("the online log directories of one or more brokers")
+        cordoned = self.cordoned_directories
+        if cordoned is not None and not version.is_cordoned_log_dirs_supported:
+            options.lose("the cordoned log directories of one or more brokers")
+            cordoned = None
         record = RegisterBrokerRecord(
             broker_id=self.id,
             broker_epoch=self.epoch,
@@ -89,19 +97,10 @@ class BrokerRegistration:
             rack=self.rack,
             fenced=self.fenced,
             in_controlled_shutdown=self.in_controlled_shutdown,
+            is_migrating_zk_broker=self.is_migrating_zk_broker and version.is_migration_supported,
+            log_dirs=list(self.directories) if version.is_directory_assignment_supported else [],
+            cordoned_log_dirs=None if cordoned is None else list(cordoned),
         )
-        if version.is_migration_supported:
-            record.is_migrating_zk_broker = self.is_migrating_zk_broker
-        elif self.is_migrating_zk_broker:
-            options.lose("the isMigratingZkBroker state of one or more brokers")
-        if version.is_directory_assignment_supported:
-            record.log_dirs = list(self.directories)
-        elif self.directories:
-            options.lose("the online log directories of one or more brokers")
-        if version.is_cordoned_log_dirs_supported:
-            record.cordoned_log_dirs = None if self.cordoned_directories is None else list(self.cordoned_directories)
-        elif self.cordoned_directories is not None:
-            options.lose("the cordoned log directories of one or more brokers")
         return MetadataRecord(record, version.register_broker_record_version)
 
 
@@ -156,14 +155,14 @@ def controller_from_record(record: RegisterControllerRecord) -> ControllerRegist
     )
 
 
-def _endpoints(found: list[BrokerEndpoint] | list[ControllerEndpoint]) -> dict[str, Endpoint]:
-    return {e.name: Endpoint(e.name, e.host, e.port, e.security_protocol) for e in found}
+def _endpoints(endpoints: list[BrokerEndpoint] | list[ControllerEndpoint]) -> dict[str, Endpoint]:
+    return {e.name: Endpoint(e.name, e.host, e.port, e.security_protocol) for e in endpoints}
 
 
-def _ranges(found: list[BrokerFeature] | list[ControllerFeature]) -> dict[str, VersionRange]:
-    return {f.name: VersionRange(f.min_supported_version, f.max_supported_version) for f in found}
+def _ranges(features: list[BrokerFeature] | list[ControllerFeature]) -> dict[str, VersionRange]:
+    return {f.name: VersionRange(f.min_supported_version, f.max_supported_version) for f in features}
 
 
 def _switched(current: bool, change: int) -> bool:
-    """Of a record's three-valued field: 1 sets, -1 clears, 0 leaves."""
+    """Apply a record's three-valued field: 1 sets, -1 clears, 0 leaves."""
     return current if change == 0 else change > 0

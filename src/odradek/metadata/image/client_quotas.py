@@ -1,4 +1,4 @@
-"""Quotas by the user, client id or address that they hold for."""
+"""Client quotas by the user, client id or address that they apply to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -49,10 +49,10 @@ class ClientQuotasDelta:
         return ClientQuotasImage(self.image.entities.changed(changes))
 
     def _entity(self, entity: QuotaEntity) -> MapDelta[str, float]:
-        found = self.changed.get(entity)
-        if found is None:
-            found = self.changed[entity] = MapDelta(self.image.entities.get(entity, _NONE))
-        return found
+        quotas = self.changed.get(entity)
+        if quotas is None:
+            quotas = self.changed[entity] = MapDelta(self.image.entities.get(entity, _NONE))
+        return quotas
 
 
 _NONE: Quotas = SharedMap()
@@ -60,12 +60,12 @@ _NONE: Quotas = SharedMap()
 
 def quota_entity(parts: list[EntityData]) -> QuotaEntity:
     named = {part.entity_type: part.entity_name for part in parts}
-    return tuple((kind, named[kind]) for kind in sorted(named))
+    return tuple((entity_type, named[entity_type]) for entity_type in sorted(named))
 
 
 def entity_data(entity: QuotaEntity) -> list[EntityData]:
-    return [EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
+    return [EntityData(entity_type=entity_type, entity_name=name) for entity_type, name in entity]
 
 
 def _order(entity: QuotaEntity) -> tuple[tuple[str, bool, str], ...]:
-    return tuple((kind, name is not None, name or "") for kind, name in entity)
+    return tuple((entity_type, name is not None, name or "") for entity_type, name in entity)

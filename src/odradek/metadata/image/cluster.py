@@ -81,7 +81,7 @@ class ClusterDelta:
 
     def _broker(self, broker_id: int, epoch: int) -> BrokerRegistration:
         broker = self.brokers.get(broker_id)
-        check(broker is not None, f"broker {broker_id} is changed by a record but not registered")
+        check(broker is not None, f"broker {broker_id} is changed by a record, but it is not registered")
         assert broker is not None
         check(
             broker.epoch == epoch, f"a record changes broker {broker_id} at epoch {epoch}, but it is at {broker.epoch}"

@@ -1,4 +1,4 @@
-"""Settings of topics, brokers, groups and the like, as far as somebody set them."""
+"""Dynamic configs of topics, brokers, groups and other resources."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from odradek.protocol.messages.config_record import ConfigRecord
 
 
 class ConfigResource(NamedTuple):
-    """What settings belong to; a broker's name is its id, and the empty name means all brokers."""
+    """Owner of configs. A broker's name is its id, and the empty name means all brokers."""
 
     type: int
     name: str
@@ -30,13 +30,13 @@ class ConfigsImage:
         return not self.resources
 
     def settings(self, resource: ConfigResource) -> Mapping[str, str]:
-        found: Mapping[str, str] = self.resources.get(resource, _NONE)
-        return found
+        settings: Mapping[str, str] = self.resources.get(resource, _NONE)
+        return settings
 
     def records(self) -> Iterator[MetadataRecord]:
-        for (kind, resource_name), settings in sorted(self.resources.items()):
+        for (resource_type, resource_name), settings in sorted(self.resources.items()):
             for name, value in sorted(settings.items()):
-                record = ConfigRecord(resource_type=kind, resource_name=resource_name, name=name, value=value)
+                record = ConfigRecord(resource_type=resource_type, resource_name=resource_name, name=name, value=value)
                 yield MetadataRecord(record, 0)
 
 
@@ -56,7 +56,7 @@ class ConfigsDelta:
             settings.put(record.name, record.value)
 
     def remove_topic(self, name: str) -> None:
-        """A topic's settings go with it, also those that came within the delta."""
+        """Remove the settings of a removed topic, also those that were set within the delta."""
         resource = ConfigResource(ConfigResourceType.TOPIC, name)
         if resource in self.image.resources or resource in self.changed:
             settings = self._resource(resource)
@@ -72,7 +72,7 @@ class ConfigsDelta:
         return ConfigsImage(self.image.resources.changed(changes))
 
     def _resource(self, resource: ConfigResource) -> MapDelta[str, str]:
-        found = self.changed.get(resource)
-        if found is None:
-            found = self.changed[resource] = MapDelta(self.image.resources.get(resource, _NONE))
-        return found
+        settings = self.changed.get(resource)
+        if settings is None:
+            settings = self.changed[resource] = MapDelta(self.image.resources.get(resource, _NONE))
+        return settings

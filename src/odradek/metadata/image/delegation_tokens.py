@@ -1,4 +1,4 @@
-"""Delegation tokens by their ids; the secret itself is computed from the id and is in no record."""
+"""Delegation tokens by id. The secret is computed from the id and is not in any record."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from odradek.protocol.messages.remove_delegation_token_record import RemoveDeleg
 
 @dataclass(frozen=True, slots=True)
 class DelegationToken:
-    """Principals are text of the form `User:name`."""
+    """Principals are strings of the form `User:name`."""
 
     token_id: str
     owner: str

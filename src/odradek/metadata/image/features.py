@@ -1,4 +1,4 @@
-"""Features in force: `metadata.version` and the others' finalized levels."""
+"""Finalized features: `metadata.version` and the levels of the others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,11 +31,11 @@ class FeaturesImage:
     def level(self, name: str) -> int:
         if name == metadata_version.FEATURE_NAME:
             return self.metadata_version or 0
-        found: int = self.finalized_levels.get(name, 0)
-        return found
+        level: int = self.finalized_levels.get(name, 0)
+        return level
 
     def records(self, options: WriterOptions) -> Iterator[MetadataRecord]:
-        """metadata.version first: it says how to read what follows."""
+        """Yield metadata.version first: it determines how to read the records after it."""
         yield _level_record(metadata_version.FEATURE_NAME, options.metadata_version)
         for name, level in sorted(self.finalized_levels.items()):
             yield _level_record(name, level)
@@ -49,9 +49,9 @@ class FeaturesDelta:
 
     def replay(self, record: FeatureLevelRecord) -> None:
         if record.name == metadata_version.FEATURE_NAME:
-            self.metadata_version_change = known_version(record.feature_level)
+            self.metadata_version_change = supported_version(record.feature_level)
         elif record.name == KRAFT_VERSION:
-            pass  # Raft's own; a record of it was once written here by mistake
+            pass  # kept by Raft; such a record was once written here by mistake
         elif record.feature_level == 0:
             self.levels.remove(record.name)
         else:
@@ -65,12 +65,13 @@ class FeaturesDelta:
         return FeaturesImage(version, self.levels.apply())
 
 
-def known_version(level: int) -> MetadataVersion:
+def supported_version(level: int) -> MetadataVersion:
+    """Return the metadata.version of a level. Raises Fault for one that this software does not support."""
     try:
         return MetadataVersion(level)
     except ValueError:
         raise Fault(
-            f"metadata.version {level} is not one that this software knows ({MINIMUM_VERSION.version} is the first): "
+            f"metadata.version {level} is not supported by this software (minimum {MINIMUM_VERSION.version}): "
             "change it with the software that wrote it before changing the software"
         ) from None
 

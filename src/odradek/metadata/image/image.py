@@ -1,4 +1,4 @@
-"""The cluster's metadata at one offset. Never changes; `MetadataDelta.apply` makes the next one."""
+"""Metadata of the cluster at one offset. Immutable; `MetadataDelta.apply` creates the next image."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ from odradek.metadata.records.writer_options import WriterOptions
 
 @dataclass(frozen=True, slots=True)
 class MetadataProvenance:
-    """Up to where in the log an image goes. Offset -1: nothing has been read."""
+    """Position in the log that an image contains. Offset -1: nothing has been read."""
 
     last_contained_offset: int = -1
     last_contained_epoch: int = -1
@@ -51,18 +51,18 @@ class MetadataImage:
         return all(part.is_empty for part in (*parts, self.acls, self.scram, self.delegation_tokens))
 
     def same_content(self, other: "MetadataImage") -> bool:
-        """Equal but for where they were read from."""
+        """Compare two images without their provenance."""
         return replace(self, provenance=other.provenance) == other
 
     def writer_options(self) -> WriterOptions:
-        """For readers at the image's own level: nothing can be lost."""
+        """Return options for readers at the metadata.version of the image: nothing can be lost."""
         version = self.features.metadata_version
         if version is None:
             fail("an image without a metadata.version cannot be written")
         return WriterOptions(version)
 
     def records(self, options: WriterOptions | None = None) -> Iterator[MetadataRecord]:
-        """The image said as the records of a snapshot, in Kafka's order: replayed from nothing they give it again."""
+        """Yield the records of a snapshot in Kafka's order: replayed on the empty image they give this one."""
         options = options or self.writer_options()
         yield from self.features.records(options)
         yield from self.cluster.records(options)
@@ -70,7 +70,7 @@ class MetadataImage:
         yield from self._records_after_topics(options)
 
     def records_but_topics(self) -> Iterator[MetadataRecord]:
-        """For who takes topics over as they are: they are nearly all of a large image."""
+        """Yield all records but those of topics, which a reader may copy instead: they are most of a large image."""
         options = self.writer_options()
         yield from self.features.records(options)
         yield from self.cluster.records(options)

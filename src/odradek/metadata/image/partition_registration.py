@@ -1,4 +1,4 @@
-"""One partition as the metadata log has it: who holds it, who is in sync, who leads."""
+"""Registration of a partition in the metadata log: its replicas, ISR and leader."""
 
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeVar
@@ -17,20 +17,20 @@ Ids = tuple[int, ...]
 
 Shared = TypeVar("Shared", bound=tuple[object, ...])
 
-#: Tuples in use more than once; forgotten all at once when there are too many, which costs memory and nothing else.
+#: Tuples in use more than once; dropped all at once when there are too many, which costs memory and nothing else.
 _SHARED: dict[Any, Any] = {}
 _SHARED_MAX = 1 << 16
 
 
 class LeaderRecoveryState(IntEnum):
-    """RECOVERING: elected without having been in sync; it must look over its log before it is trusted."""
+    """RECOVERING: elected without having been in sync; it must recover its log before it is trusted."""
 
     RECOVERED = 0
     RECOVERING = 1
 
 
 class PartitionRegistration(NamedTuple):
-    """A named tuple because there may be hundreds of thousands: made in half the time of a data class, and smaller."""
+    """A named tuple: hundreds of thousands may exist, and it is smaller and built faster than a data class."""
 
     replicas: Ids
     directories: tuple[bytes, ...]
@@ -57,24 +57,23 @@ class PartitionRegistration(NamedTuple):
         return bool(self.adding_replicas or self.removing_replicas)
 
     def directory(self, replica: int) -> bytes:
-        """ValueError if the broker holds no replica."""
+        """Return the directory of a replica. Raises ValueError if the broker has no replica."""
         return self.directories[self.replicas.index(replica)]
 
     def merge(self, record: PartitionChangeRecord) -> "PartitionRegistration":
-        """The partition after the record; a new leader, even the same one, makes a new leader epoch."""
+        """Return the partition after the record. A record with a leader, even the same one, bumps the leader epoch."""
         replicas = self.replicas if record.replicas is None else _shared(tuple(record.replicas))
         directories = self.directories if record.directories is None else tuple(record.directories)
         has_leader_change = record.leader != NO_LEADER_CHANGE
         isr = self.isr if record.isr is None else tuple(record.isr)
-        elr, last_known = record.eligible_leader_replicas, record.last_known_elr
         return PartitionRegistration(
             replicas=replicas,
-            directories=_shared(_known_directories(directories, len(replicas))),
+            directories=_shared(_directories_of(directories, len(replicas))),
             isr=_shared(isr),
             removing_replicas=_changed(self.removing_replicas, record.removing_replicas),
             adding_replicas=_changed(self.adding_replicas, record.adding_replicas),
-            elr=_changed(self.elr, elr),
-            last_known_elr=_changed(self.last_known_elr, last_known),
+            elr=_changed(self.elr, record.eligible_leader_replicas),
+            last_known_elr=_changed(self.last_known_elr, record.last_known_elr),
             leader=record.leader if has_leader_change else self.leader,
             leader_recovery_state=(
                 self.leader_recovery_state if record.leader_recovery_state < 0 else record.leader_recovery_state
@@ -84,6 +83,12 @@ class PartitionRegistration(NamedTuple):
         )
 
     def to_record(self, topic_id: bytes, partition_id: int, options: WriterOptions) -> MetadataRecord:
+        version = options.metadata_version
+        if not version.is_elr_supported and (self.elr or self.last_known_elr):
+            options.lose("eligible leader replicas")
+        has_directories = version.is_directory_assignment_supported
+        if not has_directories and any(directory != MIGRATING for directory in self.directories):
+            options.lose("the directory assignment state of one or more replicas")
         record = PartitionRecord(
             partition_id=partition_id,
             topic_id=topic_id,
@@ -95,19 +100,12 @@ class PartitionRegistration(NamedTuple):
             leader_recovery_state=self.leader_recovery_state,
             leader_epoch=self.leader_epoch,
             partition_epoch=self.partition_epoch,
+            directories=list(self.directories) if has_directories else [],
+            # Written while there are any, even if the feature was switched off since: a node that loads a snapshot must
+            # know the same as one that replayed the log.
+            eligible_leader_replicas=(list(self.elr) or None) if version.is_elr_supported else None,
+            last_known_elr=(list(self.last_known_elr) or None) if version.is_elr_supported else None,
         )
-        version = options.metadata_version
-        if version.is_elr_supported:
-            # Written while there are any, even if the feature was switched off since: who loads a snapshot must know
-            # what those know who replayed the log.
-            record.eligible_leader_replicas = list(self.elr) or None
-            record.last_known_elr = list(self.last_known_elr) or None
-        elif self.elr or self.last_known_elr:
-            options.lose("eligible leader replicas")
-        if version.is_directory_assignment_supported:
-            record.directories = list(self.directories)
-        elif any(directory != MIGRATING for directory in self.directories):
-            options.lose("the directory assignment state of one or more replicas")
         return MetadataRecord(record, version.partition_record_version)
 
 
@@ -115,7 +113,7 @@ def partition_from_record(record: PartitionRecord) -> PartitionRegistration:
     replicas = _shared(tuple(record.replicas))
     return PartitionRegistration(
         replicas,
-        _shared(_known_directories(tuple(record.directories), len(replicas))),
+        _shared(_directories_of(tuple(record.directories), len(replicas))),
         replicas if record.isr == record.replicas else _shared(tuple(record.isr)),
         tuple(record.removing_replicas),
         tuple(record.adding_replicas),
@@ -129,19 +127,19 @@ def partition_from_record(record: PartitionRecord) -> PartitionRegistration:
 
 
 def _shared(values: Shared) -> Shared:
-    """The same tuple for the same values: thousands of partitions have the same replicas, ISR and directories."""
+    """Return one tuple for all that are equal: thousands of partitions have the same replicas, ISR and directories."""
     if len(_SHARED) >= _SHARED_MAX:
         _SHARED.clear()
-    found: Shared = _SHARED.setdefault(values, values)
-    return found
+    shared: Shared = _SHARED.setdefault(values, values)
+    return shared
 
 
 def _changed(current: Ids, change: list[int] | None) -> Ids:
     return current if change is None else tuple(change)
 
 
-def _known_directories(directories: tuple[bytes, ...], replicas: int) -> tuple[bytes, ...]:
-    """One for each replica; all unknown if the record did not say any."""
+def _directories_of(directories: tuple[bytes, ...], replicas: int) -> tuple[bytes, ...]:
+    """Return a directory for each replica; all MIGRATING if the record has none."""
     if len(directories) == replicas:
         return directories
     check(all(directory == MIGRATING for directory in directories), "as many directories as replicas")

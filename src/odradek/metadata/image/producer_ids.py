@@ -1,4 +1,4 @@
-"""The first producer id that no broker has been given yet."""
+"""First producer id that is not in any allocated block."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from odradek.protocol.messages.producer_ids_record import ProducerIdsRecord
 
 @dataclass(frozen=True, slots=True)
 class ProducerIdsImage:
-    #: -1 until the first block is handed out.
+    #: -1 until the first block is allocated.
     next_producer_id: int = -1
 
     @property
@@ -33,7 +33,7 @@ class ProducerIdsDelta:
         self._is_touched = True
 
     def finish_snapshot(self) -> None:
-        """A snapshot taken before any block was handed out has no record of it."""
+        """Reset to -1 if the snapshot has no record: it was taken before any block was allocated."""
         if not self._is_touched:
             self.next_producer_id = -1
 

@@ -1,4 +1,4 @@
-"""SCRAM credentials of users: never passwords, only what a server needs to check one."""
+"""SCRAM credentials of users: no passwords, only the values with which a server verifies one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class ScramUser(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScramCredential:
-    #: Not shown, so that no log line ever holds them.
+    #: Not in the representation, so that no log line ever contains them.
     salt: bytes = field(repr=False)
     stored_key: bytes = field(repr=False)
     server_key: bytes = field(repr=False)

@@ -44,13 +44,13 @@ class TopicsImage:
         return None if topic is None else topic.partitions.get(partition_id)
 
     def records(self, options: WriterOptions) -> Iterator[MetadataRecord]:
-        """By name, so that all nodes write the same bytes for the same image."""
+        """Yield records in the order of names, so that all nodes write the same bytes for the same image."""
         for _, topic in sorted(self.by_name.items()):
             yield from topic.records(options)
 
 
 class TopicDelta:
-    """What changes in one topic; `image` is the topic before, without partitions if it is new."""
+    """Changes of one topic; `image` is the topic before them, without partitions if it is new."""
 
     def __init__(self, image: TopicImage) -> None:
         self.image = image
@@ -62,11 +62,11 @@ class TopicDelta:
     def replay_change(self, record: PartitionChangeRecord) -> None:
         partition = self.partitions.get(record.partition_id)
         if partition is None:
-            fail(f"a record changes {self.image.name}-{record.partition_id}, which is not there")
+            fail(f"a record changes {self.image.name}-{record.partition_id}, which does not exist")
         self.partitions.put(record.partition_id, partition.merge(record))
 
     def clear_elr(self) -> None:
-        """Partitions without any keep their epoch: Kafka's image leaves them alone."""
+        """Clear the ELR of each partition that has one; the others keep their epoch, as in Kafka's image."""
         cleared = PartitionChangeRecord(eligible_leader_replicas=[], last_known_elr=[])
         for partition_id, partition in {**self.image.partitions, **self.partitions.changes}.items():
             if partition is not None and (partition.elr or partition.last_known_elr):
@@ -77,22 +77,22 @@ class TopicDelta:
 
 
 class TopicsDelta:
-    """`changed` has a delta for each topic that is there afterwards, `deleted` the name of each that is not."""
+    """`changed` has a delta for each created or changed topic, `deleted` the name of each removed one."""
 
     def __init__(self, image: TopicsImage) -> None:
         self.image = image
         self.changed: dict[bytes, TopicDelta] = {}
         self.deleted: dict[bytes, str] = {}
-        #: Names taken within the delta; a name may be given up and taken again by another id.
+        #: Names of topics created within the delta; a name may be released and used again by another id.
         self.created: dict[str, bytes] = {}
 
     @staticmethod
-    def whole(image: TopicsImage) -> "TopicsDelta":
-        """From nothing to the image."""
+    def from_nothing_to(image: TopicsImage) -> "TopicsDelta":
+        """Return the delta from the empty image to this one."""
         delta = TopicsDelta(TopicsImage())
         for topic_id, topic in image.by_id.items():
-            made = delta.changed[topic_id] = TopicDelta(TopicImage(topic.name, topic_id))
-            made.partitions.changes.update(topic.partitions)
+            created = delta.changed[topic_id] = TopicDelta(TopicImage(topic.name, topic_id))
+            created.partitions.changes.update(topic.partitions)
             delta.created[topic.name] = topic_id
         return delta
 
@@ -107,7 +107,7 @@ class TopicsDelta:
         self._topic(record.topic_id).replay_change(record)
 
     def replay_remove(self, record: RemoveTopicRecord) -> str:
-        """The name of the topic that is gone."""
+        """Remove a topic and return its name."""
         topic_id = record.topic_id
         topic = self._topic(topic_id).image
         del self.changed[topic_id]
@@ -118,7 +118,7 @@ class TopicsDelta:
         return topic.name
 
     def replay_clear_elr(self, record: ClearElrRecord) -> None:
-        """Of one topic, or of all when the record names none."""
+        """Clear the ELR of one topic, or of all topics if the record has no name."""
         if record.topic_name:
             self._topic(self._id_of(record.topic_name)).clear_elr()
             return
@@ -143,19 +143,19 @@ class TopicsDelta:
         return TopicsImage(self.image.by_id.changed(by_id), self.image.by_name.changed(by_name))
 
     def _topic(self, topic_id: bytes) -> TopicDelta:
-        found = self.changed.get(topic_id)
-        if found is None:
+        delta = self.changed.get(topic_id)
+        if delta is None:
             check(
                 topic_id in self.image.by_id and topic_id not in self.deleted,
-                f"a record changes the topic {uuid_to_text(topic_id)}, which is not there",
+                f"a record changes the topic {uuid_to_text(topic_id)}, which does not exist",
             )
-            found = self.changed[topic_id] = TopicDelta(self.image.by_id[topic_id])
-        return found
+            delta = self.changed[topic_id] = TopicDelta(self.image.by_id[topic_id])
+        return delta
 
     def _id_of(self, name: str) -> bytes:
         if name in self.created:
             return self.created[name]
         topic: TopicImage | None = self.image.by_name.get(name)
         if topic is None:
-            fail(f"a record clears the eligible leaders of the topic {name}, which is not there")
+            fail(f"a record clears the eligible leaders of the topic {name}, which does not exist")
         return topic.id

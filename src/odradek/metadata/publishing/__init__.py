@@ -1,1 +1,1 @@
-"""From committed records to an image, to those who are told of it, and to snapshots."""
+"""Loading of committed records into images, publishers of images, and generation of snapshots."""

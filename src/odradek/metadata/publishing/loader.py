@@ -1,11 +1,11 @@
-"""From committed batches and snapshots to images, and from images to publishers.
+"""Loader of committed batches and snapshots into images, which it passes to publishers.
 
 Raft calls in the order of the log: `load_snapshot` when the node starts from one or has fallen behind, `load_batches`
 for what was committed after it. Each call ends with one new image and one update, except inside a transaction: records
 between BeginTransaction and EndTransaction become visible together, or not at all if AbortTransaction ends them.
 
-Publishers hear nothing while the node is catching up for the first time; then each gets the whole image as one delta
-from nothing, and after that what changes.
+Publishers are not called while the node catches up for the first time. Then each gets the image as one delta from the
+empty image, and after that each change.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ from odradek.protocol.messages.end_transaction_record import EndTransactionRecor
 
 @dataclass(frozen=True, slots=True)
 class MetadataBatch:
-    """A committed batch of the metadata log. One of control records only has no `records` but still takes offsets."""
+    """A committed batch of the metadata log. One of control records only has no `records`, but it takes offsets."""
 
     base_offset: int
     last_offset: int
@@ -47,7 +47,7 @@ _MARKERS = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord
 
 class MetadataLoader:
     def __init__(self, image: MetadataImage = EMPTY) -> None:
-        #: The latest image: what is committed, outside of open transactions.
+        #: Latest image: all committed records except those of an open transaction.
         self.image = image
         self.leader_and_epoch = LeaderAndEpoch()
         self.is_catching_up = True
@@ -58,11 +58,11 @@ class MetadataLoader:
         self._transaction = _Transaction.NONE
         self._batches = 0
         self._size_bytes = 0
-        #: Records of a transaction that has not ended, its beginning first, with their offsets.
+        #: Records of a transaction that has not ended, with their offsets; its BeginTransaction record is the first.
         self.open_transaction: list[tuple[Message, int]] = []
 
     def add_publisher(self, publisher: MetadataPublisher) -> None:
-        """It gets its first update once the node has caught up, at once if it has."""
+        """Add a publisher. It gets its first update once the node has caught up, immediately if it has."""
         self._new_publishers.append(publisher)
         if not self.is_catching_up:
             self._start_new_publishers()
@@ -78,7 +78,7 @@ class MetadataLoader:
             publisher.on_controller_change(leader_and_epoch)
 
     def load_batches(self, batches: Iterable[MetadataBatch], high_watermark: int | None) -> None:
-        """`high_watermark` is the quorum's, None while unknown: it says when the first catching up is over."""
+        """Load committed batches. The node has caught up at `high_watermark`; None while that is unknown."""
         for batch in batches:
             self._load_batch(batch, high_watermark)
         if self._transaction is _Transaction.OPEN:
@@ -88,7 +88,7 @@ class MetadataLoader:
     def load_snapshot(
         self, provenance: MetadataProvenance, records: Iterable[MetadataRecord], high_watermark: int | None
     ) -> None:
-        """`provenance` names the last offset that the snapshot contains."""
+        """Load a snapshot. `provenance` has the last offset that it contains."""
         delta = MetadataDelta(self.image)
         for record in records:
             delta.replay(record.message)
@@ -100,10 +100,10 @@ class MetadataLoader:
         for index, (message, _) in enumerate(batch.records):
             is_begin = isinstance(message, BeginTransactionRecord)
             if is_begin and (index or self._batches) and self._transaction is not _Transaction.OPEN:
-                # What came before the transaction must not share its fate.
-                at = batch.base_offset + index - 1
-                before = MetadataProvenance(at, batch.epoch, batch.append_time_ms, is_batch_aligned=index == 0)
-                self._publish(before, high_watermark)
+                # Publish the records before the transaction: they stay even if it is aborted.
+                offset = batch.base_offset + index - 1
+                provenance = MetadataProvenance(offset, batch.epoch, batch.append_time_ms, is_batch_aligned=index == 0)
+                self._publish(provenance, high_watermark)
             self._replay(message)
             if self._transaction is _Transaction.OPEN:
                 self.open_transaction.append((message, batch.base_offset + index))
@@ -131,11 +131,11 @@ class MetadataLoader:
         self,
         provenance: MetadataProvenance,
         high_watermark: int | None,
-        kind: ManifestKind = ManifestKind.LOG_DELTA,
+        manifest_kind: ManifestKind = ManifestKind.LOG_DELTA,
     ) -> None:
         self._drop_aborted()
         delta, self.image = self._delta, self._delta.apply(provenance)
-        manifest = LoaderManifest(kind, provenance, self.leader_and_epoch, self._batches, self._size_bytes)
+        manifest = LoaderManifest(manifest_kind, provenance, self.leader_and_epoch, self._batches, self._size_bytes)
         self._delta, self._last, self._transaction = MetadataDelta(self.image), provenance, _Transaction.NONE
         self._batches = self._size_bytes = 0
         if self._still_catching_up(high_watermark):
@@ -145,12 +145,12 @@ class MetadataLoader:
         self._start_new_publishers()
 
     def _drop_aborted(self) -> None:
-        """Everything in the delta belongs to the aborted transaction: what came before was published when it began."""
+        """Drop the delta of an aborted transaction. Records before it were published when the transaction began."""
         if self._transaction is _Transaction.ABORTED:
             self._delta = MetadataDelta(self.image)
 
     def _still_catching_up(self, high_watermark: int | None) -> bool:
-        """An image of a new cluster's first offsets may still be empty: there is nothing to publish before a record."""
+        """Return whether the node is catching up. It is while the image is empty: the first offsets have no records."""
         if self.is_catching_up and high_watermark is not None:
             self.is_catching_up = self.image.offset < high_watermark - 1 or self.image.is_empty
         return self.is_catching_up
@@ -158,7 +158,7 @@ class MetadataLoader:
     def _start_new_publishers(self) -> None:
         if not self._new_publishers:
             return
-        delta = MetadataDelta.whole(self.image)
+        delta = MetadataDelta.from_nothing_to(self.image)
         manifest = LoaderManifest(ManifestKind.SNAPSHOT, self.image.provenance, self.leader_and_epoch)
         while self._new_publishers:
             publisher = self._new_publishers.pop(0)

@@ -1,4 +1,4 @@
-"""Who wants to know about new metadata, and what they are told."""
+"""Interface of the subscribers to new metadata."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -23,7 +23,7 @@ class ManifestKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LoaderManifest:
-    """Where an update came from."""
+    """Source of an update."""
 
     kind: ManifestKind
     provenance: MetadataProvenance
@@ -33,9 +33,9 @@ class LoaderManifest:
 
 
 class MetadataPublisher(Protocol):
-    """Called in the order in which publishers were added, always with the whole of what changed since the last call.
+    """Called in the order in which publishers were added, always with all changes since the last call.
 
-    An exception from a publisher is a Fault of the node: the next update would be based on one it never had.
+    An exception from a publisher is a Fault of the node: the next update would be based on one that it did not apply.
     """
 
     @property

@@ -1,8 +1,8 @@
-"""When to write a snapshot: after so many bytes of log, or so long, since the last one.
+"""Decision when to write a snapshot: after a number of bytes of log, or a time, since the last one.
 
-A publisher like any other. It only says that a snapshot is due and of which image; whoever drives it writes the file
-(that takes long for a large cluster and runs beside the loader, which is safe because an image never changes) and
-reports back. After a failure no more are asked for until the node restarts: a disk that failed once is not trusted.
+A publisher. It only decides that a snapshot is due, and of which image. Its driver writes the file and reports back:
+that takes long for a large cluster and runs in parallel to the loader, which is safe because an image is immutable.
+After a failure no more snapshots are due until the node restarts: a disk that failed once is not trusted.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 class SnapshotLimits:
     #: `metadata.log.max.record.bytes.between.snapshots`
     max_bytes: int = 20 * 1024 * 1024
-    #: `metadata.log.max.snapshot.interval.ms`; 0 never by time.
+    #: `metadata.log.max.snapshot.interval.ms`; 0 disables snapshots by time.
     max_interval_ms: int = 3_600_000
 
 
@@ -39,7 +39,7 @@ class SnapshotGenerator:
 
     @property
     def deadline_ms(self) -> int | None:
-        """When to ask `due` again if nothing is published before."""
+        """Time of the next call of `due` if nothing is published before."""
         if self._limits.max_interval_ms == 0 or self._is_writing or self._bytes_since == 0:
             return None
         return self._last_snapshot_ms + self._limits.max_interval_ms
@@ -52,10 +52,10 @@ class SnapshotGenerator:
             self._bytes_since += manifest.size_bytes
 
     def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:
-        """Every node writes its own snapshots, whoever leads."""
+        """Ignore the change: every node writes its own snapshots."""
 
     def due(self, now_ms: int) -> SnapshotDue | None:
-        """The image to write now. Until `written` or `failed` nothing else is due."""
+        """Return the image to write now. Until `written` or `failed` is called nothing else is due."""
         image = self._image
         if self._is_writing or self.disabled_reason or image is None or not image.provenance.is_batch_aligned:
             return None

@@ -1,7 +1,7 @@
-"""Records of the metadata log as bytes: a frame version, the kind, the version of the kind, and the body.
+"""Encoding of records in the metadata log: a frame version, the record type, its version, and the body.
 
-The first three are unsigned varints. Kinds are Kafka's API keys of metadata records. A record travels with the version
-it was written in, because a snapshot or a log is written for readers of a certain `metadata.version`.
+The first three are unsigned varints. Record types are Kafka's API keys of metadata records. A record is kept with the
+version it was written in, because a snapshot or a log is written for readers of a certain `metadata.version`.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,10 @@ FRAME_VERSION = 1
 
 _FRAME = write_uvarint(FRAME_VERSION)
 
-#: Those met so far by key and version: loading a snapshot decodes a hundred thousand records of a few kinds.
+#: Decoders used so far by type and version: loading a snapshot decodes a hundred thousand records of a few types.
 _DECODERS: dict[tuple[int, int], Callable[[Buffer, int], tuple[Message, int]]] = {}
 
-
-#: What stands before the body, by key and version.
+#: Bytes before the body, by type and version.
 _PREFIXES: dict[tuple[int, int], bytes] = {}
 
 
@@ -35,15 +34,15 @@ class MetadataRecord(NamedTuple):
 
 def encode_record(record: MetadataRecord) -> bytes:
     message, version = record
-    kind = (message.API_KEY, version)
-    prefix = _PREFIXES.get(kind)
+    type_and_version = (message.API_KEY, version)
+    prefix = _PREFIXES.get(type_and_version)
     if prefix is None:
-        prefix = _PREFIXES[kind] = _FRAME + write_uvarint(message.API_KEY) + write_uvarint(version)
+        prefix = _PREFIXES[type_and_version] = _FRAME + write_uvarint(message.API_KEY) + write_uvarint(version)
     return prefix + codec.encode(message, version)
 
 
 def decode_record(data: Buffer) -> MetadataRecord:
-    """Raises ProtocolError for anything but one whole record of a known kind and version."""
+    """Decode one record. Raises ProtocolError unless it is complete and its type and version are known."""
     if len(data) >= 3 and data[0] == FRAME_VERSION and data[1] < 128 and data[2] < 128:
         decoder = _DECODERS.get((data[1], data[2]))
         if decoder is not None:
@@ -55,18 +54,18 @@ def decode_record(data: Buffer) -> MetadataRecord:
 
 
 def _decode_other(data: Buffer) -> MetadataRecord:
-    """The first of its kind and version, or one written in an unusual way, or none at all."""
+    """Decode the first record of its type and version, one with unusually long varints, or a malformed one."""
     frame, position = read_uvarint(data, 0)
     if frame != FRAME_VERSION:
-        raise ProtocolError(f"metadata record: frame version {frame}, only {FRAME_VERSION} is known")
+        raise ProtocolError(f"metadata record: frame version {frame}, expected {FRAME_VERSION}")
     key, position = read_uvarint(data, position)
     version, position = read_uvarint(data, position)
     try:
-        kind = record_class("metadata", "metadata", key)
+        message_class = record_class("metadata", "metadata", key)
     except KeyError:
-        raise ProtocolError(f"metadata record: no kind of record has the key {key}") from None
-    first, last = kind.VERSIONS
+        raise ProtocolError(f"metadata record: no record type has the key {key}") from None
+    first, last = message_class.VERSIONS
     if not first <= version <= last:
-        raise ProtocolError(f"metadata record: {kind.__name__} has versions {first} to {last}, not {version}")
-    _DECODERS[key, version] = codec.decoder(kind, version)
-    return MetadataRecord(codec.decode(kind, version, data, position), version)
+        raise ProtocolError(f"metadata record: {message_class.__name__} has versions {first} to {last}, not {version}")
+    _DECODERS[key, version] = codec.decoder(message_class, version)
+    return MetadataRecord(codec.decode(message_class, version, data, position), version)

@@ -1,4 +1,4 @@
-"""For whom an image is written: which level its readers are at, and what to do about what they cannot read."""
+"""Options for writing an image: the metadata.version of its readers, and what happens to metadata they cannot read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,18 +8,20 @@ from odradek.metadata.features.metadata_version import MetadataVersion
 
 
 class UnwritableMetadata(Fault):
-    """The image holds something that the level asked for has no record for."""
+    """The image contains metadata for which the requested metadata.version has no record."""
 
 
 def refuse_loss(loss: str) -> None:
+    """Raise UnwritableMetadata."""
     raise UnwritableMetadata(loss)
 
 
 @dataclass(frozen=True, slots=True)
 class WriterOptions:
     metadata_version: MetadataVersion
-    #: Called with what would be left out. The default refuses.
+    #: Called with a description of metadata that cannot be written. The default raises UnwritableMetadata.
     on_loss: Callable[[str], None] = refuse_loss
 
-    def lose(self, what: str) -> None:
-        self.on_loss(f"metadata.version {self.metadata_version.version} has no record for {what}")
+    def lose(self, metadata: str) -> None:
+        """Report metadata that cannot be written."""
+        self.on_loss(f"metadata.version {self.metadata_version.version} has no record for {metadata}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from odradek.common.failures import InputError
 from odradek.metadata.features import metadata_version
-from odradek.metadata.features.feature_versions import FEATURES, KRAFT_VERSION, default_level, unmet_need
+from odradek.metadata.features.feature_versions import FEATURES, KRAFT_VERSION, default_level, unmet_dependency
 from odradek.metadata.features.metadata_version import LATEST_PRODUCTION, MetadataVersion, from_version_string
 from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
@@ -42,7 +42,7 @@ def initial_features(asked: Iterable[str], release_version: str | None, *, dynam
     _check_kraft_version(wanted.get(KRAFT_VERSION), dynamic_quorum)
     levels = {name: default_level(name, version) for name in FEATURES} | {KRAFT_VERSION: int(dynamic_quorum)} | wanted
     for name, level in levels.items():
-        reason = unmet_need(name, level, {**levels, metadata_version.FEATURE_NAME: version})
+        reason = unmet_dependency(name, level, {**levels, metadata_version.FEATURE_NAME: version})
         if reason is not None:
             raise InputError(f"--feature {name}={level}: {reason}.")
     return InitialFeatures(version, levels)

@@ -131,7 +131,7 @@ def test_formatted_directories_stay_as_they_are(tmp_path: Path, capsys: pytest.C
         (False, ["--feature", "group.version=7"], "--feature group.version=7: No feature:group.version"),
         (False, ["--feature", "metadata.version=2"], "there is no such level, only 7 to 30"),
         (False, ["--feature", "metadata.version=29", "--release-version", "4.2"], "give one of the two"),
-        (False, ["--release-version", "9.9"], '"9.9" is no metadata.version'),
+        (False, ["--release-version", "9.9"], '"9.9" is not a valid metadata.version'),
         (False, ["--release-version", "3.9", "--feature", "eligible.leader.replicas.version=1"], "it depends on"),
         (False, ["--add-scram", "SCRAM-MD5=[name=a,password=b]"], '"SCRAM-MD5" is no mechanism'),
         (False, ["--add-scram", "SCRAM-SHA-256=[password=b]"], "the name is missing"),

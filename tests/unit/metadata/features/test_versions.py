@@ -8,7 +8,7 @@ from odradek.metadata.features.feature_versions import (
     FEATURES,
     default_level,
     supported_features,
-    unmet_need,
+    unmet_dependency,
 )
 from odradek.metadata.features.metadata_version import (
     LATEST_PRODUCTION,
@@ -71,10 +71,10 @@ def test_levels_of_a_new_cluster() -> None:
 
 def test_needs_of_a_level() -> None:
     low = {"metadata.version": int(MetadataVersion.IBP_3_9_IV0)}
-    assert "depends on metadata.version level 23" in (unmet_need(ELIGIBLE_LEADER_REPLICAS_VERSION, 1, low) or "")
-    assert unmet_need(ELIGIBLE_LEADER_REPLICAS_VERSION, 1, {"metadata.version": 23}) is None
-    assert "feature level 9" in (unmet_need("group.version", 9, low) or "")
-    assert "metadata.version=7" in (unmet_need("group.version", 1, {}) or "")
+    assert "depends on metadata.version level 23" in (unmet_dependency(ELIGIBLE_LEADER_REPLICAS_VERSION, 1, low) or "")
+    assert unmet_dependency(ELIGIBLE_LEADER_REPLICAS_VERSION, 1, {"metadata.version": 23}) is None
+    assert "feature level 9" in (unmet_dependency("group.version", 9, low) or "")
+    assert "metadata.version=7" in (unmet_dependency("group.version", 1, {}) or "")
 
 
 def test_supported_ranges_are_what_a_node_registers() -> None:

@@ -138,7 +138,7 @@ def test_a_record_that_contradicts_the_image_is_a_fault(record: Message) -> None
 
 def test_a_removed_topic_cannot_be_changed_within_the_delta() -> None:
     change = PartitionChangeRecord(topic_id=TOPIC_ID, partition_id=0)
-    with pytest.raises(Fault, match="not there"):
+    with pytest.raises(Fault, match="does not exist"):
         replayed([RemoveTopicRecord(topic_id=TOPIC_ID), change], one_topic())
 
 
