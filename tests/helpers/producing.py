@@ -5,7 +5,7 @@ from random import Random
 
 from odradek.client.net.backoff import Backoff
 from odradek.client.producer.producer_batch import ProducerBatch
-from odradek.client.producer.record_accumulator import Accumulator, AccumulatorSettings
+from odradek.client.producer.record_accumulator import AccumulatorSettings, RecordAccumulator
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.types import TopicPartition
 from odradek.protocol.messages.init_producer_id_response import InitProducerIdResponse
@@ -32,7 +32,7 @@ class Queues:
         partitions: int = 3,
     ) -> None:
         self.leaders = dict.fromkeys(range(partitions), (1, 0)) if leaders is None else dict(leaders)
-        self.accumulator = Accumulator(
+        self.accumulator = RecordAccumulator(
             settings or AccumulatorSettings(),
             lambda place: self.leaders.get(place.partition),
             Backoff(BACKOFF_MS, 1_000),

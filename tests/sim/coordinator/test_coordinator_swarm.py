@@ -17,8 +17,9 @@ from odradek.client.group.consumer_member import ConsumerMember as ConsumerClien
 from odradek.client.group.core import Step
 from odradek.client.group.leader_assignment import Leading
 from odradek.client.group.subscription import encode_assignment
+from odradek.client.producer.batch_sequences import BatchSequences
 from odradek.client.producer.producer_batch import ProducerBatch
-from odradek.client.producer.record_accumulator import Accumulator
+from odradek.client.producer.record_accumulator import RecordAccumulator
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
@@ -228,20 +229,20 @@ def end_for_any_producer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def number_every_attempt_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that repeats a batch as if it were another one."""
-    requeue = Accumulator.requeue
+    requeue = RecordAccumulator.requeue
 
-    def forget(self: Accumulator, batch: ProducerBatch, now_ms: float) -> None:
+    def forget(self: RecordAccumulator, batch: ProducerBatch, now_ms: float) -> None:
         assert self._transactions is not None
-        self._transactions.sequences.remove_in_flight(batch)
+        self._transactions.sequences._table.remove_in_flight(batch)
         batch.base_sequence = -1
         requeue(self, batch, now_ms)
 
-    monkeypatch.setattr(Accumulator, "requeue", forget)
+    monkeypatch.setattr(RecordAccumulator, "requeue", forget)
 
 
 def commit_what_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client whose transaction does not heed what became of its records."""
-    monkeypatch.setattr(TransactionManager, "_maybe_transition_to_error", lambda self, error: None)
+    monkeypatch.setattr(BatchSequences, "_maybe_transition_to_error", lambda self, error: None)
 
 
 def end_before_all_is_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:

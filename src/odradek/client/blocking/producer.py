@@ -20,7 +20,7 @@ from odradek.client.producer import delivery as inner_delivery
 from odradek.client.producer.delivery import RecordMetadata
 from odradek.client.producer.producer import OnDelivery, OutgoingRecord
 from odradek.client.producer.producer import Producer as AsyncProducer
-from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
+from odradek.client.producer.transaction_offsets import CommittedOffset, GroupIdentity
 from odradek.client.serializers import as_bytes
 from odradek.client.settings.settings import ProducerConfig, producer_settings
 from odradek.client.settings.typed_dicts import ProducerSettings

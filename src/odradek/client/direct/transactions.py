@@ -18,7 +18,7 @@ from typing import Any
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.errors import check_error
 from odradek.client.net.coordinator_kind import CoordinatorKind
-from odradek.client.producer.batch_sequences import ProducerIdentity
+from odradek.client.producer.producer_identity import ProducerIdentity
 from odradek.common.addresses import HostPort
 from odradek.common.ids import TopicPartition
 from odradek.errors import Disconnected, RequestTimedOut, Unreachable

@@ -5,12 +5,12 @@ from collections import deque
 from collections.abc import Callable
 
 from odradek.client.producer.producer_batch import ProducerBatch
-from odradek.client.producer.record_accumulator import Accumulator, PartitionQueue, TopicQueues
+from odradek.client.producer.record_accumulator import PartitionQueue, RecordAccumulator, TopicQueues
 from odradek.errors import BufferExhausted
 
 
-class Room:
-    def __init__(self, accumulator: Accumulator, max_block_ms: float) -> None:
+class BufferMemory:
+    def __init__(self, accumulator: RecordAccumulator, max_block_ms: float) -> None:
         self._accumulator = accumulator
         self._max_block_ms = max_block_ms
         self._waiting: deque[asyncio.Future[None]] = deque()

@@ -75,7 +75,7 @@ class Delivery:
             if error is not None:
                 raise error
             batch, index = batch.leaf(index)
-        place, base_offset, stamped_ms = batch.place, batch.base_offset, batch.log_append_time_ms
+        place, base_offset, stamped_ms = batch.topic_partition, batch.base_offset, batch.log_append_time_ms
         offset = NO_OFFSET if base_offset < 0 else base_offset + index
         time_ms = self._timestamp_ms if stamped_ms < 0 else stamped_ms
         return _new(RecordMetadata, (place[0], place[1], offset, time_ms))
@@ -166,7 +166,7 @@ class BatchDelivery:
         for batch, first, count in self._leaves():
             if batch.is_done and batch.error is None:
                 offset = NO_OFFSET if batch.base_offset < 0 else batch.base_offset + first
-                found.append(RecordRange(*batch.place, offset, count))
+                found.append(RecordRange(*batch.topic_partition, offset, count))
         return found
 
     def exception(self) -> Exception | None:

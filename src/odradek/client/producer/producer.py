@@ -21,22 +21,22 @@ from typing import Any, Generic, NamedTuple, Unpack
 
 from odradek.client.async_context import AsyncContext
 from odradek.client.net.network_client import NetworkClient
-from odradek.client.producer.buffer_memory import Room
+from odradek.client.producer.buffer_memory import BufferMemory
 from odradek.client.producer.compressing import codec_and_level
 from odradek.client.producer.delivery import BatchDelivery, Delivery, RecordMetadata, RecordRange
 from odradek.client.producer.murmur2 import partition_for_key
 from odradek.client.producer.partitioners import RoundRobinPartitioner
 from odradek.client.producer.producer_batch import ProducerBatch
 from odradek.client.producer.record_accumulator import (
-    Accumulator,
     AccumulatorSettings,
     PartitionQueue,
+    RecordAccumulator,
     TopicQueues,
     record_size,
 )
 from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
-from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
+from odradek.client.producer.transaction_offsets import CommittedOffset, GroupIdentity
 from odradek.client.producer.transactions import Transactions
 from odradek.client.serializers import as_bytes, check_record
 from odradek.client.settings.settings import ProducerConfig, producer_settings
@@ -82,7 +82,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         self._network = NetworkClient(settings)
         self._metadata = self._network.metadata
         self._manager = _transaction_manager(settings, self._network)
-        self._accumulator = Accumulator(
+        self._accumulator = RecordAccumulator(
             _accumulator_settings(settings),
             self._metadata.leader,
             self._network.backoff,
@@ -90,7 +90,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
             self._manager,
         )
         self._topics = self._accumulator.topics
-        self._room = Room(self._accumulator, settings.max_block_ms)
+        self._memory = BufferMemory(self._accumulator, settings.max_block_ms)
         self._sender: Sender
         self._transactions: Transactions | None = None
         #: To its transaction, if the producer has any.
@@ -115,9 +115,9 @@ class Producer(AsyncContext, Generic[Key, Value]):
     async def start(self) -> None:
         """Raises Unreachable when no bootstrap server answers."""
         await self._network.start()
-        self._sender = Sender(self.settings, self._network, self._accumulator, self._manager, self._room.freed)
-        self._room.on_exhausted = self._sender.wake
-        if self._manager is not None and self._manager.is_transactional:
+        self._sender = Sender(self.settings, self._network, self._accumulator, self._manager, self._memory.freed)
+        self._memory.on_exhausted = self._sender.wake
+        if self._manager is not None and self._manager.states.is_transactional:
             self._transactions = Transactions(self._manager, self._sender, self.settings.max_block_ms)
             self._add_partition = self._manager.add_partition
         self._refusal = None
@@ -140,7 +140,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         except (TimeoutError, ApiError):
             pass  # what is left is failed now
         finally:
-            self._room.close(self._refusal)
+            self._memory.close(self._refusal)
             try:
                 await self._sender.close()
             finally:  # even if whoever waits for it is cancelled
@@ -211,7 +211,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         else:
             queue = await self._named_queue(queues, partition)
         if self._add_partition is not None:
-            self._add_partition(queue.place)
+            self._add_partition(queue.topic_partition)
         batches = queue.batches
         index = batches[-1].packer.append(timestamp_ms, key, value, headers) if batches else -1
         if index >= 0:
@@ -396,8 +396,8 @@ class Producer(AsyncContext, Generic[Key, Value]):
             queues.sticky.batch_ended(before.packer.size_bytes + HEADER_BYTES, size_bytes)
             queue = queues.queues[queues.sticky.partition]
             if self._add_partition is not None:
-                self._add_partition(queue.place)
-        batch = await self._room.new_batch(queue, queues, size_bytes, sender.now_ms)
+                self._add_partition(queue.topic_partition)
+        batch = await self._memory.new_batch(queue, queues, size_bytes, sender.now_ms)
         self._metadata.use_topic(queues.name, sender.now_ms())
         if is_sticky:
             self._sticky_batches[queues.name] = batch

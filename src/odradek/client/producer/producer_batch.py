@@ -36,18 +36,20 @@ class ProducerBatch:
         "log_append_time_ms",
         "packer",
         "parts",
-        "place",
         "producer_epoch",
         "producer_id",
         "record_errors",
         "reserved_bytes",
         "retry_at_ms",
         "sequence_has_been_reset",
+        "topic_partition",
     )
 
-    def __init__(self, place: TopicPartition, size_limit_bytes: int, reserved_bytes: int, created_ms: float) -> None:
+    def __init__(
+        self, topic_partition: TopicPartition, size_limit_bytes: int, reserved_bytes: int, created_ms: float
+    ) -> None:
         """`size_limit_bytes` is that of the records before compression; `reserved_bytes` are of buffer.memory."""
-        self.place = place
+        self.topic_partition = topic_partition
         self.packer = RecordPacker(size_limit_bytes)
         self.reserved_bytes = reserved_bytes
         self.created_ms = created_ms
@@ -130,7 +132,7 @@ class ProducerBatch:
             part = parts[-1][1] if parts else None
             content = (record.timestamp, record.key, record.value, record.headers)
             if part is None or part.count >= per_part_max or part.packer.append(*content) < 0:
-                part = ProducerBatch(self.place, part_bytes, 0, self.created_ms)
+                part = ProducerBatch(self.topic_partition, part_bytes, 0, self.created_ms)
                 part.attempts = self.attempts
                 part.packer.append(*content)
                 parts.append((index, part))

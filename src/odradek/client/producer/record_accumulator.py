@@ -88,10 +88,10 @@ class Drained:
 
 
 class PartitionQueue:
-    __slots__ = ("batches", "is_muted", "place")
+    __slots__ = ("batches", "is_muted", "topic_partition")
 
-    def __init__(self, place: TopicPartition) -> None:
-        self.place = place
+    def __init__(self, topic_partition: TopicPartition) -> None:
+        self.topic_partition = topic_partition
         self.batches: deque[ProducerBatch] = deque()
         self.is_muted = False
 
@@ -145,7 +145,7 @@ class Randomness(Protocol):
 Leaders = Callable[[TopicPartition], tuple[int, int] | None]
 
 
-class Accumulator:
+class RecordAccumulator:
     def __init__(
         self,
         settings: AccumulatorSettings,
@@ -197,11 +197,11 @@ class Accumulator:
         if settings.codec:
             limit_bytes = int(limit_bytes / (topic.ratio * _RATIO_MARGIN))
         self.available_bytes -= reserved_bytes
-        batch = ProducerBatch(queue.place, limit_bytes, reserved_bytes, now_ms)
+        batch = ProducerBatch(queue.topic_partition, limit_bytes, reserved_bytes, now_ms)
         if queue.batches:
             queue.batches[-1].seal()  # whatever is sent from now on comes after what goes into the new one
         queue.batches.append(batch)
-        self._active[queue.place] = queue
+        self._active[queue.topic_partition] = queue
         self.incomplete[batch] = None
         return batch
 
@@ -220,12 +220,14 @@ class Accumulator:
         found = Ready()
         transactions = self._transactions
         is_urgent = (
-            self.waiting_for_memory > 0 or self.flushes > 0 or (transactions is not None and transactions.is_completing)
+            self.waiting_for_memory > 0
+            or self.flushes > 0
+            or (transactions is not None and transactions.states.is_completing)
         )
         for queue in self._active.values():
-            leader = self._leader_of(queue.place)
+            leader = self._leader_of(queue.topic_partition)
             if leader is None:
-                found.unknown_topics.append(queue.place.topic)
+                found.unknown_topics.append(queue.topic_partition.topic)
                 continue
             if queue.is_muted or leader[0] in found.nodes:
                 continue
@@ -253,8 +255,8 @@ class Accumulator:
         found = Drained()
         drained: dict[int, list[ProducerBatch]] = {node: [] for node in nodes}
         sizes = dict.fromkeys(nodes, 0)
-        for place, queue in list(self._active.items()):
-            leader = self._leader_of(place)
+        for topic_partition, queue in list(self._active.items()):
+            leader = self._leader_of(topic_partition)
             if leader is None or leader[0] not in drained or queue.is_muted:
                 continue
             node, epoch = leader
@@ -264,7 +266,7 @@ class Accumulator:
             if drained[node] and sizes[node] + first.size_bytes > self.settings.max_request_size:
                 found.has_more = True
                 continue
-            if self._transactions is not None and not self._transactions.may_drain(first):
+            if self._transactions is not None and not self._transactions.sequences.may_drain(first):
                 continue
             self._take(queue, first, epoch)
             sizes[node] += first.size_bytes + HEADER_BYTES
@@ -278,12 +280,12 @@ class Accumulator:
     def _take(self, queue: PartitionQueue, batch: ProducerBatch, leader_epoch: int) -> None:
         queue.batches.popleft()
         # Those that come later are drained later: the next request begins with others.
-        del self._active[queue.place]
+        del self._active[queue.topic_partition]
         if queue.batches:
-            self._active[queue.place] = queue
+            self._active[queue.topic_partition] = queue
         self._close(batch)
         if self._transactions is not None and not batch.has_sequence:
-            self._transactions.assign(batch)
+            self._transactions.sequences.assign(batch)
         batch.leader_epoch = leader_epoch
         batch.is_in_flight = True
         if self.settings.is_muting:
@@ -295,7 +297,7 @@ class Accumulator:
         before_bytes = batch.packer.size_bytes
         batch.close(self.settings.codec, self.settings.level)
         if self.settings.codec:
-            topic = self.topics[batch.place.topic]
+            topic = self.topics[batch.topic_partition.topic]
             ratio = batch.size_bytes / before_bytes
             if ratio > topic.ratio:
                 topic.ratio = max(topic.ratio + _RATIO_STEP_UP, ratio)
@@ -308,8 +310,8 @@ class Accumulator:
 
     # What became of them
 
-    def unmute(self, place: TopicPartition) -> None:
-        self._queue(place).is_muted = False
+    def unmute(self, topic_partition: TopicPartition) -> None:
+        self._queue(topic_partition).is_muted = False
 
     def requeue(self, batch: ProducerBatch, now_ms: float) -> None:
         """To be sent again, before those that came after it."""
@@ -320,7 +322,7 @@ class Accumulator:
 
     def split(self, batch: ProducerBatch) -> None:
         """Its halves go first. The attempt does not count: the broker has said what to do."""
-        topic = self.topics[batch.place.topic]
+        topic = self.topics[batch.topic_partition.topic]
         topic.ratio = max(1.0, topic.ratio)
         parts = batch.split(self.settings.codec, self.settings.batch_size - HEADER_BYTES)
         if self._transactions is not None and batch.has_sequence:
@@ -338,7 +340,7 @@ class Accumulator:
         self.incomplete.pop(batch, None)
 
     def _put_back(self, batch: ProducerBatch) -> None:
-        queue = self._queue(batch.place)
+        queue = self._queue(batch.topic_partition)
         if batch.has_sequence:
             # Several may fail together, in any order.
             later = [each for each in queue.batches if each.has_sequence and _sequence(each) < _sequence(batch)]
@@ -348,7 +350,7 @@ class Accumulator:
             queue.batches.extendleft(reversed(later))
         else:
             queue.batches.appendleft(batch)
-        self._active[batch.place] = queue
+        self._active[batch.topic_partition] = queue
 
     def next_expiry_ms(self) -> float:
         for batch in self.incomplete:
@@ -378,11 +380,11 @@ class Accumulator:
         return found
 
     def _remove(self, batch: ProducerBatch) -> None:
-        queue = self._queue(batch.place)
+        queue = self._queue(batch.topic_partition)
         if batch in queue.batches:
             queue.batches.remove(batch)
             if not queue.batches:
-                del self._active[batch.place]
+                del self._active[batch.topic_partition]
 
     @property
     def has_incomplete(self) -> bool:
@@ -392,8 +394,8 @@ class Accumulator:
     def has_undrained(self) -> bool:
         return bool(self._active)
 
-    def _queue(self, place: TopicPartition) -> PartitionQueue:
-        return self.topics[place.topic].queue(place.partition)
+    def _queue(self, topic_partition: TopicPartition) -> PartitionQueue:
+        return self.topics[topic_partition.topic].queue(topic_partition.partition)
 
     # Load, for the partitioner
 
@@ -403,9 +405,9 @@ class Accumulator:
 
     def _each_load(self, queues: Iterable[PartitionQueue]) -> Iterator[PartitionLoad]:
         for queue in queues:
-            leader = self._leader_of(queue.place)
+            leader = self._leader_of(queue.topic_partition)
             if leader is not None:
-                yield PartitionLoad(queue.place.partition, len(queue.batches), self._is_available(leader[0]))
+                yield PartitionLoad(queue.topic_partition.partition, len(queue.batches), self._is_available(leader[0]))
 
     def _is_available(self, node: int) -> bool:
         limit_ms, found = self.settings.availability_timeout_ms, self._latencies.get(node)

@@ -17,11 +17,11 @@ from typing import Any
 
 from odradek.client.net.metadata_cache import Node
 from odradek.client.net.network_client import NetworkClient
-from odradek.client.producer.batch_results import Outcomes
+from odradek.client.producer.batch_results import BatchResults
+from odradek.client.producer.pending_request import PendingRequest
 from odradek.client.producer.producer_batch import NO_OFFSET, ProducerBatch
-from odradek.client.producer.record_accumulator import Accumulator
+from odradek.client.producer.record_accumulator import RecordAccumulator
 from odradek.client.producer.transaction_manager import TransactionManager
-from odradek.client.producer.transaction_requests import PendingRequest
 from odradek.client.settings.settings import ProducerConfig
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
@@ -47,7 +47,7 @@ class Sender:
         self,
         settings: ProducerConfig,
         network: NetworkClient,
-        accumulator: Accumulator,
+        accumulator: RecordAccumulator,
         transactions: TransactionManager | None,
         on_released: Callable[[], None],
     ) -> None:
@@ -56,7 +56,7 @@ class Sender:
         self._network = network
         self._accumulator = accumulator
         self._transactions = transactions
-        self._outcomes = Outcomes(accumulator, transactions, settings.retries, on_released)
+        self._results = BatchResults(accumulator, transactions, settings.retries, on_released)
         self._loop = asyncio.get_running_loop()
         self._is_woken = self._is_closed = False
         self._timer: asyncio.TimerHandle | None = None
@@ -87,7 +87,7 @@ class Sender:
             self._timer.cancel()
         if self._transactions is not None:
             self._transactions.close()
-        self._outcomes.fail(
+        self._results.fail(
             self._accumulator.take_all(), ProducerClosed("the producer was closed before it was acknowledged")
         )
         for task in list(self._tasks):
@@ -106,12 +106,12 @@ class Sender:
         except Exception as error:
             # A mistake of ours. Records are not kept waiting for what cannot come: the application hears of it.
             logger.exception("the sender failed")
-            self._outcomes.fail(self._accumulator.take_all(), ProducerFailed(f"the sender failed: {error!r}"))
+            self._results.fail(self._accumulator.take_all(), ProducerFailed(f"the sender failed: {error!r}"))
 
     def _do_round(self) -> None:
         now_ms = self.now_ms()
-        self._outcomes.expire(now_ms)
-        if not self._outcomes.heed_transaction():
+        self._results.expire(now_ms)
+        if not self._results.fail_unsendable():
             return
         if self._transactions is not None:
             self._transactions.renew_identity()
@@ -140,7 +140,7 @@ class Sender:
             if pending is not None:
                 self._has_transaction_request = True
                 self._begin(self._ask(pending))
-            elif not transactions.has_error:
+            elif not transactions.states.has_error:
                 return
 
     async def _ask(self, pending: PendingRequest) -> None:
@@ -174,7 +174,7 @@ class Sender:
         """Of which version transactions are, as the nodes that were met know it."""
         if self._transactions is not None:
             features = self._network.features
-            self._transactions.note_features(features.epoch, features.levels.get("transaction.version", 0))
+            self._transactions.features.note(features.epoch, features.levels.get("transaction.version", 0))
 
     # Produce requests
 
@@ -218,20 +218,20 @@ class Sender:
             self._refuse(batches, RequestTimedOut("the connection has no free place"))
             return
         self._in_flight += 1
-        sent = {batch.place: batch for batch in batches}
+        sent = {batch.topic_partition: batch for batch in batches}
         answer.add_done_callback(lambda done: self._answered(done, sent))
 
     def _version(self, node: int) -> int | None:
         newest, transactions = self._network.version(node, ProduceRequest), self._transactions
-        if newest is not None and transactions is not None and transactions.is_transactional:
-            return newest if transactions.is_version_2 else min(newest, _TRANSACTIONS_V1_LAST)
+        if newest is not None and transactions is not None and transactions.states.is_transactional:
+            return newest if transactions.features.is_version_2 else min(newest, _TRANSACTIONS_V1_LAST)
         return newest
 
     def _request(self, batches: list[ProducerBatch], version: int | None) -> ProduceRequest:
         topics: dict[str, TopicProduceData] = {}
         codec, metadata = self._accumulator.settings.codec, self._network.metadata
         for batch in batches:
-            topic, number = batch.place
+            topic, number = batch.topic_partition
             found = topics.get(topic)
             if found is None:
                 topic_id = metadata.topic_id(topic) or ZERO_UUID
@@ -239,7 +239,7 @@ class Sender:
             found.partition_data.append(PartitionProduceData(index=number, records=batch.data(codec)))
         transactions = self._transactions
         return ProduceRequest(
-            transactional_id=None if transactions is None else transactions.transactional_id,
+            transactional_id=None if transactions is None else transactions.states.transactional_id,
             acks=self._settings.acks,
             timeout_ms=self._settings.request_timeout_ms,
             topic_data=list(topics.values()),
@@ -292,7 +292,7 @@ class Sender:
             self._network.metadata.update_leader(place, leader.leader_id, leader.leader_epoch, node)
 
     def _complete(self, batch: ProducerBatch, said: PartitionProduceResponse) -> None:
-        if self._outcomes.complete(batch, said, self.now_ms()):
+        if self._results.complete(batch, said, self.now_ms()):
             self._network.request_update()
 
     # Waiting for others

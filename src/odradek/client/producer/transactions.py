@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
-from odradek.client.producer.transaction_requests import CommittedOffset, GroupIdentity
-from odradek.client.producer.transaction_states import Result, State
+from odradek.client.producer.transaction_offsets import CommittedOffset, GroupIdentity
+from odradek.client.producer.transaction_states import TransactionPhase, TransactionResult
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import InputError
 from odradek.errors import ProducerFailed, ProducerFenced, RequestTimedOut, WrongTransactionState
@@ -52,7 +52,7 @@ class Transactions:
         await self._finish(self._manager.abort(), "abort_transaction")
 
     async def abort_if_open(self) -> None:
-        if self._manager.has_open_transaction and not self._manager.is_completing:
+        if self._manager.states.has_open_transaction and not self._manager.states.is_completing:
             await self.abort()
 
     async def send_offsets(
@@ -68,7 +68,7 @@ class Transactions:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
-        if self._manager.state in (State.UNINITIALIZED, State.INITIALIZING):
+        if self._manager.states.phase in (TransactionPhase.UNINITIALIZED, TransactionPhase.INITIALIZING):
             await self.initialize()
         self.begin()
         try:
@@ -77,14 +77,14 @@ class Transactions:
         except (ProducerFenced, ProducerFailed):
             raise
         except BaseException:
-            if self._manager.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR):
+            if self._manager.states.phase in (TransactionPhase.IN_TRANSACTION, TransactionPhase.ABORTABLE_ERROR):
                 await self.abort()
             raise
 
-    async def _finish(self, result: Result, operation: str) -> None:
+    async def _finish(self, result: TransactionResult, operation: str) -> None:
         self._sender.wake()
         await until(result.listen, self._max_block_ms, operation)
-        result.is_acked = True
+        result.acknowledge()
         if result.error is not None:
             raise result.error
 

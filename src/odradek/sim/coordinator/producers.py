@@ -16,12 +16,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from odradek.client.net.backoff import Backoff
-from odradek.client.producer.batch_results import Outcomes
+from odradek.client.producer.batch_results import BatchResults
+from odradek.client.producer.pending_request import PendingRequest
 from odradek.client.producer.producer_batch import ProducerBatch
-from odradek.client.producer.record_accumulator import Accumulator, AccumulatorSettings
+from odradek.client.producer.record_accumulator import AccumulatorSettings, RecordAccumulator
 from odradek.client.producer.transaction_manager import TransactionManager
-from odradek.client.producer.transaction_requests import EndTransaction, PendingRequest
-from odradek.client.producer.transaction_states import Result, State
+from odradek.client.producer.transaction_requests import EndTransaction
+from odradek.client.producer.transaction_states import TransactionPhase, TransactionResult
 from odradek.common.failures import ApiError, check
 from odradek.common.ids import TopicPartition
 from odradek.coordinator.runtime.reply import Reply
@@ -103,8 +104,8 @@ class Producer:
         self._pause_ms = pause_ms
         self._values = count()
         self._manager: TransactionManager
-        self._accumulator: Accumulator
-        self._outcomes: Outcomes
+        self._accumulator: RecordAccumulator
+        self._outcomes: BatchResults
         self._is_asking = False
         #: When the driver looks again by itself.
         self._alarm_ms = float("inf")
@@ -117,17 +118,17 @@ class Producer:
             return
         random = self._cluster.random
         manager = self._manager = TransactionManager(self.transactional_id, TIMEOUT_MS, _BACKOFF.initial_ms)
-        manager.note_features(1, VERSION)
-        self._accumulator = Accumulator(_SETTINGS, lambda place: _LEADER, _BACKOFF, random, manager)
-        self._outcomes = Outcomes(self._accumulator, manager, _RETRIES)
+        manager.features.note(1, VERSION)
+        self._accumulator = RecordAccumulator(_SETTINGS, lambda place: _LEADER, _BACKOFF, random, manager)
+        self._outcomes = BatchResults(self._accumulator, manager, _RETRIES)
         self._accumulator.topic("t", len(self._world.partitions))
         self._is_asking, self._alarm_ms = False, float("inf")
         result = manager.initialize()
         result.listen(lambda: self._begun(result))
         self._run(manager)
 
-    def _begun(self, result: Result) -> None:
-        result.is_acked = True
+    def _begun(self, result: TransactionResult) -> None:
+        result.acknowledge()
         if result.error is not None:
             self._begin_later()
             return
@@ -158,17 +159,17 @@ class Producer:
 
     def _end(self, is_commit: bool) -> None:
         manager = self._manager
-        if manager.has_fatal_error:
+        if manager.states.has_fatal_error:
             self._begin_later()
             return
         before = manager.identity
-        is_commit = is_commit and manager.state == State.IN_TRANSACTION
+        is_commit = is_commit and manager.states.phase == TransactionPhase.IN_TRANSACTION
         result = manager.commit() if is_commit else manager.abort()
         result.listen(lambda: self._has_ended(result, before, is_commit))
         self._run(manager)
 
-    def _has_ended(self, result: Result, before: tuple[int, int], is_commit: bool) -> None:
-        result.is_acked = True
+    def _has_ended(self, result: TransactionResult, before: tuple[int, int], is_commit: bool) -> None:
+        result.acknowledge()
         if result.error is not None:
             # A commit that failed is aborted; whoever is fenced begins anew.
             self._later(0, lambda: self._end(is_commit=False))
@@ -194,7 +195,7 @@ class Producer:
             return
         now_ms = self._cluster.scheduler.now_ms
         self._outcomes.expire(now_ms)
-        if not self._outcomes.heed_transaction():
+        if not self._outcomes.fail_unsendable():
             return
         self._ask_next(manager)
         ready = self._accumulator.ready(now_ms)
@@ -213,7 +214,7 @@ class Producer:
             if pending is not None:
                 self._is_asking = True
                 self._later(int(pending.backoff_ms), partial(self._send, manager, pending))
-            elif not manager.has_error:
+            elif not manager.states.has_error:
                 return
 
     def _send(self, manager: TransactionManager, pending: PendingRequest) -> None:
@@ -240,7 +241,7 @@ class Producer:
 
         def answered(outcome: ApiError | None) -> None:
             if outcome is None:
-                code = self._world.partitions[batch.place].append(producer_id, epoch, sequence, values)
+                code = self._world.partitions[batch.topic_partition].append(producer_id, epoch, sequence, values)
                 is_lost = self._cluster.random.random() < self._cluster.loss
                 code = ErrorCode.REQUEST_TIMED_OUT if is_lost else ErrorCode(code)
             else:
@@ -251,7 +252,9 @@ class Producer:
                 self._run(manager)
 
         self._ask(
-            lambda shard: shard.add_partitions(self.transactional_id, producer_id, epoch, [batch.place], VERSION),
+            lambda shard: shard.add_partitions(
+                self.transactional_id, producer_id, epoch, [batch.topic_partition], VERSION
+            ),
             answered,
         )
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from odradek.client.direct.transactions import Transactions
-from odradek.client.producer.batch_sequences import ProducerIdentity
+from odradek.client.producer.producer_identity import ProducerIdentity
 from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.spark.exactly_once.decisions import PreparedTransaction

@@ -18,7 +18,7 @@ from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.ranges import RangeRequest, read_range
 from odradek.client.direct.transactions import Transactions
-from odradek.client.producer.batch_sequences import ProducerIdentity
+from odradek.client.producer.producer_identity import ProducerIdentity
 from odradek.client.settings.settings import ProducerConfig
 from odradek.common import special_timestamps
 from odradek.common.failures import ApiError

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from odradek.client.direct.bulk_producer import BulkProducer, partition_count
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.transactions import Transactions
-from odradek.client.producer.batch_sequences import NOBODY, ProducerIdentity
 from odradek.client.producer.compressing import codec_and_level
+from odradek.client.producer.producer_identity import NO_IDENTITY, ProducerIdentity
 from odradek.common.failures import ApiError, InputError, check
 from odradek.common.ids import TopicPartition
 from odradek.errors import Refused
@@ -65,7 +65,7 @@ class TaskWriter:
         self._partition_counts: dict[str, int] = {}
         self._producer: BulkProducer | None = None
         self._plan: BatchPlan | None = None
-        self.identity = NOBODY
+        self.identity = NO_IDENTITY
         self.partitions: dict[TopicPartition, None] = {}
         self.record_count = 0
 
@@ -131,7 +131,7 @@ class TaskWriter:
 
     def _identity(self) -> ProducerIdentity:
         if self._options.delivery is Delivery.AT_LEAST_ONCE:
-            return NOBODY
+            return NO_IDENTITY
         if self._transactional_id is None:
             return self._transactions.producer_id()
         timeout_ms = self._options.producer.transaction_timeout_ms

@@ -106,7 +106,7 @@ def test_a_muted_partition_sends_nothing_until_its_batch_is_back() -> None:
     first = queues.fill()
     assert queues.drain() == [first]
     assert queues.drain() == []
-    queues.accumulator.unmute(first.place)
+    queues.accumulator.unmute(first.topic_partition)
     assert len(queues.drain()) == 1
 
 
@@ -115,7 +115,7 @@ def test_batches_with_sequences_go_back_in_their_order() -> None:
     queues = Queues(AccumulatorSettings(linger_ms=0), transactions=manager)
     known = queues.fill()
     assert queues.drain() == [known] and queues.drain() == [], "nothing else before the first is acknowledged"
-    manager.handle_completed_batch(known, 0)
+    manager.sequences.handle_completed_batch(known, 0)
     sent = queues.drain()
     for _ in range(3):
         queues.fill()
@@ -126,7 +126,7 @@ def test_batches_with_sequences_go_back_in_their_order() -> None:
     assert list(queues.topic.queues[0].batches)[: len(sent)] == sent
     assert queues.drain(5_000) == [sent[0]], "one at a time, until it is acknowledged"
     assert queues.drain(5_000) == []
-    manager.handle_completed_batch(sent[0], 0)
+    manager.sequences.handle_completed_batch(sent[0], 0)
     assert queues.drain(5_000) == [sent[1]]
 
 
@@ -216,7 +216,8 @@ def test_all_of_many_partitions_are_taken() -> None:
 def test_partitions_may_be_added() -> None:
     queues = Queues()
     queues.accumulator.topic("t", 5)
-    assert [queue.place for queue in queues.topic.queues] == [TopicPartition("t", number) for number in range(5)]
+    partitions = [queue.topic_partition for queue in queues.topic.queues]
+    assert partitions == [TopicPartition("t", number) for number in range(5)]
 
 
 def test_a_topic_that_was_made_anew_may_have_fewer() -> None:

@@ -8,7 +8,7 @@ import pytest
 from helpers.fake_network import FakeNetwork
 from helpers.producing import idempotent
 from odradek.client.net.channel import FinalizedFeatures
-from odradek.client.producer.record_accumulator import Accumulator, AccumulatorSettings
+from odradek.client.producer.record_accumulator import AccumulatorSettings, RecordAccumulator
 from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transactions import Transactions
@@ -46,7 +46,7 @@ class Bench:
         self.network.lead({0: (1, 0)})
         settings = AccumulatorSettings(linger_ms=0)
         leader = self.network.metadata.leader
-        self.accumulator = Accumulator(settings, leader, self.network.backoff, self.network.random, manager)
+        self.accumulator = RecordAccumulator(settings, leader, self.network.backoff, self.network.random, manager)
         self.sender = Rounds(
             producer_settings({"bootstrap.servers": "nowhere:9092"}),
             self.network,  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.client.direct.transactions import DescribedTransaction
-from odradek.client.producer.batch_sequences import ProducerIdentity
+from odradek.client.producer.producer_identity import ProducerIdentity
 from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.spark.exactly_once.coordinator import SinkCoordinator
