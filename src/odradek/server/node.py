@@ -40,8 +40,9 @@ from odradek.server.config.network_settings import follow_connection_limits
 from odradek.server.config.server_config import ServerConfig
 from odradek.server.config.unsupported import UnsupportedSettings
 from odradek.server.controller.quorum import QuorumPart, build_quorum
+from odradek.server.drivers.background_tasks import BackgroundTasks
 from odradek.server.drivers.controller_registration_task import ControllerRegistrar
-from odradek.server.drivers.raft_driver import fault_of
+from odradek.server.drivers.fatal import as_fault
 from odradek.server.drivers.snapshot_task import SnapshotTask
 from odradek.server.links.controller_channel import ControllerChannel
 from odradek.server.metadata_change_logger import ChangeLog
@@ -98,6 +99,7 @@ class Node:
             fetch_max_bytes=config.settings.whole("fetch.max.bytes"),
         )
         self._ended = asyncio.Event()
+        self._tasks = BackgroundTasks(self._stop_for)
         #: What was started and must be stopped, the latest first.
         self._started = AsyncExitStack()
 
@@ -153,7 +155,7 @@ class Node:
 
     async def _start_quorum(self) -> None:
         config, stack = self.config, self._started
-        self.listeners = build_listeners(config, self._services, self._broke)
+        self.listeners = build_listeners(config, self._services, self._stop_for)
         stack.push_async_callback(_stop_all, self.listeners.for_controllers, _LAST_ANSWERS_MS)
         await self.listeners.bind()
         self.quorum = build_quorum(self._foundation(), self.listeners.ports)
@@ -187,9 +189,8 @@ class Node:
         from odradek.server.controller.build import build_controller  # a broker needs none of it
 
         incarnation_id = self._broker_incarnation_id if self.config.is_broker else None
-        made = build_controller(self._foundation(), self.quorum, incarnation_id)
+        made = build_controller(self._foundation(), self.quorum, incarnation_id, self._stop_for)
         self.controller = self._services.controller = self.quorum.driver.machine = made
-        made.on_broken = lambda error: self._broke(fault_of(error), error)
         self._started.callback(made.close)
         self.quorum.loader.add_publisher(ChangeLog())
 
@@ -237,7 +238,7 @@ class Node:
         from odradek.server.broker.build import build_broker  # a controller needs none of it
 
         broker = self.broker = build_broker(
-            self._foundation(), self.quorum, self.listeners.ports, self._broker_incarnation_id, self._gave_up
+            self._foundation(), self.quorum, self.listeners.ports, self._broker_incarnation_id, self._stop_for
         )
         self._started.push_async_callback(broker.close)
         self._started.push_async_callback(_stop_all, self.listeners.for_clients, _HAND_OVER_MS)
@@ -257,28 +258,18 @@ class Node:
         if self.broker is not None and self.fault is None:
             await self.broker.leave(_HAND_OVER_MS)
 
-    def _gave_up(self, reason: str) -> None:
-        self._broke(Fault(f"the broker gave up: {reason}"))
-
     # Running
 
     def _watch(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
         """A part that fails takes the node with it: it is not known what it left undone."""
-        task = asyncio.ensure_future(work)
+        return self._tasks.start(work)
 
-        def ended(task: asyncio.Task[None]) -> None:
-            error = None if task.cancelled() else task.exception()
-            if error is not None:
-                self._broke(fault_of(error), error)
-
-        task.add_done_callback(ended)
-        return task
-
-    def _broke(self, fault: Fault, cause: BaseException | None = None) -> None:
+    def _stop_for(self, error: BaseException) -> None:
+        """Handle a fatal error of any part."""
         if self.fault is None:
-            self.fault = fault
-            unexpected = cause is not None and not isinstance(cause, Fault)
-            logger.critical("the node stops: %s", fault, exc_info=cause if unexpected else None)
+            self.fault = as_fault(error)
+            unexpected = None if isinstance(error, Fault) else error
+            logger.critical("the node stops: %s", self.fault, exc_info=unexpected)
         self._ended.set()
 
 

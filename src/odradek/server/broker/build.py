@@ -13,6 +13,7 @@ from odradek.server.advertised_listeners import advertised_endpoints
 from odradek.server.broker.coordinators import CoordinatorPart
 from odradek.server.broker.replicas import ReplicaPart
 from odradek.server.controller.quorum import QuorumPart
+from odradek.server.drivers.fatal import FatalHandler
 from odradek.server.drivers.lifecycle_driver import BrokerDriver
 from odradek.server.links.controller_channel import ControllerChannel
 from odradek.server.links.topic_creation import TopicCreation
@@ -64,7 +65,7 @@ def build_broker(
     quorum: QuorumPart,
     ports: dict[str, int],
     incarnation_id: bytes,
-    on_over: Callable[[str], None],
+    fatal: FatalHandler,
 ) -> BrokerPart:
     config, dirs = base.config, base.dirs
     driver = BrokerDriver(
@@ -77,11 +78,11 @@ def build_broker(
         previous_broker_epoch=_UNKNOWN_EPOCH if dirs.offline else _previous_epoch(base.files, config.log_dirs),
         incarnation_id=incarnation_id,
         clock=base.clock,
-        on_over=on_over,
+        fatal=fatal,
         controller_troubles=quorum.driver.peer_troubles,
     )
     forwarder = ControllerChannel(quorum.driver, "forwarding", ChannelConfig(client_id=str(config.node_id)))
-    replicas = ReplicaPart(base, quorum, lambda: driver.epoch, driver.directory_failed, on_over)
+    replicas = ReplicaPart(base, quorum, lambda: driver.epoch, driver.directory_failed, fatal)
     driver.on_answer = replicas.controller_answered
     return BrokerPart(
         driver,
@@ -89,7 +90,7 @@ def build_broker(
         TopicCreation(config, forwarder),
         config.settings.boolean("auto.create.topics.enable"),
         replicas,
-        CoordinatorPart(base, quorum.loader, on_over),
+        CoordinatorPart(base, quorum.loader, fatal),
         quorum.loader,
     )
 

@@ -4,7 +4,6 @@ What groups and transactions are made of is imported when the first partition of
 without it.
 """
 
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,13 +18,12 @@ from odradek.server.broker.transactions import TransactionPart
 from odradek.server.config.coordinator_settings import group_settings, offsets_compression
 from odradek.server.drivers.coordinator_driver import CoordinatorDriver
 from odradek.server.drivers.coordinator_log import ReplicaLog
+from odradek.server.drivers.fatal import FatalHandler
 from odradek.server.node_context import Foundation
 
 if TYPE_CHECKING:
     from odradek.coordinator.group.shard import GroupShard
     from odradek.coordinator.transaction.ending import ProducerIds
-
-logger = logging.getLogger("odradek.coordinator")
 
 #: Kafka waits for the log of transactions as brokers wait for each other: `request.timeout.ms`.
 _TRANSACTION_LOG_TIMEOUT_MS = 30_000
@@ -34,10 +32,10 @@ AnyShard = TypeVar("AnyShard", bound=Shard)
 
 
 class CoordinatorPart:
-    def __init__(self, base: Foundation, loader: MetadataLoader, on_over: Callable[[str], None]) -> None:
+    def __init__(self, base: Foundation, loader: MetadataLoader, fatal: FatalHandler) -> None:
         self._base = base
         self._loader = loader
-        self._on_over = on_over
+        self._fatal = fatal
         self._drivers: list[CoordinatorDriver[Any]] = []
         self._transactions: TransactionPart | None = None
 
@@ -54,10 +52,6 @@ class CoordinatorPart:
             await driver.close()
         if self._transactions is not None:
             await self._transactions.close()
-
-    def _broke(self, error: BaseException) -> None:
-        logger.critical("unexpected", exc_info=error)
-        self._on_over(f"a coordinator failed: {error!r}")
 
     def _groups(self, manager: ReplicaManager) -> "CoordinatorDriver[GroupShard]":
         settings = self._base.config.settings
@@ -92,7 +86,7 @@ class CoordinatorPart:
             partition_count=self._base.config.settings.whole("transaction.state.log.num.partitions"),
             timeout_ms=_TRANSACTION_LOG_TIMEOUT_MS,
         )
-        part.start(manager, groups, driver, self._broke)
+        part.start(manager, groups, driver, self._fatal)
 
     def _driver(
         self,
@@ -107,7 +101,8 @@ class CoordinatorPart:
         base = self._base
         log = ReplicaLog(manager, topic)
         runtime = CoordinatorRuntime(topic, log, new_shard, base.clock, base.random, compression)
-        driver = CoordinatorDriver(runtime, log, base.config.node_id, partition_count, timeout_ms, base.clock)
-        driver.on_broken = self._broke
+        driver = CoordinatorDriver(
+            runtime, log, base.config.node_id, partition_count, timeout_ms, base.clock, self._fatal
+        )
         self._drivers.append(driver)
         return driver

@@ -24,7 +24,9 @@ from odradek.server.broker.log_config_publisher import LogConfigs, follow_settin
 from odradek.server.broker.logs import build_logs, close_logs, load_logs
 from odradek.server.config.server_config import ServerConfig
 from odradek.server.controller.quorum import QuorumPart
+from odradek.server.drivers.background_tasks import BackgroundTasks
 from odradek.server.drivers.directory_assignment_task import DirectoryAssignments
+from odradek.server.drivers.fatal import FatalHandler
 from odradek.server.drivers.log_dir_move_task import DirMoveTask
 from odradek.server.drivers.log_maintenance import LogJobs
 from odradek.server.drivers.producer_id_task import ProducerIds
@@ -45,7 +47,7 @@ class ReplicaPart:
         quorum: QuorumPart,
         broker_epoch: Callable[[], int],
         on_dir_failed: Callable[[bytes], None],
-        on_over: Callable[[str], None],
+        fatal: FatalHandler,
     ) -> None:
         config = self._config = base.config
         self._clock = base.clock
@@ -54,7 +56,8 @@ class ReplicaPart:
         self._directory_ids = base.dirs.directory_ids
         self._broker_epoch = broker_epoch
         self._on_dir_failed = on_dir_failed
-        self._on_over = on_over
+        self._fatal = fatal
+        self._tasks = BackgroundTasks(fatal)
         self._loader: MetadataLoader = quorum.loader
         self.logs: LogManager = build_logs(base)
         self.manager: ReplicaManager
@@ -65,7 +68,7 @@ class ReplicaPart:
         self.producer_ids = ProducerIds(config.node_id, broker_epoch, self._channel)
         self._assignments = DirectoryAssignments(config.node_id, broker_epoch, self._channel)
         self._dir_moves: DirMoveTask
-        self._jobs: asyncio.Task[None] | None = None
+        self._is_started = False
 
     async def start(self, services: Services) -> None:
         """Load, and begin to follow the metadata."""
@@ -86,9 +89,10 @@ class ReplicaPart:
         self.manager.on_dir_failed = self._on_dir_failed
         self.manager.on_assignment = self._assignments.tell
         self._assignments.on_accepted = self._directory_accepted
-        self._dir_moves = DirMoveTask(self.manager.dir_moves, self.logs, self._broke)
-        self.driver = ReplicaDriver(self.manager, self._config, self._channel, self._broker_epoch, self._clock)
-        self.driver.on_broken = self._broke
+        self._dir_moves = DirMoveTask(self.manager.dir_moves, self.logs, self._fatal)
+        self.driver = ReplicaDriver(
+            self.manager, self._config, self._channel, self._broker_epoch, self._clock, self._fatal
+        )
         self.logs.on_offline(self._dir_went_offline)
         self._report_failed_dirs()
         services.replicas = self.manager
@@ -99,8 +103,9 @@ class ReplicaPart:
         self._loader.add_publisher(LogConfigs(self.logs, self._dynamic))
         follow_settings(self._dynamic, self.manager)
         self._loader.add_publisher(self.driver)
-        self._jobs = asyncio.ensure_future(LogJobs(self.logs, self._clock).run())
-        self._jobs.add_done_callback(self._jobs_ended)
+        # It ends by itself only if no log directory is left.
+        self._tasks.start(LogJobs(self.logs, self._clock).run())
+        self._is_started = True
 
     def controller_answered(self, sent_ms: int, is_fenced: bool) -> None:
         """A controller has answered a heartbeat of this broker."""
@@ -110,17 +115,6 @@ class ReplicaPart:
         """What the controller may believe that this broker has done."""
         return self.driver.applied_image
 
-    def _jobs_ended(self, jobs: "asyncio.Task[None]") -> None:
-        """They end by themselves only if no log directory is left, or if something is wrong with us."""
-        error = None if jobs.cancelled() else jobs.exception()
-        if error is not None:
-            self._broke(error)
-
-    def _broke(self, error: BaseException) -> None:
-        if not isinstance(error, Fault):
-            logger.critical("unexpected", exc_info=error)
-        self._on_over(str(error) if isinstance(error, Fault) else repr(error))
-
     def _directory_accepted(self, topic_id: bytes, partition: int, directory_id: bytes) -> None:
         topic: TopicImage | None = self.manager.image.topics.by_id.get(topic_id)
         if topic is not None:
@@ -129,7 +123,7 @@ class ReplicaPart:
     def _dir_went_offline(self, path: str, _: tuple[TopicPartition, ...]) -> None:
         """Replicas of other directories could go on, but not a node without its metadata log."""
         if path == self._config.metadata_log_dir:
-            self._on_over(f"{path} has failed, and the metadata log is in it")
+            self._fatal(Fault(f"{path} has failed, and the metadata log is in it"))
 
     def _report_failed_dirs(self) -> None:
         """Report the directories that failed while they were loaded: the broker registers with them."""
@@ -140,10 +134,9 @@ class ReplicaPart:
                 self._dir_went_offline(path, ())
 
     async def close(self) -> None:
-        if self._jobs is None:
+        if not self._is_started:
             return
-        self._jobs.cancel()
-        await asyncio.wait([self._jobs])
+        await self._tasks.close()
         await self._dir_moves.close()
         await self.driver.close()
         await self.producer_ids.close()

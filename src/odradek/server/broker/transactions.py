@@ -17,8 +17,8 @@ from odradek.server.config.coordinator_settings import transaction_settings
 from odradek.server.drivers.coordinator_driver import CoordinatorDriver
 from odradek.server.drivers.fatal import FatalHandler
 from odradek.server.drivers.marker_log import ReplicaMarkerLog
+from odradek.server.drivers.marker_sender import MarkerSender
 from odradek.server.links.broker_channels import BrokerPeers
-from odradek.server.links.marker_sender import MarkerSender
 from odradek.server.links.transaction_verifier import TransactionVerifier
 from odradek.server.node_context import Foundation
 
@@ -49,7 +49,7 @@ class TransactionPart:
         replicas: ReplicaManager,
         groups: "CoordinatorDriver[GroupShard]",
         transactions: "CoordinatorDriver[TransactionShard]",
-        on_broken: FatalHandler,
+        fatal: FatalHandler,
     ) -> None:
         node_id, services = self._base.config.node_id, self._services
         writer = MarkerWriter(ReplicaMarkerLog(replicas, services.began_to_wait), groups)
@@ -60,7 +60,7 @@ class TransactionPart:
             self._peers,
             lambda request: answer(writer.write(request)),
             self._base.clock,
-            on_broken,
+            fatal,
         )
         services.transactions = transactions
         services.marker_writer = writer

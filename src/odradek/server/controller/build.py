@@ -14,16 +14,19 @@ from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
 from odradek.server.config.server_config import ServerConfig
 from odradek.server.controller.quorum import QuorumPart
 from odradek.server.drivers.controller_driver import ControllerDriver
+from odradek.server.drivers.fatal import FatalHandler
 from odradek.server.node_context import Foundation
 from odradek.server.storage.node_directories import NodeDirs
 
 
-def build_controller(base: Foundation, quorum: QuorumPart, broker_incarnation_id: bytes | None) -> ControllerDriver:
+def build_controller(
+    base: Foundation, quorum: QuorumPart, broker_incarnation_id: bytes | None, fatal: FatalHandler
+) -> ControllerDriver:
     """`broker_incarnation_id` of the broker in the same process; None where there is none."""
     config = base.config
     settings = _controller_settings(config, base.dirs, quorum, _bootstrap(base.files, config), broker_incarnation_id)
     core = QuorumController(config.node_id, settings, base.random, quorum.loader, base.clock)
-    return ControllerDriver(core, quorum.driver, base.clock)
+    return ControllerDriver(core, quorum.driver, base.clock, fatal)
 
 
 def _controller_settings(

@@ -24,6 +24,8 @@ from odradek.protocol.message import Message
 from odradek.protocol.messages.update_features_request import UpdateFeaturesRequest
 from odradek.raft import values
 from odradek.raft.effects import CommittedBatch, LoadSnapshot
+from odradek.server.drivers.deadline_timer import DeadlineTimer
+from odradek.server.drivers.fatal import FatalHandler
 from odradek.server.drivers.raft_driver import RaftDriver
 
 logger = logging.getLogger("odradek.controller")
@@ -32,16 +34,14 @@ logger = logging.getLogger("odradek.controller")
 class ControllerDriver:
     """A `api.facades.Controller`, and the `raft_driver.StateMachine` of a node that is a controller."""
 
-    def __init__(self, core: QuorumController, driver: RaftDriver, clock: Clock) -> None:
+    def __init__(self, core: QuorumController, driver: RaftDriver, clock: Clock, fatal: FatalHandler) -> None:
         self.core = core
         self._driver = driver
         self._raft = driver.raft
         self._clock = clock
         self._answers: dict[int, asyncio.Future[Any]] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_ms: int | None = None
-        #: Told of what must not happen and did: the controller's state cannot be trusted any more.
-        self.on_broken: Callable[[Exception], None] = _log_only
+        self._fatal = fatal
+        self._timer = DeadlineTimer(clock, lambda: core.deadline_ms, self._tick, fatal)
 
     # What others ask
 
@@ -56,20 +56,18 @@ class ControllerDriver:
 
     def heartbeat_connection_lost(self, broker_id: int, broker_epoch: int) -> None:
         self.core.connection_lost(broker_id, broker_epoch)
-        self._set_timer()
+        self._timer.reschedule()
 
     def close(self) -> None:
         """No more ticks; answers still come while Raft goes on."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_ms = -1
+        self._timer.close()
 
     def _submit(self, submit: Callable[[], Submission]) -> "asyncio.Future[Any]":
         try:
             submission = submit()
         except Exception as error:
             # An expected refusal is an answer; whatever is raised here may have left a decision half replayed.
-            self.on_broken(error)
+            self._fatal(error)
             raise
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._answers[submission.id] = answer
@@ -149,29 +147,15 @@ class ControllerDriver:
         for slow in self.core.slow_events:
             logger.warning("%s took %d ms, after %d ms in the queue", slow.name, slow.elapsed_ms, slow.queue_ms)
         self.core.slow_events.clear()
-        self._set_timer()
+        self._timer.reschedule()
 
     # Time
 
-    def _set_timer(self) -> None:
-        deadline_ms = self.core.deadline_ms
-        if self._timer_ms == -1 or deadline_ms is None or deadline_ms == self._timer_ms:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        delay_ms = max(0, deadline_ms - self._clock.monotonic_ms())
-        self._timer_ms = deadline_ms
-        self._timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self._tick)
-
-    def _tick(self) -> None:
-        self._timer = self._timer_ms = None
-        try:
-            self._follow_log_end()
-            if self.core.is_active:
-                self._append(self.core.tick(self._clock.monotonic_ms()))
-            self._after()
-        except Exception as error:  # noqa: BLE001 - nobody waits for a timer, so nobody else would notice
-            self.on_broken(error)
+    def _tick(self, now_ms: int) -> None:
+        self._follow_log_end()
+        if self.core.is_active:
+            self._append(self.core.tick(now_ms))
+        self._after()
 
     # kraft.version
 
@@ -192,7 +176,3 @@ class ControllerDriver:
             self._raft.upgrade_kraft_version(epoch, level, validate_only=request.validate_only)
             self._driver.poke()
             self._follow_log_end()
-
-
-def _log_only(error: Exception) -> None:
-    logger.critical("the controller is broken", exc_info=error)

@@ -24,7 +24,10 @@ from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.error_codes import ErrorCode
+from odradek.server.drivers.background_tasks import BackgroundTasks
 from odradek.server.drivers.coordinator_log import ReplicaLog
+from odradek.server.drivers.deadline_timer import DeadlineTimer
+from odradek.server.drivers.fatal import FatalHandler
 
 logger = logging.getLogger("odradek.coordinator")
 
@@ -46,6 +49,7 @@ class CoordinatorDriver(Generic[AnyShard]):
         partition_count: int,
         timeout_ms: int,
         clock: Clock,
+        fatal: FatalHandler,
     ) -> None:
         """`partition_count` is that of the topic while it is not there yet, `timeout_ms` how long to wait for the log
         unless somebody says otherwise."""
@@ -55,15 +59,14 @@ class CoordinatorDriver(Generic[AnyShard]):
         self._node_id = node_id
         self._partition_count = partition_count
         self._timeout_ms = timeout_ms
-        self._clock = clock
         self._topic_image: TopicImage | None = None
         self._to_load: deque[int] = deque()
         self._loading: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
         self._is_closed = False
-        #: Told of what must not happen and did.
-        self.on_broken: Callable[[BaseException], None] = _log_only
-        runtime.on_deadline(self._set_timer)
+        self._fatal = fatal
+        self._tasks = BackgroundTasks(fatal)
+        self._timer = DeadlineTimer(clock, lambda: runtime.deadline_ms, runtime.tick, fatal)
+        runtime.on_deadline(self._timer.reschedule)
         log.on_high_watermark = self._high_watermark_reached
 
     # What handlers ask
@@ -152,8 +155,8 @@ class CoordinatorDriver(Generic[AnyShard]):
             elif self.runtime.load(number, partition.leader_epoch):
                 self._to_load.append(number)
         if self._to_load and self._loading is None:
-            self._loading = asyncio.ensure_future(self._load())
-            self._loading.add_done_callback(self._loaded)
+            self._loading = self._tasks.start(self._load())
+            self._loading.add_done_callback(self._load_ended)
 
     async def _load(self) -> None:
         while self._to_load:
@@ -168,11 +171,8 @@ class CoordinatorDriver(Generic[AnyShard]):
                 await asyncio.sleep(0)
             await asyncio.sleep(0)
 
-    def _loaded(self, task: "asyncio.Task[None]") -> None:
+    def _load_ended(self, task: "asyncio.Task[None]") -> None:
         self._loading = None
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            self.on_broken(error)
 
     # The log and time
 
@@ -180,36 +180,15 @@ class CoordinatorDriver(Generic[AnyShard]):
         if not self._is_closed:
             asyncio.get_running_loop().call_soon(self._guarded, lambda: self.runtime.high_watermark_moved(partition))
 
-    def _set_timer(self) -> None:
-        deadline_ms = self.runtime.deadline_ms
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if deadline_ms is not None and not self._is_closed:
-            delay_ms = max(0, deadline_ms - self._clock.monotonic_ms())
-            self._timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self._guarded, self._tick)
-
-    def _tick(self) -> None:
-        self._timer = None
-        self.runtime.tick(self._clock.monotonic_ms())
-        self._set_timer()
-
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
             if not self._is_closed:
                 work()
         except Exception as error:  # noqa: BLE001 - nobody waits for it, so nobody else would notice
-            self.on_broken(error)
+            self._fatal(error)
 
     async def close(self) -> None:
         self._is_closed = True
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._loading is not None:
-            self._loading.cancel()
-            await asyncio.wait([self._loading])
+        self._timer.close()
+        await self._tasks.close()
         self.runtime.close()
-
-
-def _log_only(error: BaseException) -> None:
-    logger.critical("unexpected", exc_info=error)

@@ -22,7 +22,7 @@ from odradek.broker.lifecycle import (
     Standing,
 )
 from odradek.client.net.channel import ChannelConfig
-from odradek.common.failures import ApiError, InputError
+from odradek.common.failures import ApiError, Fault, InputError
 from odradek.common.ids import uuid_to_text
 from odradek.common.ports import Clock
 from odradek.common.system import SystemClock
@@ -36,6 +36,7 @@ from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.message import Message
 from odradek.server.config.server_config import ServerConfig
+from odradek.server.drivers.fatal import FatalHandler
 from odradek.server.links.controller_channel import ControllerChannel
 
 logger = logging.getLogger("odradek.broker")
@@ -62,21 +63,21 @@ class BrokerDriver:
         previous_broker_epoch: int = -1,
         incarnation_id: bytes | None = None,
         clock: Clock | None = None,
-        on_over: Callable[[str], None] = lambda reason: None,
+        fatal: FatalHandler = lambda error: None,
         controller_troubles: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         """`listeners` as they are advertised (see `advertised_listeners.advertised_endpoints`), `directories` the ids
         of the log directories by path, `previous_broker_epoch` from the file that a clean stop left behind.
 
-        `on_over` is told when the broker gives up by itself: the node must stop. `controller_troubles` knows why
-        controllers cannot be talked with.
+        `fatal` is called when the broker shuts down by itself: the node must stop. `controller_troubles` returns why
+        controllers cannot be reached.
         """
         settings = config.settings
         self._config = config
         self._directories = directories
         self._image = image
         self._clock = clock or SystemClock()
-        self._on_over = on_over
+        self._fatal = fatal
         self._controller_troubles = controller_troubles
         identity = BrokerIdentity(
             node_id=config.node_id,
@@ -309,4 +310,4 @@ class BrokerDriver:
             *(self._config.node_id, change.state.name, change.standing.value, change.epoch, change.reason),
         )
         if change.state is BrokerState.SHUTTING_DOWN and not self._is_watched:
-            self._on_over(change.reason)
+            self._fatal(Fault(f"the broker gave up: {change.reason}"))

@@ -7,23 +7,24 @@ one too.
 """
 
 import asyncio
-from collections.abc import Callable
 
 from odradek.log.errors import StorageFault
 from odradek.log.log_flusher import FlushPlan
 from odradek.log.manager.log_manager import LogManager
 from odradek.log.unified_log import UnifiedLog
 from odradek.replica.dir_moves import DirMoves
+from odradek.server.drivers.background_tasks import BackgroundTasks
+from odradek.server.drivers.fatal import FatalHandler
 
 #: How far behind the future log may fall while there is nothing else to do.
 _LOOK_AGAIN_MS = 50
 
 
 class DirMoveTask:
-    def __init__(self, moves: DirMoves, logs: LogManager, on_broken: Callable[[BaseException], None]) -> None:
+    def __init__(self, moves: DirMoves, logs: LogManager, fatal: FatalHandler) -> None:
         self._moves = moves
         self._logs = logs
-        self._on_broken = on_broken
+        self._tasks = BackgroundTasks(fatal)
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         moves.on_ready = self.wake
@@ -32,14 +33,12 @@ class DirMoveTask:
         """There is something to move. A broker that moves nothing has no task for it."""
         self._wake.set()
         if self._task is None:
-            self._task = asyncio.ensure_future(self._run())
+            self._task = self._tasks.start(self._run())
             self._task.add_done_callback(self._ended)
 
     async def close(self) -> None:
         self._moves.on_ready = lambda: None
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        await self._tasks.close()
 
     async def _run(self) -> None:
         while self._moves.moves:
@@ -70,6 +69,3 @@ class DirMoveTask:
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._task = None
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            self._on_broken(error)

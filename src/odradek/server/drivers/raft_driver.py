@@ -7,7 +7,7 @@ records gather in the leader's accumulator, so that one sync serves many of them
 Requests to other replicas are tasks of their own; their answers come back through the inbox. A refused connection is
 told to Raft as such: the process at the other end is gone, and nobody need wait for a time-out.
 
-A Fault, ours or the disk's, ends the task; `on_fault` is told, and the node stops.
+A Fault, ours or the disk's, ends the task, and the node stops.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from odradek.api.dispatch.services import Node
 from odradek.client.net.channel import ChannelConfig
 from odradek.client.net.channel_pool import ChannelPool
-from odradek.common.failures import ApiError, Fault
+from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
 from odradek.errors import Disconnected, VersionsDiffer
 from odradek.protocol.error_codes import ErrorCode
@@ -260,8 +260,3 @@ class RaftDriver:
 
 class Stopping(ApiError):
     code = ErrorCode.BROKER_NOT_AVAILABLE
-
-
-def fault_of(error: BaseException) -> Fault:
-    """What ended the task, as a Fault."""
-    return error if isinstance(error, Fault) else Fault(f"{type(error).__name__}: {error}")

@@ -58,7 +58,7 @@ class World:
     listener: Listener
     driver: BrokerDriver
     requests: list[Message]
-    over: list[str] = field(default_factory=list)
+    over: list[BaseException] = field(default_factory=list)
 
     @property
     def heartbeats(self) -> list[BrokerHeartbeatRequest]:
@@ -73,7 +73,7 @@ async def world(
     tmp_path: Path, handlers: dict[ApiKey, Any] | None = None, bench: Bench | None = None, **settings: int | str
 ) -> AsyncIterator[World]:
     bench, quorum, requests = bench or Bench(), FakeQuorum(), list[Message]()
-    over: list[str] = []
+    over: list[BaseException] = []
     driver = BrokerDriver(
         config(tmp_path, **settings),
         cluster_id=CLUSTER_ID,
@@ -81,7 +81,7 @@ async def world(
         directories={str(tmp_path): directory_of(3)},
         quorum=quorum,
         image=lambda: bench.controller.loader.image,
-        on_over=over.append,
+        fatal=over.append,
     )
     bench.controller.loader.add_publisher(driver)
     async with controller_listener(handlers or of_core(bench, LIFECYCLE, requests)) as listener:
@@ -269,7 +269,7 @@ def test_the_node_is_told_when_a_failed_directory_cannot_be_reported(tmp_path: P
         await started(world)
         world.driver.directory_failed(directory_of(3))
         await until(lambda: bool(world.over), "it gives up")
-        assert "failed log directory" in world.over[0]
+        assert "failed log directory" in str(world.over[0])
 
     bench = Bench()
     handlers = {**of_core(bench, LIFECYCLE, []), ApiKey.BROKER_HEARTBEAT: silent}
@@ -282,7 +282,7 @@ def test_a_flaw_of_ours_is_told_and_not_swallowed(tmp_path: Path, caplog: pytest
         break_connections(world.listener)  # so that something is sent
         world.driver._core.answered = None  # type: ignore[assignment, method-assign]
         await until(lambda: bool(world.over), "the node is told")
-        assert "it is broken" in world.over[0]
+        assert "it is broken" in str(world.over[0])
 
     in_world(tmp_path, test, broker_heartbeat_interval_ms=FAR_MS, broker_session_timeout_ms=FAR_MS)
 

@@ -25,6 +25,9 @@ class SlowReplicas:
         self.taken: list[int] = []
         self.alter_partition = self.fetchers = SimpleNamespace(on_ready=None)
 
+    def tick(self, now_ms: int) -> None:
+        raise NotImplementedError
+
     def apply_in_steps(self, delta: MetadataDelta, image: MetadataImage) -> Iterator[None]:
         for _ in range(5):
             self.clock.now_ms += 4
@@ -44,7 +47,10 @@ async def driven() -> tuple[list[int], list[int]]:
         listeners=SimpleNamespace(inter_broker_name="PLAINTEXT"),
         settings=SimpleNamespace(whole=lambda _: 1000),
     )
-    driver = ReplicaDriver(cast(Any, replicas), cast(Any, config), cast(Any, None), lambda: 7, clock)
+    errors: list[BaseException] = []
+    driver = ReplicaDriver(
+        cast(Any, replicas), cast(Any, config), cast(Any, None), lambda: 7, clock, fatal=errors.append
+    )
     applied = []
     for offset in (1, 2):
         driver.on_metadata_update(MetadataDelta(EMPTY), image_at(offset), MANIFEST)
@@ -54,6 +60,7 @@ async def driven() -> tuple[list[int], list[int]]:
         steps.append(len(replicas.taken))
         await asyncio.sleep(0)
     await driver.close()
+    assert not errors
     assert replicas.taken == [1] * 5 + [2] * 5
     return applied, steps
 
