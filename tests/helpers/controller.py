@@ -108,7 +108,7 @@ class Bench:
         """The response; ApiError where the whole request is refused."""
         submission = self.controller.handle(request)
         self.take(submission.appends)
-        answers = {answer.id: answer for answer in self.controller.take_answers()}
+        answers = {answer.id: answer for answer in self.controller.take_results()}
         answer = answers[submission.id]
         if answer.error is not None:
             raise answer.error
@@ -140,7 +140,7 @@ class Bench:
         return BrokerHeartbeatRequest(**{**values, **fields})
 
     def partition(self, topic_id: bytes, number: int = 0) -> PartitionRegistration:
-        return self.controller.controls.replication.topics[topic_id].partitions[number]
+        return self.controller.controls.registry.topics[topic_id].partitions[number]
 
     def isr(self, topic_id: bytes, number: int, isr: list[int], **fields: Any) -> AlterPartitionRequest:
         """What the partition's leader asks for when these replicas are in sync."""

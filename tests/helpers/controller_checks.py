@@ -30,7 +30,7 @@ class RecordChecker:
         for index, (message, _) in enumerate(records):
             before = None
             if isinstance(message, PartitionChangeRecord):
-                topic = self.controls.replication.topics.get(message.topic_id)
+                topic = self.controls.registry.topics.get(message.topic_id)
                 before = None if topic is None else topic.partitions.get(message.partition_id)
             if isinstance(message, ProducerIdsRecord):
                 ensure(message.next_producer_id > self.controls.producer_ids.next_id, "producer ids went back")
@@ -42,7 +42,7 @@ class RecordChecker:
     def _check_change(
         self, message: PartitionChangeRecord, before: PartitionRegistration, proposed_isr: Sequence[int]
     ) -> None:
-        topic = self.controls.replication.topics[message.topic_id]
+        topic = self.controls.registry.topics[message.topic_id]
         after = topic.partitions[message.partition_id]
         where = f"{topic.name}-{message.partition_id}: {before} -> {after}"
         ensure(after.leader_epoch >= before.leader_epoch, f"the leader epoch went back: {where}")
@@ -60,7 +60,7 @@ class RecordChecker:
         if key not in (1, 3, 5, 7, 17, 0):
             return
         cluster = self.controls.cluster
-        for topic in self.controls.replication.topics.values():
+        for topic in self.controls.registry.topics.values():
             for number, p in topic.partitions.items():
                 where = f"{topic.name}-{number}: {p}"
                 key_ = (topic.id, number)

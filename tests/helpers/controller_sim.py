@@ -155,7 +155,7 @@ class Simulation:
         if batches:
             self.controllers[node].committed(batches, None)
             self.delivered[node] = self.committed_batches
-        for answer in self.controllers[node].take_answers():
+        for answer in self.controllers[node].take_results():
             code = 0 if answer.error is None else answer.error.code
             self.trace.update(f"{answer.id}:{code};".encode())
             done = self.waiting.pop(answer.id, None) if node == self.active else None
@@ -293,7 +293,7 @@ class Simulation:
         )
 
     def _topic(self) -> Any:
-        topics = self.controller.controls.replication.topics
+        topics = self.controller.controls.registry.topics
         return self.random.choice(list(topics.values())) if topics else None
 
     def step_delete_topic(self) -> None:
@@ -477,7 +477,7 @@ class Simulation:
         self.check_everything()
         states = [self.controllers[node].controls.durable_state() for node in NODES]
         ensure(states[0] == states[1] == states[2], "controllers that read the same log differ")
-        topics = self.controller.controls.replication.topics
+        topics = self.controller.controls.registry.topics
         for name, topic_id in self.created.items():
             known = topic_id in topics or topic_id in self.maybe_deleted
             ensure(known, f"the topic {name} was acknowledged and is lost")

@@ -19,3 +19,8 @@ def name_problem(name: str) -> str | None:
     if not _PROPER.fullmatch(name):
         return f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
     return None
+
+
+def collision_form(name: str) -> str | None:
+    """Return the form that topics share whose metrics would have the same names; None if the name cannot collide."""
+    return name.replace(".", "_") if "." in name or "_" in name else None

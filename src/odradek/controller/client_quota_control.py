@@ -1,10 +1,10 @@
-"""Client quotas: which a person may set, and for whom."""
+"""Client quotas: validation, and the state of the metadata log."""
 
 import ipaddress
 import re
 from collections.abc import Mapping
 
-from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcome_of
+from odradek.controller.decision import SUCCESS, ControllerDecision, ItemResult, RequestRejected, item_result
 from odradek.metadata.image.client_quotas import QuotaEntity, quota_entity
 from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
@@ -14,7 +14,7 @@ from odradek.protocol.messages.client_quota_record import ClientQuotaRecord, Ent
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 
-#: Quota keys and whether they are whole numbers.
+#: Quota keys, and whether their values are integers.
 _USER_AND_CLIENT_KEYS: Mapping[str, bool] = {
     "producer_byte_rate": True,
     "consumer_byte_rate": True,
@@ -25,7 +25,7 @@ _IP_KEYS: Mapping[str, bool] = {"connection_creation_rate": True}
 
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
-#: How far from a whole number a value may be that should be one.
+#: Largest fractional part of a value that must be an integer.
 _FRACTION_MAX = 1e-6
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
@@ -35,9 +35,9 @@ class ClientQuotaControl:
     def __init__(self) -> None:
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
 
-    def alter(self, request: AlterClientQuotasRequest) -> Decision[response.AlterClientQuotasResponse]:
+    def alter(self, request: AlterClientQuotasRequest) -> ControllerDecision[response.AlterClientQuotasResponse]:
         records: list[MetadataRecord] = []
-        outcomes: list[tuple[EntryData, Outcome]] = []
+        results: list[tuple[EntryData, ItemResult]] = []
         seen: dict[QuotaEntity, None] = {}
         for entry in request.entries:
             entity = tuple((part.entity_type, part.entity_name) for part in entry.entity)
@@ -46,12 +46,12 @@ class ClientQuotaControl:
                     raise _invalid(f"Ignoring duplicate entity {entity}")
                 seen[entity] = None
                 records += self._alter_entity(entry)
-                outcomes.append((entry, DONE))
-            except Refused as refused:
-                outcomes.append((entry, outcome_of(refused)))
+                results.append((entry, SUCCESS))
+            except RequestRejected as rejection:
+                results.append((entry, item_result(rejection)))
         if request.validate_only:
             records = []
-        return Decision(records, _response(outcomes), is_atomic=True)
+        return ControllerDecision(records, _response(results), is_atomic=True)
 
     def replay(self, record: ClientQuotaRecord) -> None:
         entity = quota_entity(record.entity)
@@ -66,7 +66,7 @@ class ClientQuotaControl:
     def _alter_entity(self, entry: EntryData) -> list[MetadataRecord]:
         parts = _checked_parts(entry)
         keys = _keys_for(parts)
-        data = [EntityData(entity_type=kind, entity_name=name) for kind, name in parts.items()]
+        data = [EntityData(entity_type=entity_type, entity_name=name) for entity_type, name in parts.items()]
         current = self.quotas.get(quota_entity(data), {})
         records, seen = [], []
         for op in entry.ops:
@@ -115,7 +115,7 @@ def _keys_for(parts: Mapping[str, str | None]) -> Mapping[str, bool]:
 
 
 def _is_address(text: str) -> bool:
-    """An address, or what may be a host's name: a core does not ask the network whether it is."""
+    """Return whether the text is an IP address or a syntactically valid host name, which is not resolved here."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -137,21 +137,21 @@ def _check_value(op: OpData, keys: Mapping[str, bool]) -> None:
         raise _invalid(f"{op.key} cannot be a fractional value.")
 
 
-def _invalid(message: str) -> Refused:
-    return Refused(ErrorCode.INVALID_REQUEST, message)
+def _invalid(message: str) -> RequestRejected:
+    return RequestRejected(ErrorCode.INVALID_REQUEST, message)
 
 
-def _response(outcomes: list[tuple[EntryData, Outcome]]) -> response.AlterClientQuotasResponse:
+def _response(results: list[tuple[EntryData, ItemResult]]) -> response.AlterClientQuotasResponse:
     return response.AlterClientQuotasResponse(
         entries=[
             response.EntryData(
-                error_code=outcome.code,
-                error_message=outcome.message,
+                error_code=result.code,
+                error_message=result.message,
                 entity=[
                     response.EntityData(entity_type=part.entity_type, entity_name=part.entity_name)
                     for part in entry.entity
                 ],
             )
-            for entry, outcome in outcomes
+            for entry, result in results
         ]
     )

@@ -1,11 +1,11 @@
-"""Settings that are kept in the metadata log: of topics, brokers, groups and metrics subscriptions."""
+"""Dynamic configs of topics, brokers, groups and client metrics subscriptions, which are kept in the metadata log."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.common.failures import ApiError
-from odradek.controller.decision import DONE, Decision, Outcome, Refused, outcome_of
+from odradek.controller.decision import SUCCESS, ControllerDecision, ItemResult, RequestRejected, item_result
 from odradek.controller.feature_control import FeatureControl
 from odradek.controller.topic_names import check_topic_name
 from odradek.metadata.configs import definitions as config_schema
@@ -28,10 +28,14 @@ CORDONED_LOG_DIRS = "cordoned.log.dirs"
 
 ALL_BROKERS = ConfigResource(ConfigResourceType.BROKER, "")
 
-#: A value's length on the wire is a 16-bit number.
+#: The length of a value on the wire is a 16-bit integer.
 _VALUE_MAX = 2**15 - 1
 
 _TRUE = "true"
+
+
+#: Raises RequestRejected for a resource that does not exist.
+ResourceCheck = Callable[[ConfigResource], None]
 
 
 class ConfigChange(NamedTuple):
@@ -42,17 +46,17 @@ class ConfigChange(NamedTuple):
 
 class ConfigurationControl:
     def __init__(self, node_id: int, static: Mapping[str, str], features: FeatureControl) -> None:
-        """`static` is the node's file: what holds where nobody set anything else."""
+        """`static` has the settings of the node's file, which apply where no dynamic config is set."""
         self._node = ConfigResource(ConfigResourceType.BROKER, str(node_id))
         self._static = static
         self._features = features
         self.settings: dict[ConfigResource, dict[str, str]] = {}
-        #: What holds for a topic without settings of its own; None until it is asked for again.
+        #: Effective configs of a topic without configs of its own, cached; None while the cache is invalid.
         self._topic_defaults: dict[str, EffectiveConfig] | None = None
 
-    # Questions
+    # Queries
 
-    def of(self, resource: ConfigResource) -> Mapping[str, str]:
+    def settings_of(self, resource: ConfigResource) -> Mapping[str, str]:
         return self.settings.get(resource, {})
 
     def topic_config(self, topic: str, name: str) -> str | None:
@@ -69,112 +73,119 @@ class ConfigurationControl:
         return int(self._static.get(MIN_INSYNC_REPLICAS) or 1)
 
     def effective_topic_configs(self, topic_settings: Mapping[str, str]) -> dict[str, EffectiveConfig]:
-        """All of them, by name. They go with the answer to every creation, so what topics share is worked out once."""
+        """Return all topic configs by name. Every CreateTopics response has them, so those that topics share are
+        cached."""
         if self._topic_defaults is None:
             layers, names = self._layers({}), sorted(definitions(ConfigResourceType.TOPIC))
             self._topic_defaults = {name: effective_topic_config(name, layers) for name in names}
-        own = {
+        topic_configs = {
             name: EffectiveConfig(value, ConfigSource.DYNAMIC_TOPIC_CONFIG) for name, value in topic_settings.items()
         }
-        return self._topic_defaults | own
+        return self._topic_defaults | topic_configs
 
     def _topic_settings(self, topic: str) -> Mapping[str, str]:
-        return self.of(ConfigResource(ConfigResourceType.TOPIC, topic))
+        return self.settings_of(ConfigResource(ConfigResourceType.TOPIC, topic))
 
     def _layers(self, topic_settings: Mapping[str, str]) -> ConfigLayers:
-        return ConfigLayers(topic_settings, self.of(self._node), self.of(ALL_BROKERS), self._static)
+        return ConfigLayers(topic_settings, self.settings_of(self._node), self.settings_of(ALL_BROKERS), self._static)
 
     # Decisions
 
     def incremental_alter(
-        self, request: IncrementalAlterConfigsRequest, exists: Callable[[ConfigResource], None]
-    ) -> Decision[incremental.IncrementalAlterConfigsResponse]:
-        """Each resource on its own: all of its changes or none. `exists` refuses resources that are not there."""
-        records: list[MetadataRecord] = []
-        outcomes: dict[ConfigResource, Outcome] = {}
-        times = Counter(ConfigResource(asked.resource_type, asked.resource_name) for asked in request.resources)
-        for asked in request.resources:
-            resource = ConfigResource(asked.resource_type, asked.resource_name)
-            outcomes[resource] = DONE
-            try:
-                _check_request(resource, times[resource], Counter(c.name for c in asked.configs))
-                changes = [ConfigChange(c.name, c.config_operation, c.value) for c in asked.configs]
-                records += self.alter(resource, changes, exists)
-            except ApiError as error:
-                outcomes[resource] = outcome_of(error)
-        records += self._clear_elr_records(records)
-        response = incremental.IncrementalAlterConfigsResponse(
-            responses=[
-                incremental.AlterConfigsResourceResponse(
-                    error_code=o.code, error_message=o.message, resource_type=r.type, resource_name=r.name
-                )
-                for r, o in outcomes.items()
-            ]
-        )
-        return Decision([] if request.validate_only else records, response, is_atomic=True)
+        self, request: IncrementalAlterConfigsRequest, check_exists: ResourceCheck
+    ) -> ControllerDecision[incremental.IncrementalAlterConfigsResponse]:
+        """Alter configs of each resource separately: all of its changes or none."""
+        changes = [
+            [ConfigChange(config.name, config.config_operation, config.value) for config in resource.configs]
+            for resource in request.resources
+        ]
+        resources = [ConfigResource(resource.resource_type, resource.resource_name) for resource in request.resources]
+        records, results = self._alter_resources(resources, changes, check_exists)
+        responses = [
+            incremental.AlterConfigsResourceResponse(
+                error_code=result.code, error_message=result.message, resource_type=r.type, resource_name=r.name
+            )
+            for r, result in results.items()
+        ]
+        response = incremental.IncrementalAlterConfigsResponse(responses=responses)
+        return ControllerDecision([] if request.validate_only else records, response, is_atomic=True)
 
     def legacy_alter(
-        self, request: AlterConfigsRequest, exists: Callable[[ConfigResource], None]
-    ) -> Decision[alter.AlterConfigsResponse]:
-        """The settings of each resource become exactly what the request says."""
+        self, request: AlterConfigsRequest, check_exists: ResourceCheck
+    ) -> ControllerDecision[alter.AlterConfigsResponse]:
+        """Replace the configs of each resource by those of the request."""
+        changes = [
+            [ConfigChange(config.name, ConfigOp.SET, config.value) for config in resource.configs]
+            for resource in request.resources
+        ]
+        resources = [ConfigResource(resource.resource_type, resource.resource_name) for resource in request.resources]
+        records, results = self._alter_resources(resources, changes, check_exists, replaces=True)
+        responses = [
+            alter.AlterConfigsResourceResponse(
+                error_code=result.code, error_message=result.message, resource_type=r.type, resource_name=r.name
+            )
+            for r, result in results.items()
+        ]
+        response = alter.AlterConfigsResponse(responses=responses)
+        return ControllerDecision([] if request.validate_only else records, response, is_atomic=True)
+
+    def _alter_resources(
+        self,
+        resources: Sequence[ConfigResource],
+        changes: Sequence[Sequence[ConfigChange]],
+        check_exists: ResourceCheck,
+        *,
+        replaces: bool = False,
+    ) -> tuple[list[MetadataRecord], dict[ConfigResource, ItemResult]]:
+        """Return the records, and the result of each resource. `replaces`: configs without a change are deleted."""
         records: list[MetadataRecord] = []
-        outcomes: dict[ConfigResource, Outcome] = {}
-        times = Counter(ConfigResource(asked.resource_type, asked.resource_name) for asked in request.resources)
-        for asked in request.resources:
-            resource = ConfigResource(asked.resource_type, asked.resource_name)
-            outcomes[resource] = DONE
+        results: dict[ConfigResource, ItemResult] = {}
+        occurrences = Counter(resources)
+        for resource, resource_changes in zip(resources, changes, strict=True):
+            results[resource] = SUCCESS
             try:
-                _check_request(resource, times[resource], Counter(c.name for c in asked.configs))
-                wanted = {c.name: c.value for c in asked.configs}
-                changes = [ConfigChange(name, ConfigOp.SET, value) for name, value in wanted.items()]
-                gone = [ConfigChange(n, ConfigOp.DELETE, None) for n in self.of(resource) if n not in wanted]
-                records += self.alter(resource, [*changes, *gone], exists)
+                names = Counter(change.name for change in resource_changes)
+                _check_request(resource, occurrences[resource], names)
+                removed = [name for name in self.settings_of(resource) if replaces and name not in names]
+                deletions = [ConfigChange(name, ConfigOp.DELETE, None) for name in removed]
+                records += self.alter(resource, [*resource_changes, *deletions], check_exists)
             except ApiError as error:
-                outcomes[resource] = outcome_of(error)
-        records += self._clear_elr_records(records)
-        response = alter.AlterConfigsResponse(
-            responses=[
-                alter.AlterConfigsResourceResponse(
-                    error_code=o.code, error_message=o.message, resource_type=r.type, resource_name=r.name
-                )
-                for r, o in outcomes.items()
-            ]
-        )
-        return Decision([] if request.validate_only else records, response, is_atomic=True)
+                results[resource] = item_result(error)
+        return [*records, *self._clear_elr_records(records)], results
 
     def alter(
         self,
         resource: ConfigResource,
         changes: Sequence[ConfigChange],
-        exists: Callable[[ConfigResource], None] | None,
+        check_exists: ResourceCheck | None,
     ) -> list[MetadataRecord]:
-        """Records for one resource, validated; `exists` None for one that is being created."""
-        current = self.of(resource)
-        after = dict(current)
+        """Return the validated records of one resource; `check_exists` is None for one that is being created."""
+        current = self.settings_of(resource)
+        updated = dict(current)
         records: list[MetadataRecord] = []
         for change in changes:
             value = self._new_value(resource, change, current.get(change.name))
-            # A broker's setting is written again even if it is the same: it may name a file that has changed.
+            # A broker config is written again even if it is equal: it may be the path of a file that has changed.
             if value == current.get(change.name) and resource.type != ConfigResourceType.BROKER:
                 continue
             self._check_change(resource, change.name, value, current)
             if value is None:
-                after.pop(change.name, None)
+                updated.pop(change.name, None)
             else:
-                after[change.name] = value
+                updated[change.name] = value
             record = ConfigRecord(
                 resource_type=resource.type, resource_name=resource.name, name=change.name, value=value
             )
             records.append(MetadataRecord(record, 0))
-        validate(resource, after, self._static)
-        if exists is not None:
-            exists(resource)
+        validate(resource, updated, self._static)
+        if check_exists is not None:
+            check_exists(resource)
         return records
 
     def elr_safety_records(self) -> list[MetadataRecord]:
-        """What must hold before eligible leaders are kept: one min.insync.replicas for all brokers, in the log."""
+        """Return the records before ELR is enabled: one min.insync.replicas for all brokers must be in the log."""
         records = []
-        if MIN_INSYNC_REPLICAS not in self.of(ALL_BROKERS):
+        if MIN_INSYNC_REPLICAS not in self.settings_of(ALL_BROKERS):
             records.append(_record(ALL_BROKERS, MIN_INSYNC_REPLICAS, str(self.static_min_insync_replicas)))
         for resource, settings in sorted(self.settings.items()):
             is_one_broker = resource.type == ConfigResourceType.BROKER and resource.name != ""
@@ -188,11 +199,13 @@ class ConfigurationControl:
         if change.op == ConfigOp.DELETE:
             return None
         if change.op not in (ConfigOp.APPEND, ConfigOp.SUBTRACT):
-            raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operation type {change.op}")
+            raise RequestRejected(ErrorCode.INVALID_REQUEST, f"Unknown operation type {change.op}")
         definition = definitions(resource.type).get(change.name)
         if definition is None or not definition.is_list:
             op = ConfigOp(change.op).name
-            raise Refused(ErrorCode.INVALID_CONFIG, f"Can't {op} to key {change.name} because its type is not LIST.")
+            raise RequestRejected(
+                ErrorCode.INVALID_CONFIG, f"Can't {op} to key {change.name} because its type is not LIST."
+            )
         items = [item for item in (definition.default or "" if current is None else current).split(",") if item]
         for item in (change.value or "").split(","):
             if change.op == ConfigOp.APPEND and item not in items:
@@ -220,7 +233,7 @@ class ConfigurationControl:
             )
 
     def _clear_elr_records(self, records: Sequence[MetadataRecord]) -> list[MetadataRecord]:
-        """Who is eligible was worked out with another min.insync.replicas: begin anew."""
+        """Return the records that clear ELRs: they are based on another min.insync.replicas."""
         if not self._features.is_elr_enabled:
             return []
         topics: dict[str, None] = {}
@@ -251,10 +264,10 @@ class ConfigurationControl:
 
 
 def validate(resource: ConfigResource, settings: Mapping[str, str], static: Mapping[str, str]) -> None:
-    """All settings of a resource as they would be; `static` is the node's file."""
+    """Validate all configs of a resource as they would be; `static` has the settings of the node's file."""
     if resource.type == ConfigResourceType.TOPIC:
         if not resource.name:
-            raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+            raise RequestRejected(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         check_topic_name(resource.name)
         config_schema.validate_topic(settings)
     elif resource.type == ConfigResourceType.BROKER:
@@ -263,11 +276,11 @@ def validate(resource: ConfigResource, settings: Mapping[str, str], static: Mapp
         config_schema.validate_client_metrics(resource.name, settings)
     elif resource.type == ConfigResourceType.GROUP:
         if not resource.name:
-            raise Refused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+            raise RequestRejected(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         validate_group(settings, static)
     else:
         name = ConfigResourceType(resource.type).name
-        raise Refused(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {name}.")
+        raise RequestRejected(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {name}.")
 
 
 def check_broker_name(name: str) -> None:
@@ -276,20 +289,20 @@ def check_broker_name(name: str) -> None:
     try:
         broker_id = int(name)
     except ValueError:
-        raise Refused(ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number.") from None
+        raise RequestRejected(ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number.") from None
     if broker_id < 0:
-        raise Refused(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
+        raise RequestRejected(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
 
 
-def _check_request(resource: ConfigResource, times: int, names: Mapping[str, int]) -> None:
-    """A resource that is there twice is not changed at all: nobody knows which was meant."""
+def _check_request(resource: ConfigResource, occurrences: int, names: Mapping[str, int]) -> None:
+    """Reject a resource that is in the request twice: it is ambiguous."""
     if resource.type not in tuple(ConfigResourceType) or resource.type == ConfigResourceType.UNKNOWN:
-        raise Refused(ErrorCode.UNSUPPORTED_VERSION, f"Unknown resource type {resource.type}.")
-    if times > 1:
-        raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate resource.")
+        raise RequestRejected(ErrorCode.UNSUPPORTED_VERSION, f"Unknown resource type {resource.type}.")
+    if occurrences > 1:
+        raise RequestRejected(ErrorCode.INVALID_REQUEST, "Duplicate resource.")
     for name, count in names.items():
         if count > 1:
-            raise Refused(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys: {name}")
+            raise RequestRejected(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys: {name}")
 
 
 def _record(resource: ConfigResource, name: str, value: str | None) -> MetadataRecord:
@@ -297,5 +310,5 @@ def _record(resource: ConfigResource, name: str, value: str | None) -> MetadataR
     return MetadataRecord(record, 0)
 
 
-def _invalid_config(message: str) -> Refused:
-    return Refused(ErrorCode.INVALID_CONFIG, message)
+def _invalid_config(message: str) -> RequestRejected:
+    return RequestRejected(ErrorCode.INVALID_CONFIG, message)

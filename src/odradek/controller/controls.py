@@ -12,21 +12,29 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from odradek.common.failures import check, fail
+from odradek.common.randomness import Randomness
+from odradek.controller.acl_control import AclControl
 from odradek.controller.client_quota_control import ClientQuotaControl
-from odradek.controller.cluster_control import ClusterControl, Neighbour
+from odradek.controller.cluster_control import ClusterControl, ColocatedBroker
 from odradek.controller.configuration_control import ConfigurationControl
+from odradek.controller.decision import RequestRejected
+from odradek.controller.delegation_token_control import DelegationTokenControl
 from odradek.controller.feature_control import FeatureControl, QuorumFeatures
 from odradek.controller.heartbeats import HeartbeatLimits
 from odradek.controller.isr_control import IsrControl
 from odradek.controller.leader_election import LeaderElection
+from odradek.controller.partition_contexts import PartitionContexts
+from odradek.controller.partition_creation import PartitionCreation, TopicDefaults
 from odradek.controller.producer_id_control import ProducerIdControl
 from odradek.controller.reassignment_control import ReassignmentControl
-from odradek.controller.replica_placer import Randomness
-from odradek.controller.replication_state import ReplicationState
-from odradek.controller.security_control import AclControl, DelegationTokenControl, ScramControl
-from odradek.controller.topic_control import TopicControl, TopicDefaults
+from odradek.controller.scram_control import ScramControl
+from odradek.controller.topic_control import TopicControl
+from odradek.controller.topic_registry import TopicRegistry
+from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.records.record_types import TYPES_WITHOUT_EFFECT, Replay, route
+from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.abort_transaction_record import AbortTransactionRecord
 from odradek.protocol.messages.access_control_entry_record import AccessControlEntryRecord
@@ -74,14 +82,16 @@ class ControlSettings:
 class Controls:
     def __init__(self, settings: ControlSettings, random: Randomness) -> None:
         self.features = FeatureControl(settings.quorum, settings.kraft_version)
-        neighbour = Neighbour(settings.quorum.node_id, settings.broker_incarnation_id)
-        self.cluster = ClusterControl(settings.cluster_id, settings.heartbeat, self.features, neighbour)
+        colocated_broker = ColocatedBroker(settings.quorum.node_id, settings.broker_incarnation_id)
+        self.cluster = ClusterControl(settings.cluster_id, settings.heartbeat, self.features, colocated_broker)
         self.configuration = ConfigurationControl(settings.quorum.node_id, settings.static_configs, self.features)
-        self.replication = ReplicationState(self.cluster, self.configuration, self.features)
-        self.topics = TopicControl(self.replication, random, settings.topic_defaults)
-        self.isr = IsrControl(self.replication)
-        self.election = LeaderElection(self.replication)
-        self.reassignment = ReassignmentControl(self.replication)
+        self.registry = registry = TopicRegistry()
+        contexts = PartitionContexts(registry, self.cluster, self.configuration, self.features)
+        creation = PartitionCreation(self.cluster, random, settings.topic_defaults)
+        self.topics = TopicControl(registry, self.configuration, self.features, creation, random)
+        self.isr = IsrControl(registry, self.cluster, self.configuration, contexts)
+        self.election = LeaderElection(registry, self.cluster, self.configuration, self.features, contexts)
+        self.reassignment = ReassignmentControl(registry, self.cluster, self.configuration, self.features, contexts)
         self.producer_ids = ProducerIdControl(self.cluster)
         self.client_quotas = ClientQuotaControl()
         self.acls = AclControl()
@@ -97,7 +107,7 @@ class Controls:
         if not image.is_empty:
             for record in image.records_but_topics():
                 controls.replay(record.message, image.offset)
-            controls.replication.take_over(image.topics)
+            controls.registry.copy_image(image.topics)
         return controls
 
     def replay(self, message: Message, offset: int) -> None:
@@ -124,12 +134,21 @@ class Controls:
         else:
             self._apply(message, offset)
 
+    def check_resource_exists(self, resource: ConfigResource) -> None:
+        """Raise RequestRejected for configs of a topic or a node that does not exist."""
+        if resource.type == ConfigResourceType.TOPIC and resource.name not in self.registry.ids_by_name:
+            raise RequestRejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist.")
+        if resource.type == ConfigResourceType.BROKER and resource.name:
+            broker_id = int(resource.name)
+            if broker_id not in self.cluster.brokers and broker_id not in self.cluster.controllers:
+                raise RequestRejected(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {broker_id} found.")
+
     def durable_state(self) -> dict[str, object]:
         """Return the state that results from the log, without soft state, in a form that can be compared."""
         return {
             "features": (self.features.is_bootstrapped and self.features.finalized_levels()),
             "cluster": self.cluster.durable_state(),
-            "topics": self.replication.durable_state(),
+            "topics": self.registry.durable_state(),
             "configs": {resource: dict(values) for resource, values in self.configuration.settings.items()},
             "producer ids": self.producer_ids.next_id,
             "quotas": {entity: dict(quotas) for entity, quotas in self.client_quotas.quotas.items()},
@@ -148,20 +167,24 @@ class Controls:
                 fail(f"{type(message).__name__} is not a record of the controller")
             replay(message)
 
+    def _replay_remove_topic(self, record: RemoveTopicRecord) -> None:
+        """Remove the topic and its configs."""
+        self.configuration.remove_topic(self.registry.replay_remove(record))
+
     def _routes(self) -> Iterable[tuple[int, Replay]]:
         """Yield the control that replays each type of record. RegisterBrokerRecord is not here: it needs its offset."""
-        cluster, replication = self.cluster, self.replication
+        cluster, registry = self.cluster, self.registry
         yield route(UnregisterBrokerRecord, cluster.replay_unregister_broker)
         yield route(FenceBrokerRecord, cluster.replay_fence_broker)
         yield route(UnfenceBrokerRecord, cluster.replay_unfence_broker)
         yield route(BrokerRegistrationChangeRecord, cluster.replay_broker_change)
         yield route(RegisterControllerRecord, cluster.replay_register_controller)
         yield route(UnregisterControllerRecord, cluster.replay_unregister_controller)
-        yield route(TopicRecord, replication.replay_topic)
-        yield route(PartitionRecord, replication.replay_partition)
-        yield route(PartitionChangeRecord, replication.replay_change)
-        yield route(RemoveTopicRecord, replication.replay_remove)
-        yield route(ClearElrRecord, replication.replay_clear_elr)
+        yield route(TopicRecord, registry.replay_topic)
+        yield route(PartitionRecord, registry.replay_partition)
+        yield route(PartitionChangeRecord, registry.replay_change)
+        yield route(RemoveTopicRecord, self._replay_remove_topic)
+        yield route(ClearElrRecord, registry.replay_clear_elr)
         yield route(ConfigRecord, self.configuration.replay)
         yield route(FeatureLevelRecord, self.features.replay)
         yield route(ClientQuotaRecord, self.client_quotas.replay)

@@ -1,13 +1,17 @@
-"""AlterPartition: a leader tells which replicas are in sync, and the controller makes it so.
+"""AlterPartition: a leader requests a new ISR, and the controller writes it.
 
-The request carries the epochs it was decided at; anything decided since makes it void. A replica that is fenced,
-stopping, or another incarnation than the leader saw (KIP-903) may not enter the ISR.
+The request carries the epochs on which it is based; any change since then makes it invalid. A replica that is fenced,
+stopping, or of another incarnation than the leader saw (KIP-903) may not enter the ISR.
 """
 
-from odradek.controller.decision import Decision, Refused
-from odradek.controller.partition_change import Election, PartitionChange
+from odradek.controller.cluster_control import ClusterControl
+from odradek.controller.configuration_control import ConfigurationControl
+from odradek.controller.decision import ControllerDecision, RequestRejected
+from odradek.controller.partition_change_builder import PartitionTargets, partition_change_record
+from odradek.controller.partition_contexts import PartitionContexts
 from odradek.controller.partition_index import TopicIdPartition
-from odradek.controller.replication_state import ReplicationState, TopicState
+from odradek.controller.rules.election import Election
+from odradek.controller.topic_registry import TopicRegistry, TopicState
 from odradek.metadata.image.partition_registration import (
     NO_LEADER_CHANGE,
     LeaderRecoveryState,
@@ -23,56 +27,64 @@ _ANY_EPOCH = -1
 
 
 class IsrControl:
-    def __init__(self, state: ReplicationState) -> None:
-        self._state = state
+    def __init__(
+        self,
+        registry: TopicRegistry,
+        cluster: ClusterControl,
+        configuration: ConfigurationControl,
+        contexts: PartitionContexts,
+    ) -> None:
+        self._registry = registry
+        self._cluster = cluster
+        self._configuration = configuration
+        self._contexts = contexts
 
-    def alter_partition(self, request: AlterPartitionRequest) -> Decision[response.AlterPartitionResponse]:
-        self._state.cluster.check_broker_epoch(request.broker_id, request.broker_epoch)
+    def alter_partition(self, request: AlterPartitionRequest) -> ControllerDecision[response.AlterPartitionResponse]:
+        self._cluster.check_broker_epoch(request.broker_id, request.broker_epoch)
         records: list[MetadataRecord] = []
         topics = []
         seen: dict[TopicIdPartition, None] = {}
-        for asked_topic in request.topics:
-            topic = self._state.topics.get(asked_topic.topic_id)
+        for topic_data in request.topics:
+            topic = self._registry.topics.get(topic_data.topic_id)
             partitions = []
-            for asked in asked_topic.partitions:
-                key = TopicIdPartition(asked_topic.topic_id, asked.partition_index)
+            for target in topic_data.partitions:
+                key = TopicIdPartition(topic_data.topic_id, target.partition_index)
                 try:
                     if key in seen:
-                        raise Refused(ErrorCode.INVALID_UPDATE_VERSION)  # stale since its first mention
+                        raise RequestRejected(ErrorCode.INVALID_UPDATE_VERSION)  # stale since its first mention
                     seen[key] = None
-                    partitions.append(self._alter(request.broker_id, topic, asked, records))
-                except Refused as refused:
+                    partitions.append(self._alter(request.broker_id, topic, target, records))
+                except RequestRejected as rejection:
                     partitions.append(
-                        response.PartitionData(partition_index=asked.partition_index, error_code=refused.code)
+                        response.PartitionData(partition_index=target.partition_index, error_code=rejection.code)
                     )
-            topics.append(response.TopicData(topic_id=asked_topic.topic_id, partitions=partitions))
-        return Decision(records, response.AlterPartitionResponse(topics=topics))
+            topics.append(response.TopicData(topic_id=topic_data.topic_id, partitions=partitions))
+        return ControllerDecision(records, response.AlterPartitionResponse(topics=topics))
 
     def _alter(
-        self, broker_id: int, topic: TopicState | None, asked: PartitionData, records: list[MetadataRecord]
+        self, broker_id: int, topic: TopicState | None, target: PartitionData, records: list[MetadataRecord]
     ) -> response.PartitionData:
         if topic is None:
-            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
-        partition = topic.partitions.get(asked.partition_index)
+            raise RequestRejected(ErrorCode.UNKNOWN_TOPIC_ID)
+        partition = topic.partitions.get(target.partition_index)
         if partition is None:
-            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        isr = _isr_with_epochs(asked)
-        self._check(broker_id, partition, asked, isr)
-        change = PartitionChange(partition, self._state.context(TopicIdPartition(topic.id, asked.partition_index)))
-        change.target_isr = [state.broker_id for state in isr]
-        change.target_recovery_state = asked.leader_recovery_state
-        if self._state.configuration.is_unclean_election_enabled(topic.name):
-            change.election = Election.UNCLEAN
-        record = change.build()
+            raise RequestRejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        isr = _isr_with_epochs(target)
+        self._check(broker_id, partition, target, isr)
+        context = self._contexts.context(TopicIdPartition(topic.id, target.partition_index))
+        targets = PartitionTargets(isr=[state.broker_id for state in isr], recovery_state=target.leader_recovery_state)
+        unclean = self._configuration.is_unclean_election_enabled(topic.name)
+        election = Election.UNCLEAN if unclean else Election.ONLINE
+        record = partition_change_record(partition, context, targets, election)
         if record is not None:
             records.append(record)
             assert isinstance(record.message, PartitionChangeRecord)
             partition = partition.merge(record.message)
             if record.message.leader not in (broker_id, NO_LEADER_CHANGE):
-                # The change ended a reassignment and, with it, the asker's leadership.
-                raise Refused(ErrorCode.NEW_LEADER_ELECTED)
+                # The change completed a reassignment that took the leadership from the sender.
+                raise RequestRejected(ErrorCode.NEW_LEADER_ELECTED)
         return response.PartitionData(
-            partition_index=asked.partition_index,
+            partition_index=target.partition_index,
             leader_id=partition.leader,
             leader_epoch=partition.leader_epoch,
             isr=list(partition.isr),
@@ -81,33 +93,33 @@ class IsrControl:
         )
 
     def _check(
-        self, broker_id: int, partition: PartitionRegistration, asked: PartitionData, isr: list[BrokerState]
+        self, broker_id: int, partition: PartitionRegistration, target: PartitionData, isr: list[BrokerState]
     ) -> None:
-        if asked.leader_epoch > partition.leader_epoch or asked.partition_epoch > partition.partition_epoch:
-            raise Refused(ErrorCode.NOT_CONTROLLER)  # a newer controller has decided what this one does not know
-        if asked.leader_epoch < partition.leader_epoch:
-            raise Refused(ErrorCode.FENCED_LEADER_EPOCH)
+        if target.leader_epoch > partition.leader_epoch or target.partition_epoch > partition.partition_epoch:
+            raise RequestRejected(ErrorCode.NOT_CONTROLLER)  # based on a decision of a newer controller
+        if target.leader_epoch < partition.leader_epoch:
+            raise RequestRejected(ErrorCode.FENCED_LEADER_EPOCH)
         if broker_id != partition.leader:
-            raise Refused(ErrorCode.INVALID_REQUEST)
-        if asked.partition_epoch < partition.partition_epoch:
-            raise Refused(ErrorCode.INVALID_UPDATE_VERSION)
+            raise RequestRejected(ErrorCode.INVALID_REQUEST)
+        if target.partition_epoch < partition.partition_epoch:
+            raise RequestRejected(ErrorCode.INVALID_UPDATE_VERSION)
         ids = [state.broker_id for state in isr]
-        proper = ids and len(dict.fromkeys(ids)) == len(ids) and all(i in partition.replicas for i in ids)
-        if not proper or partition.leader not in ids:
-            raise Refused(ErrorCode.INVALID_REQUEST)
-        recovering = asked.leader_recovery_state == LeaderRecoveryState.RECOVERING
+        is_well_formed = ids and len(dict.fromkeys(ids)) == len(ids) and all(i in partition.replicas for i in ids)
+        if not is_well_formed or partition.leader not in ids:
+            raise RequestRejected(ErrorCode.INVALID_REQUEST)
+        recovering = target.leader_recovery_state == LeaderRecoveryState.RECOVERING
         if recovering and (len(ids) > 1 or partition.leader_recovery_state == LeaderRecoveryState.RECOVERED):
-            raise Refused(ErrorCode.INVALID_REQUEST)
+            raise RequestRejected(ErrorCode.INVALID_REQUEST)
         if not all(self._is_eligible(state) for state in isr):
-            raise Refused(ErrorCode.INELIGIBLE_REPLICA)
+            raise RequestRejected(ErrorCode.INELIGIBLE_REPLICA)
 
     def _is_eligible(self, state: BrokerState) -> bool:
-        broker = self._state.cluster.brokers.get(state.broker_id)
+        broker = self._cluster.brokers.get(state.broker_id)
         if broker is None or not broker.is_active:
             return False
         return state.broker_epoch in (_ANY_EPOCH, broker.epoch)
 
 
-def _isr_with_epochs(asked: PartitionData) -> list[BrokerState]:
-    """Before v3 the request had ids only."""
-    return asked.new_isr_with_epochs or [BrokerState(broker_id=broker_id) for broker_id in asked.new_isr]
+def _isr_with_epochs(target: PartitionData) -> list[BrokerState]:
+    """Return the requested ISR; the request had only ids before v3."""
+    return target.new_isr_with_epochs or [BrokerState(broker_id=broker_id) for broker_id in target.new_isr]

@@ -1,14 +1,14 @@
-"""Which concern decides which request: the controller's API as one table.
+"""The control that decides each request: the controller's API as one table.
 
-A request that changes metadata is decided by one function of the state, and answered with its own response message.
-Heartbeats are not here: they touch soft state as well, and `quorum_controller` takes them.
+A request that changes metadata is decided by one function of the state, and its response is its own message.
+Heartbeats are not here: they change soft state as well, and `quorum_controller` handles them.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from odradek.controller.controls import Controls
-from odradek.controller.decision import Decision
+from odradek.controller.decision import ControllerDecision
 from odradek.metadata.features.feature_versions import ELIGIBLE_LEADER_REPLICAS_VERSION
 from odradek.protocol.message import Message
 from odradek.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -33,12 +33,12 @@ from odradek.protocol.messages.update_features_response import UpdateFeaturesRes
 
 class OperationContext(NamedTuple):
     now_ms: int
-    #: Where the first record of the decision will stand.
+    #: Offset of the first record of the decision.
     next_offset: int
 
 
-def decide(controls: Controls, request: Message, context: OperationContext) -> Decision[Any]:
-    """KeyError for a request that is none of the controller's."""
+def decide(controls: Controls, request: Message, context: OperationContext) -> ControllerDecision[Any]:
+    """Decide a request. Raises KeyError for one that the controller does not handle."""
     return _DECIDERS[type(request)](controls, request, context)
 
 
@@ -48,8 +48,9 @@ def handled_requests() -> tuple[type[Message], ...]:
 
 def register_broker(
     controls: Controls, request: BrokerRegistrationRequest, context: OperationContext
-) -> Decision[BrokerRegistrationResponse]:
-    """A new incarnation's epoch is the offset its decision begins at: later ones are always greater."""
+) -> ControllerDecision[BrokerRegistrationResponse]:
+    """Register a broker. The epoch of a new incarnation is the offset of its first record, so later ones are
+    greater."""
     cluster, cleanup = controls.cluster, []
     if cluster.is_new_incarnation(request):
         cleanup = controls.election.incarnation_ended(request.broker_id, cluster.was_clean_shutdown(request))
@@ -58,18 +59,18 @@ def register_broker(
 
 def update_features(
     controls: Controls, request: UpdateFeaturesRequest, context: OperationContext
-) -> Decision[UpdateFeaturesResponse]:
+) -> ControllerDecision[UpdateFeaturesResponse]:
     decision = controls.features.update(request, controls.cluster.node_features())
-    wants_elr = any(
+    enables_elr = any(
         u.feature == ELIGIBLE_LEADER_REPLICAS_VERSION and u.max_version_level > 0 for u in request.feature_updates
     )
-    if not wants_elr or not decision.records:
+    if not enables_elr or not decision.records:
         return decision
     safety = controls.configuration.elr_safety_records()
-    return Decision([*safety, *decision.records], decision.response, is_atomic=True)
+    return ControllerDecision([*safety, *decision.records], decision.response, is_atomic=True)
 
 
-_Decider = Callable[[Controls, Any, OperationContext], Decision[Any]]
+_Decider = Callable[[Controls, Any, OperationContext], ControllerDecision[Any]]
 
 _DECIDERS: Mapping[type[Message], _Decider] = {
     BrokerRegistrationRequest: register_broker,
@@ -81,12 +82,10 @@ _DECIDERS: Mapping[type[Message], _Decider] = {
     AlterPartitionRequest: lambda c, r, _: c.isr.alter_partition(r),
     ElectLeadersRequest: lambda c, r, _: c.election.elect_leaders(r),
     AlterPartitionReassignmentsRequest: lambda c, r, _: c.reassignment.alter(r),
-    ListPartitionReassignmentsRequest: lambda c, r, _: Decision([], c.reassignment.list_ongoing(r)),
+    ListPartitionReassignmentsRequest: lambda c, r, _: ControllerDecision([], c.reassignment.list_ongoing(r)),
     AssignReplicasToDirsRequest: lambda c, r, _: c.reassignment.assign_directories(r),
-    IncrementalAlterConfigsRequest: lambda c, r, _: c.configuration.incremental_alter(
-        r, c.replication.check_resource_exists
-    ),
-    AlterConfigsRequest: lambda c, r, _: c.configuration.legacy_alter(r, c.replication.check_resource_exists),
+    IncrementalAlterConfigsRequest: lambda c, r, _: c.configuration.incremental_alter(r, c.check_resource_exists),
+    AlterConfigsRequest: lambda c, r, _: c.configuration.legacy_alter(r, c.check_resource_exists),
     UpdateFeaturesRequest: update_features,
     AllocateProducerIdsRequest: lambda c, r, _: c.producer_ids.allocate(r),
     AlterClientQuotasRequest: lambda c, r, _: c.client_quotas.alter(r),

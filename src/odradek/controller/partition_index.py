@@ -1,7 +1,7 @@
-"""Which partitions a broker matters to: found without looking at all of them when it dies, returns or stops.
+"""Indexes of partitions by broker, directory and state, so that a change of a broker does not scan all partitions.
 
-Made from registrations by `update`; never read from the log. Kept in dictionaries used as ordered sets, because the
-order in which partitions are visited decides the order of records.
+`update` derives them from registrations. They are dictionaries used as ordered sets, because the order in which
+partitions are visited determines the order of records.
 """
 
 from typing import NamedTuple, TypeVar
@@ -31,31 +31,31 @@ class PartitionIndex:
         self._reassigning: Members = {}
 
     def update(
-        self, key: TopicIdPartition, before: PartitionRegistration | None, after: PartitionRegistration | None
+        self, key: TopicIdPartition, previous: PartitionRegistration | None, updated: PartitionRegistration | None
     ) -> None:
-        """`before` None for a new partition, `after` None for one that is gone."""
-        if before is None and after is not None and not (after.elr or after.is_reassigning):
-            self._add(key, after)
+        """Update the indexes. `previous` is None for a new partition, `updated` is None for a removed one."""
+        if previous is None and updated is not None and not (updated.elr or updated.is_reassigning):
+            self._add(key, updated)
             return
-        if after is None and before is not None and not before.elr:
-            self._remove(key, before)
+        if updated is None and previous is not None and not previous.elr:
+            self._remove(key, previous)
             return
         none: tuple[int, ...] = ()
-        _move(self._in_isr, key, before.isr if before else none, after.isr if after else none)
-        _move(self._in_elr, key, before.elr if before else none, after.elr if after else none)
-        _move(self._led_by, key, (before.leader,) if before else none, (after.leader,) if after else none)
-        _move(self._in_directory, key, _directories(before), _directories(after))
-        _mark(self._leaderless, key, after is not None and not after.has_leader)
-        _mark(self._imbalanced, key, after is not None and after.leader != after.preferred_replica)
-        _mark(self._reassigning, key, after is not None and after.is_reassigning)
+        _move(self._in_isr, key, previous.isr if previous else none, updated.isr if updated else none)
+        _move(self._in_elr, key, previous.elr if previous else none, updated.elr if updated else none)
+        _move(self._led_by, key, (previous.leader,) if previous else none, (updated.leader,) if updated else none)
+        _move(self._in_directory, key, _directories(previous), _directories(updated))
+        _mark(self._leaderless, key, updated is not None and not updated.has_leader)
+        _mark(self._imbalanced, key, updated is not None and updated.leader != updated.preferred_replica)
+        _mark(self._reassigning, key, updated is not None and updated.is_reassigning)
 
     def _add(self, key: TopicIdPartition, partition: PartitionRegistration) -> None:
-        """A new partition like most: nobody has it yet, and nothing is under way."""
+        """Add a new partition without ELR and reassignment, which most are."""
         for broker_id in partition.isr:
             self._in_isr.setdefault(broker_id, {})[key] = None
         self._led_by.setdefault(partition.leader, {})[key] = None
         for directory in partition.directories:
-            if directory not in _NOWHERE:
+            if directory not in _NO_DIRECTORIES:
                 self._in_directory.setdefault(directory, {})[key] = None
         if not partition.has_leader:
             self._leaderless[key] = None
@@ -64,11 +64,11 @@ class PartitionIndex:
 
     def _remove(self, key: TopicIdPartition, partition: PartitionRegistration) -> None:
         for broker_id in partition.isr:
-            _take(self._in_isr, broker_id, key)
-        _take(self._led_by, partition.leader, key)
+            _remove_member(self._in_isr, broker_id, key)
+        _remove_member(self._led_by, partition.leader, key)
         for directory in partition.directories:
-            if directory not in _NOWHERE:
-                _take(self._in_directory, directory, key)
+            if directory not in _NO_DIRECTORIES:
+                _remove_member(self._in_directory, directory, key)
         self._leaderless.pop(key, None)
         self._imbalanced.pop(key, None)
         self._reassigning.pop(key, None)
@@ -91,7 +91,7 @@ class PartitionIndex:
 
     @property
     def imbalanced(self) -> list[TopicIdPartition]:
-        """Not led by their preferred replica."""
+        """Partitions that are not led by their preferred replica."""
         return list(self._imbalanced)
 
     @property
@@ -107,34 +107,34 @@ class PartitionIndex:
         return list(self._reassigning)
 
 
-_NOWHERE = (MIGRATING, UNASSIGNED, LOST)
+_NO_DIRECTORIES = (MIGRATING, UNASSIGNED, LOST)
 
 
 def _directories(partition: PartitionRegistration | None) -> tuple[bytes, ...]:
     if partition is None:
         return ()
-    return tuple(directory for directory in partition.directories if directory not in _NOWHERE)
+    return tuple(directory for directory in partition.directories if directory not in _NO_DIRECTORIES)
 
 
 def _move(
     index: dict[int, Members] | dict[bytes, Members],
     key: TopicIdPartition,
-    before: tuple[int, ...] | tuple[bytes, ...],
-    after: tuple[int, ...] | tuple[bytes, ...],
+    previous: tuple[int, ...] | tuple[bytes, ...],
+    updated: tuple[int, ...] | tuple[bytes, ...],
 ) -> None:
-    if before == after:
+    if previous == updated:
         return
     table: dict[int | bytes, Members] = index  # type: ignore[assignment]
-    for owner in before:
-        if owner not in after:
-            _take(table, owner, key)
-    for owner in after:
-        if owner not in before:
+    for owner in previous:
+        if owner not in updated:
+            _remove_member(table, owner, key)
+    for owner in updated:
+        if owner not in previous:
             table.setdefault(owner, {})[key] = None
 
 
-def _take(table: dict[Owner, Members], owner: Owner, key: TopicIdPartition) -> None:
-    """An owner of nothing is forgotten."""
+def _remove_member(table: dict[Owner, Members], owner: Owner, key: TopicIdPartition) -> None:
+    """Remove a partition of an owner, and the owner with its last one."""
     members = table.get(owner)
     if members is not None:
         members.pop(key, None)

@@ -1,12 +1,9 @@
-"""How long operations wait and take: the controller has one thread, and this says whether it keeps up.
-
-Times come from the injected clock in microseconds of a monotonic counter; without one nothing is measured.
-"""
+"""Queue times and durations of operations. The controller has one thread; these show whether it keeps up."""
 
 from collections import deque
 from dataclasses import dataclass, field
 
-#: Events kept for the averages: a few minutes of a busy controller.
+#: Events in the averages: a few minutes of a busy controller.
 _WINDOW = 1_000
 
 #: `controller.performance.always.log.threshold.ms`
@@ -30,8 +27,11 @@ class Performance:
     _queue_ms: deque[int] = field(default_factory=lambda: deque(maxlen=_WINDOW))
     _elapsed_ms: deque[int] = field(default_factory=lambda: deque(maxlen=_WINDOW))
 
+    def record_timeout(self) -> None:
+        self.timed_out += 1
+
     def record(self, name: str, queue_ms: int, elapsed_ms: int) -> SlowEvent | None:
-        """The event, if it was slow enough to be told at once."""
+        """Record an event, and return it if it was slow enough for a log line."""
         self.events += 1
         self._queue_ms.append(queue_ms)
         self._elapsed_ms.append(elapsed_ms)

@@ -1,37 +1,40 @@
-"""What an active controller does by the clock: each task has the time at which it is due next."""
+"""Periodic tasks of the active controller; each has the time at which it is due next."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from odradek.controller.decision import Decision
+from odradek.controller.decision import ControllerDecision
+
+#: Delay after a round that left work over, so that requests are handled in between.
+_AGAIN_MS = 10
 
 
 @dataclass(slots=True)
 class PeriodicTask:
     name: str
-    #: Decides; a true response asks for another round at once.
-    run: Callable[[int], Decision[Any]]
+    #: Decides; a true response requests another round soon.
+    run: Callable[[int], ControllerDecision[Any]]
     period_ms: int
     due_ms: int = 0
 
-
-#: Between a round that left work over and the next one: others shall have their turn.
-_AGAIN_MS = 10
+    def schedule(self, now_ms: int, *, again: bool = False) -> None:
+        """Set the next time: after a period, or soon if a round left work over."""
+        self.due_ms = now_ms + (_AGAIN_MS if again else self.period_ms)
 
 
 @dataclass(slots=True)
 class PeriodicTasks:
     tasks: list[PeriodicTask] = field(default_factory=list)
 
-    def add(self, name: str, run: Callable[[int], Decision[Any]], period_ms: int | None) -> None:
-        """No period, no task."""
+    def add(self, name: str, run: Callable[[int], ControllerDecision[Any]], period_ms: int | None) -> None:
+        """Add a task, unless its period is None or 0."""
         if period_ms is not None and period_ms > 0:
             self.tasks.append(PeriodicTask(name, run, period_ms))
 
     def activate(self, now_ms: int) -> None:
         for task in self.tasks:
-            task.due_ms = now_ms + task.period_ms
+            task.schedule(now_ms)
 
     @property
     def deadline_ms(self) -> int | None:
@@ -39,6 +42,3 @@ class PeriodicTasks:
 
     def due(self, now_ms: int) -> list[PeriodicTask]:
         return [task for task in self.tasks if task.due_ms <= now_ms]
-
-    def ran(self, task: PeriodicTask, now_ms: int, again: bool) -> None:
-        task.due_ms = now_ms + (_AGAIN_MS if again else task.period_ms)

@@ -20,6 +20,7 @@ from typing import Any
 
 from odradek.common.failures import ApiError, check
 from odradek.common.ports import Clock
+from odradek.common.randomness import Randomness
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
@@ -71,7 +72,7 @@ from odradek.raft.storage.control_record_history import ControlState
 from odradek.raft.storage.quorum_state_file import ElectionState
 from odradek.raft.storage.raft_log import Fit, RaftLog, validate_offset_and_epoch
 from odradek.raft.storage.snapshots import SnapshotWriter, read_snapshot
-from odradek.raft.values import NEVER_MS, LeaderAndEpoch, OffsetAndEpoch, Randomness
+from odradek.raft.values import NEVER_MS, LeaderAndEpoch, OffsetAndEpoch
 from odradek.raft.voters import VoterSet
 from odradek.raft.waiting_fetches import WaitingFetches
 

@@ -6,8 +6,9 @@ change of role abandons all requests, so that no response to an earlier request 
 
 from typing import NamedTuple
 
+from odradek.common.randomness import Randomness
 from odradek.protocol.message import Message
-from odradek.raft.values import NEVER_MS, Destination, Randomness
+from odradek.raft.values import NEVER_MS, Destination
 
 
 class NodeRequest(NamedTuple):

@@ -1,7 +1,7 @@
 """Small values that the parts of the quorum hand to each other."""
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from odradek.common.ids import METADATA_TOPIC as METADATA_TOPIC
 from odradek.common.ids import ZERO_UUID, uuid_to_text
@@ -21,12 +21,6 @@ METADATA_TOPIC_ID = bytes(15) + b"\x01"
 KRAFT_VERSION_FEATURE = "kraft.version"
 #: Level of `kraft.version` from which voters live in the log and may change (KIP-853).
 RECONFIGURABLE = 1
-
-
-class Randomness(Protocol):
-    """What the core asks of chance; `random.Random` is one."""
-
-    def randrange(self, stop: int, /) -> int: ...
 
 
 class OffsetAndEpoch(NamedTuple):

@@ -14,12 +14,13 @@ from helpers.controller_checks import Violation
 from helpers.controller_sim import reproduce, simulate
 from helpers.figures import report
 from odradek.controller.configuration_control import ConfigurationControl
-from odradek.controller.decision import Decision
+from odradek.controller.decision import ControllerDecision
 from odradek.controller.leader_election import LeaderElection
-from odradek.controller.partition_change import _Builder
+from odradek.controller.partition_change_builder import PartitionChangeBuilder
 from odradek.controller.partition_index import PartitionIndex
 from odradek.controller.producer_id_control import ProducerIdControl
-from odradek.controller.quorum_controller import Answer, QuorumController
+from odradek.controller.quorum_controller import OperationResult, QuorumController
+from odradek.controller.rules.election import ElectionCandidates
 from odradek.controller.topic_control import TopicControl
 from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.image.partition_registration import PartitionRegistration
@@ -81,14 +82,14 @@ def elect_the_dead(patch: pytest.MonkeyPatch) -> None:
     def valid(self: Any, replica: int) -> bool:
         return replica in self.isr or (not self.isr and replica in self.elr)
 
-    patch.setattr(_Builder, "_is_valid_leader", valid)
+    patch.setattr(ElectionCandidates, "is_valid_leader", valid)
 
 
 def elect_outside_the_isr(patch: pytest.MonkeyPatch) -> None:
     def valid(self: Any, replica: int) -> bool:
-        return bool(self.context.is_acceptable_leader(replica))
+        return bool(self.is_acceptable(replica))
 
-    patch.setattr(_Builder, "_is_valid_leader", valid)
+    patch.setattr(ElectionCandidates, "is_valid_leader", valid)
 
 
 def always_allow_unclean(patch: pytest.MonkeyPatch) -> None:
@@ -108,7 +109,7 @@ def keep_uncommitted_state(patch: pytest.MonkeyPatch) -> None:
 
 def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
     def park(self: Any, submission_id: int, response: Any) -> None:
-        self._answers.append(Answer(submission_id, response, None))
+        self._results.append(OperationResult(submission_id, response, None))
 
     patch.setattr(QuorumController, "_park", park)
 
@@ -118,7 +119,7 @@ def change_state_while_deciding(patch: pytest.MonkeyPatch) -> None:
 
     def create(self: TopicControl, *args: Any) -> Any:
         records, result = original(self, *args)
-        self._state.configuration.settings[ConfigResource(2, args[0].name)] = {"retention.ms": "1"}
+        self._configuration.settings[ConfigResource(2, args[0].name)] = {"retention.ms": "1"}
         return records, result
 
     patch.setattr(TopicControl, "_create_topic", create)
@@ -131,9 +132,9 @@ def forget_to_remove_settings(patch: pytest.MonkeyPatch) -> None:
 def hand_out_a_block_twice(patch: pytest.MonkeyPatch) -> None:
     original = ProducerIdControl.allocate
 
-    def allocate(self: ProducerIdControl, request: Any) -> Decision[Any]:
+    def allocate(self: ProducerIdControl, request: Any) -> ControllerDecision[Any]:
         decision = original(self, request)
-        return Decision(decision.records[:0], decision.response)
+        return ControllerDecision(decision.records[:0], decision.response)
 
     patch.setattr(ProducerIdControl, "allocate", allocate)
 
@@ -163,14 +164,14 @@ def overlook_a_partition(patch: pytest.MonkeyPatch) -> None:
 
 
 def keep_removed_replicas_in_the_isr(patch: pytest.MonkeyPatch) -> None:
-    original = _Builder._complete_reassignment
+    original = PartitionChangeBuilder._complete_reassignment
 
     def complete(self: Any) -> None:
         isr = self.isr
         original(self)
         self.isr = isr
 
-    patch.setattr(_Builder, "_complete_reassignment", complete)
+    patch.setattr(PartitionChangeBuilder, "_complete_reassignment", complete)
 
 
 PLANTED: Sequence[tuple[Callable[[pytest.MonkeyPatch], None], str]] = (
@@ -178,9 +179,9 @@ PLANTED: Sequence[tuple[Callable[[pytest.MonkeyPatch], None], str]] = (
     (elect_the_dead, "a fenced broker leads|outside the isr"),
     (elect_outside_the_isr, "unclean|outside the isr"),
     (always_allow_unclean, "unclean election"),
-    (keep_uncommitted_state, "replay|created twice|not there|does not continue|next offset|not registered"),
+    (keep_uncommitted_state, "replay|created twice|does not exist|does not continue|next offset|not registered"),
     (answer_before_commit, "acknowledged and is lost|given twice"),
-    (change_state_while_deciding, "replay|not there"),
+    (change_state_while_deciding, "replay|does not exist"),
     (forget_to_remove_settings, "not what the controller holds|image"),
     (hand_out_a_block_twice, "given twice"),
     (keep_the_partition_epoch, "partition epoch did not grow"),

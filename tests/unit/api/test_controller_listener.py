@@ -107,7 +107,7 @@ def test_deletion_may_be_forbidden(version: int, code: ErrorCode) -> None:
     services = bench_services(bench, static_configs={"delete.topic.enable": "False"})
     response = ask(session(services), DeleteTopicsRequest(topic_names=["a"]), version)
     assert [(r.name, r.error_code) for r in response.responses] == [("a", code)]
-    assert bench.controller.controls.replication.topics
+    assert bench.controller.controls.registry.topics
 
 
 def test_from_registration_to_a_topic_over_the_wire() -> None:

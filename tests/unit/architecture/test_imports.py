@@ -44,6 +44,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "metadata_log": ("log", "raft", "metadata", "records", "protocol", "common"),
     "broker": ("metadata", "protocol", "common"),
     "controller": ("metadata", "raft.*", "protocol", "common"),
+    "controller.rules": ("metadata.image", "protocol", "common"),
     "replica": ("log", "metadata", "records", "protocol", "common"),
     "coordinator": ("records", "metadata", "protocol", "common"),
     "coordinator.group": ("coordinator.runtime", "metadata", "protocol", "common"),

@@ -37,7 +37,6 @@ PRIVATE_ACCESSES: dict[str, int] = {
 
 #: Core -> assignments to attributes of other objects.
 FOREIGN_ASSIGNMENTS: dict[str, int] = {
-    "controller": 60,
     "coordinator": 43,
     "replica": 28,
     "log": 31,

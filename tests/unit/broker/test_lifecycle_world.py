@@ -16,7 +16,7 @@ from odradek.broker.lifecycle import (
     Standing,
 )
 from odradek.common.failures import ApiError
-from odradek.controller.cluster_control import BrokerState as SeenState
+from odradek.controller.cluster_control import RegistrationState
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest
@@ -143,7 +143,7 @@ class WithController:
         self.core.ready_to_unfence(self.bench.clock.now_ms)
         self.pump(lambda: self.core.state is BrokerState.RUNNING)
 
-    def seen(self) -> SeenState:
+    def seen(self) -> RegistrationState:
         return self.bench.controller.controls.cluster.state(self.core.identity.node_id)
 
 
@@ -151,16 +151,16 @@ def test_the_controller_takes_it_in_and_lets_it_go() -> None:
     bench = Bench()
     life = WithController(bench, make())
     life.run()
-    assert (life.seen(), life.core.standing) == (SeenState.ONLINE, Standing.ONLINE)
+    assert (life.seen(), life.core.standing) == (RegistrationState.ONLINE, Standing.ONLINE)
     assert bench.clock.now_ms - START_MS < TIMINGS.heartbeat_interval_ms
     bench.add_broker(1)
     bench.create("t", [[3, 1]])
     life.core.begin_controlled_shutdown(bench.clock.now_ms)
     life.pump(lambda: life.core.standing is Standing.STOPPING)
-    assert life.seen() is SeenState.STOPPING
+    assert life.seen() is RegistrationState.STOPPING
     bench.ask(bench.beat(1))
     life.pump(lambda: life.core.is_over)
-    assert life.seen() is SeenState.FENCED
+    assert life.seen() is RegistrationState.FENCED
 
 
 def test_a_broker_that_is_unregistered_while_it_runs_comes_back() -> None:
@@ -172,7 +172,7 @@ def test_a_broker_that_is_unregistered_while_it_runs_comes_back() -> None:
     life.pump(lambda: life.core.standing is Standing.OFFLINE)
     life.pump(lambda: life.core.standing is Standing.ONLINE)
     assert life.core.epoch > epoch
-    assert life.seen() is SeenState.ONLINE
+    assert life.seen() is RegistrationState.ONLINE
 
 
 def test_a_running_broker_that_was_fenced_is_unfenced_with_its_next_heartbeat() -> None:
@@ -181,10 +181,10 @@ def test_a_running_broker_that_was_fenced_is_unfenced_with_its_next_heartbeat() 
     life.run()
     bench.controller.connection_lost(3, life.core.epoch)
     bench.tick(300)
-    assert life.seen() is SeenState.FENCED
+    assert life.seen() is RegistrationState.FENCED
     life.core.heartbeat_soon(bench.clock.now_ms)
     life.step()
-    assert life.seen() is SeenState.ONLINE
+    assert life.seen() is RegistrationState.ONLINE
     assert life.core.state is BrokerState.RUNNING
 
 

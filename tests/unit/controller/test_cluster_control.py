@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from helpers.controller import Bench, ManualClock, directory_of, make_controller, registration
-from odradek.controller.cluster_control import BrokerState
+from odradek.controller.cluster_control import RegistrationState
 from odradek.metadata.image.directory_id import LOST
 from odradek.metadata.image.partition_registration import NO_LEADER, PartitionRegistration
 from odradek.metadata.publishing.publisher import LeaderAndEpoch
@@ -26,33 +26,33 @@ def bench() -> Bench:
     return Bench()
 
 
-def state(bench: Bench, broker_id: int) -> BrokerState:
+def state(bench: Bench, broker_id: int) -> RegistrationState:
     return bench.controller.controls.cluster.state(broker_id)
 
 
 def only_partition(bench: Bench) -> PartitionRegistration:
-    (topic,) = bench.controller.controls.replication.topics.values()
+    (topic,) = bench.controller.controls.registry.topics.values()
     return topic.partitions[0]
 
 
 def test_the_life_of_a_broker(bench: Bench) -> None:
-    assert state(bench, 1) is BrokerState.OFFLINE
+    assert state(bench, 1) is RegistrationState.OFFLINE
     bench.add_broker(1, unfence=False)
     bench.add_broker(2)
-    assert state(bench, 1) is BrokerState.FENCED
+    assert state(bench, 1) is RegistrationState.FENCED
     reply = bench.ask(bench.beat(1, current_metadata_offset=0))
     assert reply.is_fenced and not reply.is_caught_up, "it has not read its own registration"
     reply = bench.ask(bench.beat(1))
     assert not reply.is_fenced and reply.is_caught_up
-    assert state(bench, 1) is BrokerState.ONLINE
+    assert state(bench, 1) is RegistrationState.ONLINE
     bench.create("a", [[1, 2]])
     reply = bench.ask(bench.beat(1, want_shut_down=True))
-    assert state(bench, 1) is BrokerState.STOPPING and not reply.should_shut_down
+    assert state(bench, 1) is RegistrationState.STOPPING and not reply.should_shut_down
     assert only_partition(bench).leader == 2 and only_partition(bench).isr == (2,)
     assert not bench.ask(bench.beat(1, want_shut_down=True)).should_shut_down, "broker 2 has not read the change"
     bench.ask(bench.beat(2))
     assert bench.ask(bench.beat(1, want_shut_down=True)).should_shut_down
-    assert state(bench, 1) is BrokerState.FENCED
+    assert state(bench, 1) is RegistrationState.FENCED
 
 
 def test_a_broker_without_leaderships_may_go_at_once(bench: Bench) -> None:
@@ -78,11 +78,11 @@ def test_a_stale_epoch_is_refused(bench: Bench) -> None:
 def test_the_epoch_is_kept_by_the_same_incarnation_and_grows_with_a_new_one(bench: Bench) -> None:
     epoch = bench.add_broker(1)
     assert bench.ask(registration(1)).broker_epoch == epoch
-    assert state(bench, 1) is BrokerState.ONLINE
+    assert state(bench, 1) is RegistrationState.ONLINE
     refused = bench.refusal(registration(1, incarnation=2))
     assert refused.code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
     bench.tick(9_001)
-    assert state(bench, 1) is BrokerState.FENCED
+    assert state(bench, 1) is RegistrationState.FENCED
     assert bench.ask(registration(1, incarnation=2)).broker_epoch > epoch
 
 
@@ -122,7 +122,7 @@ def test_a_silent_broker_is_fenced_after_its_session(bench: Bench) -> None:
         "PartitionChangeRecord",
         "BrokerRegistrationChangeRecord",
     ]
-    assert state(bench, 1) is BrokerState.FENCED and state(bench, 2) is BrokerState.ONLINE
+    assert state(bench, 1) is RegistrationState.FENCED and state(bench, 2) is RegistrationState.ONLINE
     assert only_partition(bench).leader == 2
 
 
@@ -131,9 +131,9 @@ def test_a_broken_connection_fences_after_a_short_grace(bench: Bench) -> None:
     bench.controller.connection_lost(1, epoch)
     assert bench.controller.deadline_ms == bench.clock.now_ms + 300
     bench.tick(299)
-    assert state(bench, 1) is BrokerState.ONLINE
+    assert state(bench, 1) is RegistrationState.ONLINE
     bench.tick(1)
-    assert state(bench, 1) is BrokerState.FENCED
+    assert state(bench, 1) is RegistrationState.FENCED
 
 
 def test_a_broker_that_connects_again_within_the_grace_stays(bench: Bench) -> None:
@@ -142,7 +142,7 @@ def test_a_broker_that_connects_again_within_the_grace_stays(bench: Bench) -> No
     bench.clock.now_ms += 200
     bench.ask(bench.beat(1))
     bench.tick(8_000)
-    assert state(bench, 1) is BrokerState.ONLINE
+    assert state(bench, 1) is RegistrationState.ONLINE
 
 
 def test_a_dead_brokers_leaderships_are_one_batch_with_the_fencing_last(bench: Bench) -> None:
@@ -172,7 +172,7 @@ def test_an_offline_directory_takes_its_replicas_out(bench: Bench) -> None:
 def test_a_replica_whose_directory_was_lost_is_elected_when_it_is_found(bench: Bench) -> None:
     epoch = bench.add_broker(1, log_dirs=[directory_of(1, 0), directory_of(1, 1)])
     bench.create("a", [[1]])
-    [topic_id] = bench.controller.controls.replication.topics
+    [topic_id] = bench.controller.controls.registry.topics
 
     def assign(directory: bytes) -> None:
         topic = TopicData(topic_id=topic_id, partitions=[PartitionData(partition_index=0)])
@@ -190,7 +190,7 @@ def test_unregistering(bench: Bench) -> None:
     bench.add_broker(2)
     bench.create("a", [[1, 2]])
     bench.ask(UnregisterBrokerRequest(broker_id=1))
-    assert state(bench, 1) is BrokerState.OFFLINE
+    assert state(bench, 1) is RegistrationState.OFFLINE
     assert only_partition(bench).leader == 2
     assert bench.refusal(UnregisterBrokerRequest(broker_id=1)).code == ErrorCode.BROKER_ID_NOT_REGISTERED
 
@@ -229,12 +229,12 @@ def test_a_new_active_controller_soon_lets_a_new_process_take_the_place_of_one_i
     bench, epochs = newly_active(1, 2)
     assert bench.refusal(registration(2, incarnation=2)).code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
     bench.tick(300)
-    assert state(bench, 2) is BrokerState.ONLINE
+    assert state(bench, 2) is RegistrationState.ONLINE
     assert bench.ask(registration(2, incarnation=2)).broker_epoch > epochs[2]
-    assert state(bench, 2) is BrokerState.FENCED
+    assert state(bench, 2) is RegistrationState.FENCED
     late = BrokerHeartbeatRequest(broker_id=2, broker_epoch=epochs[2])
     assert bench.refusal(late).code == ErrorCode.STALE_BROKER_EPOCH
-    assert state(bench, 1) is BrokerState.ONLINE
+    assert state(bench, 1) is RegistrationState.ONLINE
 
 
 def test_a_process_that_the_new_active_controller_has_heard_is_not_pushed_out() -> None:
@@ -253,4 +253,4 @@ def test_a_broker_in_the_same_process_is_as_alive_as_the_others_when_its_control
     controller.committed(image.log)
     controller.leader_changed(LeaderAndEpoch(1, 2), image.controller.next_write_offset)
     assert controller.tick(clock.now_ms) == []
-    assert controller.controls.cluster.state(1) is BrokerState.ONLINE
+    assert controller.controls.cluster.state(1) is RegistrationState.ONLINE

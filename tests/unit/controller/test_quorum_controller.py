@@ -6,7 +6,7 @@ import pytest
 
 from helpers.controller import Bench, ManualClock, as_batch, bootstrap_records, make_controller, topic
 from odradek.common.failures import Fault
-from odradek.controller.decision import Decision
+from odradek.controller.decision import ControllerDecision
 from odradek.controller.quorum_controller import QuorumController
 from odradek.metadata.features.metadata_version import MetadataVersion
 from odradek.metadata.publishing.loader import MetadataBatch
@@ -42,21 +42,21 @@ def test_an_answer_waits_for_its_records() -> None:
     bench = held_bench()
     one, two = (bench.controller.handle(create(name)) for name in "ab")
     bench.take([*one.appends, *two.appends])
-    assert bench.controller.take_answers() == []
+    assert bench.controller.take_results() == []
     first, *rest = bench.held
     bench.controller.committed([first], None)
-    assert [answer.id for answer in bench.controller.take_answers()] == [one.id]
+    assert [answer.id for answer in bench.controller.take_results()] == [one.id]
     bench.controller.committed(rest, None)
-    assert [answer.id for answer in bench.controller.take_answers()] == [two.id]
+    assert [answer.id for answer in bench.controller.take_results()] == [two.id]
 
 
 def test_an_answer_without_records_waits_for_what_it_rests_on() -> None:
     bench = held_bench()
     bench.take(bench.controller.handle(create("a")).appends)
     asked = bench.controller.handle(ListPartitionReassignmentsRequest())
-    assert asked.appends == [] and bench.controller.take_answers() == []
+    assert asked.appends == [] and bench.controller.take_results() == []
     bench.commit()
-    assert [answer.id for answer in bench.controller.take_answers()][-1] == asked.id
+    assert [answer.id for answer in bench.controller.take_results()][-1] == asked.id
 
 
 def test_a_lost_leadership_refuses_what_waits_and_reverts_what_is_not_committed() -> None:
@@ -65,13 +65,13 @@ def test_a_lost_leadership_refuses_what_waits_and_reverts_what_is_not_committed(
     submission = bench.controller.handle(create("a"))
     assert bench.controller.controls.durable_state() != committed
     bench.controller.leader_changed(LeaderAndEpoch(2, 2), 0)
-    (answer,) = bench.controller.take_answers()
+    (answer,) = bench.controller.take_results()
     assert answer.id == submission.id and answer.error is not None
     assert answer.error.code == ErrorCode.NOT_CONTROLLER
     assert bench.controller.controls.durable_state() == committed
     assert bench.controller.deadline_ms is None and not bench.controller.tick(10**9)
     refused = bench.controller.handle(create("b"))
-    (answer,) = bench.controller.take_answers()
+    (answer,) = bench.controller.take_results()
     assert answer.id == refused.id and answer.error is not None
     assert "appears to be node 2" in answer.error.message
 
@@ -81,7 +81,7 @@ def test_records_of_a_deposed_leader_that_were_committed_after_all_are_replayed(
     appends = bench.controller.handle(create("a")).appends
     bench.controller.leader_changed(LeaderAndEpoch(2, 2), 0)
     bench.controller.committed([as_batch(append) for append in appends], None)
-    assert list(bench.controller.controls.replication.ids_by_name) == ["a"]
+    assert list(bench.controller.controls.registry.ids_by_name) == ["a"]
 
 
 def test_a_new_cluster_is_written_as_one_transaction() -> None:
@@ -178,7 +178,7 @@ def test_leaders_return_to_their_preferred_replicas() -> None:
     for broker_id in (1, 2):
         bench.add_broker(broker_id)
     topic_id = bench.create("a", [[1, 2]] * 3)
-    partitions = bench.controller.controls.replication.topics[topic_id].partitions
+    partitions = bench.controller.controls.registry.topics[topic_id].partitions
     bench.ask(bench.beat(1, want_fence=True))
     assert {(p.leader, p.isr) for p in partitions.values()} == {(2, (2,))}
     bench.ask(bench.beat(1))
@@ -194,7 +194,7 @@ def test_leaders_return_to_their_preferred_replicas() -> None:
 def test_a_request_that_comes_too_late_is_not_decided() -> None:
     bench = held_bench()
     bench.controller.handle(create("a"), deadline_ms=bench.clock.now_ms - 1)
-    (answer,) = bench.controller.take_answers()
+    (answer,) = bench.controller.take_results()
     assert answer.error is not None and answer.error.code == ErrorCode.REQUEST_TIMED_OUT
     assert bench.controller.performance.timed_out == 1
 
@@ -202,10 +202,10 @@ def test_a_request_that_comes_too_late_is_not_decided() -> None:
 def test_large_decisions_are_split_unless_they_must_not_be() -> None:
     bench = held_bench()
     records = [MetadataRecord(NoOpRecord(), 0)] * 25_000
-    submission = bench.controller.submit("many", lambda _: Decision(records, None))
+    submission = bench.controller.submit("many", lambda _: ControllerDecision(records, None))
     assert [len(append.records) for append in submission.appends] == [10_000, 10_000, 5_000]
-    bench.controller.submit("many at once", lambda _: Decision(records, None, is_atomic=True))
-    (answer,) = bench.controller.take_answers()
+    bench.controller.submit("many at once", lambda _: ControllerDecision(records, None, is_atomic=True))
+    (answer,) = bench.controller.take_results()
     assert answer.error is not None and answer.error.code == ErrorCode.POLICY_VIOLATION
 
 
@@ -216,11 +216,11 @@ def test_decisions_of_many_bytes_are_split_or_refused_before_anything_is_replaye
         MetadataRecord(ConfigRecord(resource_type=2, resource_name=str(i), name="k", value="v" * 32_000), 0)
         for i in range(300)
     ]
-    bench.controller.submit("many bytes at once", lambda _: Decision(records, None, is_atomic=True))
-    (answer,) = bench.controller.take_answers()
+    bench.controller.submit("many bytes at once", lambda _: ControllerDecision(records, None, is_atomic=True))
+    (answer,) = bench.controller.take_results()
     assert answer.error is not None and answer.error.code == ErrorCode.POLICY_VIOLATION
     assert bench.controller.is_active and bench.controller.controls.durable_state() == before
-    appends = bench.controller.submit("many bytes", lambda _: Decision(records, None)).appends
+    appends = bench.controller.submit("many bytes", lambda _: ControllerDecision(records, None)).appends
     assert [record for append in appends for record in append.records] == records
     assert len(appends) == 2 and all(sum(map(len, append.values)) < MAX_BATCH_BYTES for append in appends)
 
@@ -229,8 +229,10 @@ def test_a_record_that_is_too_large_is_refused_before_it_is_replayed() -> None:
     bench = held_bench()
     listeners = [BrokerEndpoint(name=str(i), host="h" * 32_000) for i in range(300)]
     record = RegisterBrokerRecord(broker_id=9, end_points=listeners)
-    assert bench.controller.submit("large", lambda _: Decision([MetadataRecord(record, 3)], None)).appends == ()
-    (answer,) = bench.controller.take_answers()
+    assert (
+        bench.controller.submit("large", lambda _: ControllerDecision([MetadataRecord(record, 3)], None)).appends == ()
+    )
+    (answer,) = bench.controller.take_results()
     assert answer.error is not None and answer.error.code == ErrorCode.POLICY_VIOLATION
     assert bench.controller.is_active and 9 not in bench.controller.controls.cluster.brokers
 
@@ -239,18 +241,18 @@ def test_an_exception_in_a_decision_fails_its_request_and_nothing_else(caplog: p
     bench = held_bench()
     before = bench.controller.controls.durable_state()
 
-    def decide(_: Any) -> Decision[None]:
+    def decide(_: Any) -> ControllerDecision[None]:
         raise KeyError("a value of the request")
 
     assert bench.controller.submit("broken", decide).appends == ()
-    (answer,) = bench.controller.take_answers()
+    (answer,) = bench.controller.take_results()
     assert answer.error is not None and answer.error.code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert bench.controller.is_active and bench.controller.controls.durable_state() == before
     assert "broken failed unexpectedly" in caplog.text and "KeyError" in caplog.text
 
 
 def test_a_fault_in_a_decision_is_not_an_answer() -> None:
-    def decide(_: Any) -> Decision[None]:
+    def decide(_: Any) -> ControllerDecision[None]:
         raise Fault("an invariant")
 
     with pytest.raises(Fault):
@@ -268,7 +270,9 @@ def test_waiting_and_slow_operations_are_measured() -> None:
     controller.leader_changed(LeaderAndEpoch(1, 1), 0)
     slow: list[Any] = []
     controller.performance.always_log_ms = 1_000
-    controller.submit("slow", lambda _: Decision([], None), created_ms=controller._clock.monotonic_ms() - 4_000)
+    controller.submit(
+        "slow", lambda _: ControllerDecision([], None), created_ms=controller._clock.monotonic_ms() - 4_000
+    )
     slow = controller.slow_events
     assert [(event.name, event.queue_ms, event.elapsed_ms) for event in slow] == [("slow", 5_500, 1_500)]
     assert controller.performance.average_queue_ms == 5_500

@@ -61,7 +61,7 @@ def bench() -> Bench:
 def test_settings(bench: Bench, kind: int, resource: str, name: str, value: str, code: ErrorCode) -> None:
     found, _ = bench.set_config(kind, resource, name, value)
     assert ErrorCode(found) is code
-    kept = bench.controller.controls.configuration.of(ConfigResource(kind, resource)).get(name)
+    kept = bench.controller.controls.configuration.settings_of(ConfigResource(kind, resource)).get(name)
     assert kept == (value if code is ErrorCode.NONE else None)
 
 
@@ -72,15 +72,15 @@ def test_a_resource_that_is_named_twice_keeps_its_settings(bench: Bench) -> None
     ]
     responses = bench.ask(AlterConfigsRequest(resources=twice)).responses
     assert [(r.error_code, r.error_message) for r in responses] == [(ErrorCode.INVALID_REQUEST, "Duplicate resource.")]
-    assert not bench.controller.controls.configuration.of(ConfigResource(TOPIC, "a"))
+    assert not bench.controller.controls.configuration.settings_of(ConfigResource(TOPIC, "a"))
 
 
 def test_lists_grow_and_shrink(bench: Bench) -> None:
     resource = ConfigResource(TOPIC, "a")
     assert bench.set_config(TOPIC, "a", "cleanup.policy", "compact", op=2)[0] == 0
-    assert bench.controller.controls.configuration.of(resource)["cleanup.policy"] == "delete,compact"
+    assert bench.controller.controls.configuration.settings_of(resource)["cleanup.policy"] == "delete,compact"
     assert bench.set_config(TOPIC, "a", "cleanup.policy", "delete", op=3)[0] == 0
-    assert bench.controller.controls.configuration.of(resource)["cleanup.policy"] == "compact"
+    assert bench.controller.controls.configuration.settings_of(resource)["cleanup.policy"] == "compact"
     code, said = bench.set_config(TOPIC, "a", "retention.ms", "1", op=2)
     assert code == ErrorCode.INVALID_CONFIG and "its type is not LIST" in said
     assert bench.set_config(TOPIC, "a", "cleanup.policy", None, op=1)[0] == 0
@@ -92,7 +92,7 @@ def test_the_older_request_says_everything(bench: Bench) -> None:
     config = AlterableConfig(name="segment.ms", value="7")
     asked = AlterConfigsResource(resource_type=TOPIC, resource_name="a", configs=[config])
     assert bench.ask(AlterConfigsRequest(resources=[asked])).responses[0].error_code == 0
-    assert bench.controller.controls.configuration.of(ConfigResource(TOPIC, "a")) == {"segment.ms": "7"}
+    assert bench.controller.controls.configuration.settings_of(ConfigResource(TOPIC, "a")) == {"segment.ms": "7"}
 
 
 def test_where_a_setting_comes_from() -> None:
@@ -154,8 +154,8 @@ def test_eligible_leaders_are_switched_on_with_what_they_need() -> None:
     assert bench.set_config(BROKER, "1", "min.insync.replicas", "1")[0] == 0
     assert update(bench, "eligible.leader.replicas.version", 1)[0] == 0
     settings = bench.controller.controls.configuration
-    assert settings.of(ConfigResource(BROKER, "")) == {"min.insync.replicas": "2"}
-    assert settings.of(ConfigResource(BROKER, "1")) == {}
+    assert settings.settings_of(ConfigResource(BROKER, "")) == {"min.insync.replicas": "2"}
+    assert settings.settings_of(ConfigResource(BROKER, "1")) == {}
     assert bench.controller.controls.features.is_elr_enabled
 
 

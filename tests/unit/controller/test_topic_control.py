@@ -103,7 +103,7 @@ def test_too_many_partitions_for_one_request(bench: Bench) -> None:
 def test_only_validated(bench: Bench) -> None:
     response = bench.ask(CreateTopicsRequest(topics=[topic("a", num_partitions=2)], validate_only=True))
     assert response.topics[0].error_code == 0 and response.topics[0].num_partitions == 2
-    assert not bench.controller.controls.replication.topics
+    assert not bench.controller.controls.registry.topics
 
 
 def test_a_created_topic(bench: Bench) -> None:
@@ -120,7 +120,7 @@ def test_a_created_topic(bench: Bench) -> None:
     second = fields(records[3])
     assert (second.replicas, second.isr, second.leader) == ([1, 3], [1], 1), "a fenced broker is not in sync"
     assert len(second.directories) == 2
-    (answer,) = bench.controller.take_answers()
+    (answer,) = bench.controller.take_results()
     result = answer.response.topics[0]
     assert result.num_partitions == 2 and result.replication_factor == 2
     configs = {c.name: (c.value, c.config_source) for c in result.configs}
@@ -149,7 +149,7 @@ def test_growing(bench: Bench) -> None:
     assert grow(bench, 2, [[1]])[0] == ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert grow(bench, 2, [[1, 2]]) == (0, None)
     assert grow(bench, 4) == (0, None)
-    partitions = bench.controller.controls.replication.topics[topic_id].partitions
+    partitions = bench.controller.controls.registry.topics[topic_id].partitions
     assert sorted(partitions) == [0, 1, 2, 3]
     assert all(len(partition.replicas) == 2 for partition in partitions.values())
     unknown = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="zzz", count=2, assignments=None)])
@@ -176,9 +176,9 @@ def test_deleting(bench: Bench) -> None:
         "INVALID_REQUEST",
     ]
     assert [(r.name, r.topic_id) for r in responses[:2]] == [("a", first), ("b", second)]
-    assert not bench.controller.controls.replication.topics
+    assert not bench.controller.controls.registry.topics
     assert not any(resource.type == 2 for resource in bench.controller.controls.configuration.settings)
-    assert not bench.controller.controls.replication.index.with_broker_in_isr(0)
+    assert not bench.controller.controls.registry.index.with_broker_in_isr(0)
 
 
 def test_a_topic_is_deleted_once_or_not_at_all(bench: Bench) -> None:
@@ -192,7 +192,7 @@ def test_a_topic_is_deleted_once_or_not_at_all(bench: Bench) -> None:
     both = [DeleteTopicState(name="a"), DeleteTopicState(topic_id=by_name)]
     responses = bench.ask(DeleteTopicsRequest(topics=both)).responses
     assert {r.error_code for r in responses} == {ErrorCode.INVALID_REQUEST}
-    assert list(bench.controller.controls.replication.topics) == [by_name, by_id]
+    assert list(bench.controller.controls.registry.topics) == [by_name, by_id]
 
 
 def test_the_settings_in_the_answer_follow_those_of_the_brokers(bench: Bench) -> None:

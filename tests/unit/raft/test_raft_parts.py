@@ -1,5 +1,7 @@
 """The small parts: voters, histories, counts, connections, the accumulator, names of snapshots."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +20,8 @@ from odradek.raft.voters import NO_VOTERS, VoterSet
 from odradek.records.batch import read_batches
 
 
-class Dice:
-    def randrange(self, stop: int, /) -> int:
+class Dice(Random):
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
         return 0
 
 

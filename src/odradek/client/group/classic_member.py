@@ -28,8 +28,8 @@ from odradek.client.group.subscription import (
     decode_assignment,
     encode_subscription,
 )
-from odradek.client.net.backoff import Randomness
 from odradek.common.failures import ApiError, ProtocolError
+from odradek.common.randomness import Randomness
 from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message

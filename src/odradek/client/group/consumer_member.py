@@ -30,9 +30,9 @@ from odradek.client.group.consumer_heartbeat import (
 )
 from odradek.client.group.core import Identity, MemberConfig, Partitions, Request, Step
 from odradek.client.group.errors import not_in_group, too_late
-from odradek.client.net.backoff import Randomness
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
+from odradek.common.randomness import Randomness
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.consumer_group_heartbeat_response import Assignment, ConsumerGroupHeartbeatResponse

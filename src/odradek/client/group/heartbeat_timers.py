@@ -2,7 +2,7 @@
 has. Pure."""
 
 from odradek.client.group.core import MemberConfig
-from odradek.client.net.backoff import Randomness
+from odradek.common.randomness import Randomness
 
 
 class HeartbeatTimers:

@@ -5,7 +5,8 @@ none beyond `max_ms`, and each is spread by 20 % to both sides.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+
+from odradek.common.randomness import Randomness
 
 _FACTOR = 2.0
 
@@ -14,10 +15,6 @@ _JITTER = 0.2
 
 #: Beyond this the power is larger than any limit that has 63 bits.
 _EXPONENT_MAX = 62
-
-
-class Randomness(Protocol):
-    def uniform(self, low: float, high: float) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from odradek.client.errors import refusal
-from odradek.client.net.backoff import Backoff, Randomness
+from odradek.client.net.backoff import Backoff
 from odradek.client.net.metadata_cache import NO_EPOCH, MetadataCache, Question
 from odradek.common.failures import ApiError
+from odradek.common.randomness import Randomness
 from odradek.errors import Disconnected, RequestTimedOut, Unreachable
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic

@@ -9,11 +9,8 @@ less often, and with `partitioner.availability.timeout.ms` those whose leader ha
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-
-class Randomness(Protocol):
-    def randrange(self, start: int) -> int: ...
+from odradek.common.randomness import Randomness
 
 
 @dataclass(frozen=True, slots=True)

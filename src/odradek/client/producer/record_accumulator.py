@@ -16,13 +16,13 @@ Batches older than `delivery.timeout.ms` expire, wherever they are.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from odradek.client.net.backoff import Backoff
 from odradek.client.producer.partitioners import PartitionLoad, StickyPartitioner
 from odradek.client.producer.producer_batch import ProducerBatch
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.types import TopicPartition
+from odradek.common.randomness import Randomness
 from odradek.records.batch import HEADER_BYTES
 from odradek.records.compression import Compression
 from odradek.records.pack import RECORD_OVERHEAD_BYTES, Headers
@@ -131,14 +131,6 @@ class TopicQueues:
                 queue.batches[-1].seal()
         if self.sticky.partition >= len(self.queues):
             self.sticky.switch()
-
-
-class Randomness(Protocol):
-    """Python's `random.Random`."""
-
-    def randrange(self, start: int) -> int: ...
-    def uniform(self, low: float, high: float) -> float: ...
-    def sample(self, population: Sequence[PartitionQueue], k: int) -> list[PartitionQueue]: ...
 
 
 #: Who leads a partition, and since which epoch.

@@ -19,6 +19,7 @@ from typing import Generic, Protocol, TypeVar
 
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ports import Clock
+from odradek.common.randomness import Randomness
 from odradek.coordinator.runtime.deadlines import Deadlines
 from odradek.coordinator.runtime.errors import (
     CoordinatorLoadInProgress,
@@ -30,7 +31,7 @@ from odradek.coordinator.runtime.hosted_shard import HostedShard, Parked, ShardS
 from odradek.coordinator.runtime.loading import Loader, ReadableLog
 from odradek.coordinator.runtime.reply import Reply
 from odradek.coordinator.runtime.serde import build_batch, module_of
-from odradek.coordinator.runtime.shard import NOBODY, Decision, Operation, Randomness, Shard, ShardContext, Writer
+from odradek.coordinator.runtime.shard import NOBODY, Decision, Operation, Shard, ShardContext, Writer
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY, MetadataImage
 from odradek.protocol.error_codes import ErrorCode

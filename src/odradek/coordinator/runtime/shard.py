@@ -19,6 +19,7 @@ from typing import Generic, Protocol, TypeVar
 
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
+from odradek.common.randomness import Randomness
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import MetadataImage
 from odradek.protocol.message import Message
@@ -76,12 +77,6 @@ class Timers(Protocol):
         ...
 
     def is_scheduled(self, name: str) -> bool: ...
-
-
-class Randomness(Protocol):
-    """What a shard asks of chance; `random.Random` is one."""
-
-    def getrandbits(self, k: int, /) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)

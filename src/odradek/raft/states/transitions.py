@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from odradek.common.failures import check
+from odradek.common.randomness import Randomness
 from odradek.raft.config import LocalNode, QuorumConfig
 from odradek.raft.effects import Effect, Persist
 from odradek.raft.states.candidate import Candidate
@@ -22,7 +23,7 @@ from odradek.raft.states.vote_count import EpochElection
 from odradek.raft.storage.batch_accumulator import Accumulator
 from odradek.raft.storage.control_record_history import ControlState
 from odradek.raft.storage.quorum_state_file import ElectionState, data_version
-from odradek.raft.values import NEVER_MS, Endpoints, OffsetAndEpoch, Randomness, ReplicaKey
+from odradek.raft.values import NEVER_MS, Endpoints, OffsetAndEpoch, ReplicaKey
 from odradek.raft.voters import Voter
 
 

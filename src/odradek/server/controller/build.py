@@ -4,8 +4,8 @@ from odradek.common.ports import FileSystem
 from odradek.controller.controls import ControlSettings
 from odradek.controller.feature_control import QuorumFeatures
 from odradek.controller.heartbeats import HeartbeatLimits
+from odradek.controller.partition_creation import TopicDefaults
 from odradek.controller.quorum_controller import ControllerSettings, QuorumController
-from odradek.controller.topic_control import TopicDefaults
 from odradek.metadata.features import metadata_version
 from odradek.metadata.features.metadata_version import LATEST_PRODUCTION
 from odradek.metadata.records.record_serde import MetadataRecord

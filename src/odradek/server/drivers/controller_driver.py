@@ -136,7 +136,7 @@ class ControllerDriver:
             self._give_up(self.core.leader_and_epoch.epoch, "Raft has lost the leadership")
 
     def _after(self) -> None:
-        for answer_id, response, error in self.core.take_answers():
+        for answer_id, response, error in self.core.take_results():
             answer = self._answers.pop(answer_id, None)
             if answer is None or answer.done():
                 continue  # the asker has gone

@@ -84,7 +84,7 @@ class ReplicaCluster:
         self.scheduler.run_until(lambda: self.registration(next(iter(self.ledgers))) is not None, "the topic is there")
 
     def registration(self, tp: TopicPartition) -> PartitionRegistration | None:
-        for topic in self.controller.core.controls.replication.topics.values():
+        for topic in self.controller.core.controls.registry.topics.values():
             found: PartitionRegistration | None = topic.partitions.get(tp.partition)
             return found
         return None

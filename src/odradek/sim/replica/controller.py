@@ -111,7 +111,7 @@ class SimulatedController:
             reply(self.log[position : self.committed])
 
     def _answer(self) -> None:
-        for answer in self.core.take_answers():
+        for answer in self.core.take_results():
             reply = self._replies.pop(answer.id, None)
             if reply is not None:
                 outcome: Any | ApiError = answer.response if answer.error is None else answer.error

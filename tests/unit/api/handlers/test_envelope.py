@@ -152,7 +152,7 @@ def test_envelopes_that_are_not_opened(bench: Bench, flaw: dict[str, Any], code:
     for name, value in flaw.items():
         setattr(envelope, name, value)
     assert ask(session(bench_services(bench)), envelope) == EnvelopeResponse(error_code=code)
-    assert not bench.controller.controls.replication.topics
+    assert not bench.controller.controls.registry.topics
 
 
 def test_what_we_do_not_serve_yet_is_a_version_that_we_do_not_have(bench: Bench) -> None:

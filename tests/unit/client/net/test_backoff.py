@@ -1,18 +1,21 @@
 """Waits between attempts: Kafka's formula."""
 
+from random import Random
+
 import pytest
 
 from odradek.client.net.backoff import Backoff
 
 
-class Fixed:
-    """Randomness without any: a share of the range."""
+class Fixed(Random):
+    """Returns a fixed share of the range."""
 
     def __init__(self, share: float) -> None:
+        super().__init__(0)
         self.share = share
 
-    def uniform(self, low: float, high: float) -> float:
-        return low + (high - low) * self.share
+    def uniform(self, a: float, b: float) -> float:
+        return a + (b - a) * self.share
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from helpers.network import each_loop, run, until
 from odradek.broker.lifecycle import BrokerState, Standing
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
-from odradek.controller.cluster_control import BrokerState as SeenState
+from odradek.controller.cluster_control import RegistrationState
 from odradek.metadata.features.metadata_version import MetadataVersion
 from odradek.metadata.image.broker_registration import Endpoint
 from odradek.network.listener import Listener
@@ -64,7 +64,7 @@ class World:
     def heartbeats(self) -> list[BrokerHeartbeatRequest]:
         return [request for request in self.requests if isinstance(request, BrokerHeartbeatRequest)]
 
-    def seen(self) -> SeenState:
+    def seen(self) -> RegistrationState:
         return self.bench.controller.controls.cluster.state(3)
 
 
@@ -115,13 +115,17 @@ def test_it_is_registered_unfenced_and_let_go(tmp_path: Path, caplog: pytest.Log
     async def test(world: World) -> None:
         await started(world)
         driver = world.driver
-        assert (driver.state, driver.standing, world.seen()) == (BrokerState.RUNNING, Standing.ONLINE, SeenState.ONLINE)
+        assert (driver.state, driver.standing, world.seen()) == (
+            BrokerState.RUNNING,
+            Standing.ONLINE,
+            RegistrationState.ONLINE,
+        )
         registered = world.bench.controller.controls.cluster.brokers[3]
         assert (registered.epoch, registered.rack) == (driver.epoch, "r1")
         assert registered.incarnation_id == driver.incarnation_id
         assert registered.directories == (directory_of(3),)
         assert await driver.controlled_shutdown(FAR_MS)
-        assert world.seen() is SeenState.FENCED
+        assert world.seen() is RegistrationState.FENCED
         assert world.over == []
 
     caplog.set_level(logging.INFO, "odradek.broker")
@@ -186,7 +190,7 @@ def test_another_controller_is_heartbeaten_as_soon_as_it_leads(tmp_path: Path) -
             world.quorum.lead(second, 2)
             world.bench.controller.loader.controller_changed(world.bench.controller.leader_and_epoch)
             await until(lambda: bool(requests), "the new one is told that the broker lives")
-            assert world.seen() is SeenState.ONLINE
+            assert world.seen() is RegistrationState.ONLINE
 
     in_world(tmp_path, test, broker_heartbeat_interval_ms=FAR_MS, broker_session_timeout_ms=FAR_MS)
 
@@ -301,7 +305,7 @@ def test_it_registers_again_when_the_cluster_learns_the_word_for_directories(tmp
             lambda: world.bench.controller.controls.cluster.brokers[3].directories == (directory_of(3),), "told"
         )
         assert world.driver.epoch == epoch
-        assert world.seen() is SeenState.ONLINE
+        assert world.seen() is RegistrationState.ONLINE
 
     bench = Bench(options={"bootstrap": bootstrap_records(MetadataVersion.IBP_3_7_IV0)})
     in_world(tmp_path, test, bench=bench)

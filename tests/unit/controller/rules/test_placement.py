@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.controller.decision import Refused
-from odradek.controller.replica_placer import StripedReplicaPlacer, UsableBroker
+from odradek.controller.rules.placement import InvalidReplicationFactor, StripedReplicaPlacer, UsableBroker
 
 
 def place(brokers: list[UsableBroker], partitions: int, factor: int, seed: int = 0) -> list[list[int]]:
@@ -35,7 +34,7 @@ def test_placements_are_sound(racks: list[tuple[str | None, bool]], factor: int,
     brokers = [UsableBroker(number, rack, fenced) for number, (rack, fenced) in enumerate(racks)]
     fenced = {broker.id for broker in brokers if broker.fenced}
     if factor > len(brokers) or len(fenced) == len(brokers):
-        with pytest.raises(Refused):
+        with pytest.raises(InvalidReplicationFactor):
             place(brokers, partitions, factor, seed)
         return
     placed = place(brokers, partitions, factor, seed)
@@ -53,5 +52,5 @@ def test_the_same_seed_places_the_same() -> None:
 @pytest.mark.parametrize(("factor", "said"), [(0, "must be positive"), (3, "only 2 broker"), (1, "currently fenced")])
 def test_what_cannot_be_placed(factor: int, said: str) -> None:
     brokers = [UsableBroker(number, None, fenced=factor == 1) for number in range(2)]
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(InvalidReplicationFactor, match=said):
         place(brokers, 1, factor)

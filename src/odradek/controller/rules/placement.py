@@ -1,29 +1,26 @@
-"""Where new replicas go: in stripes over racks and, within a rack, over its brokers.
+"""Placement of new replicas: striped over racks and, within a rack, over its brokers.
 
-Each partition starts at the rack after the one before it, and takes one broker of each rack in turn until it has its
-replicas; each rack starts at the next of its brokers. The first replica, the preferred leader, is never a fenced one;
-others are only where a rack has no unfenced one left. After as many partitions as there are unfenced brokers the lists
-are shuffled, so that the same brokers do not always stand together.
+Each partition starts at the rack after that of the previous partition, and takes one broker of each rack in turn until
+it has its replicas; each rack starts at the next of its brokers. The first replica, the preferred leader, is never on a
+fenced broker; others are only if a rack has no unfenced broker left. After as many partitions as there are unfenced
+brokers the lists are shuffled, so that the same brokers do not always share partitions.
 
-Brokers without a rack are one rack. Chance comes from outside: the same seed gives the same placement.
+Brokers without a rack form one rack. The same seed gives the same placement.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
 
-from odradek.controller.decision import Refused
+from odradek.common.failures import ApiError
+from odradek.common.randomness import Randomness
 from odradek.protocol.error_codes import ErrorCode
 
 
-class Randomness(Protocol):
-    """What placement and ids ask of chance; `random.Random` is one."""
+class InvalidReplicationFactor(ApiError):
+    """The brokers cannot hold so many replicas."""
 
-    def randrange(self, stop: int, /) -> int: ...
-
-    def shuffle(self, x: Any, /) -> None: ...
-
-    def randbytes(self, n: int, /) -> bytes: ...
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ErrorCode.INVALID_REPLICATION_FACTOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +31,7 @@ class UsableBroker:
 
 
 class _BrokerList:
-    """Hands out each of its brokers once for a partition, and begins one later for the next partition."""
+    """Returns each of its brokers once for a partition, and starts one later for the next partition."""
 
     def __init__(self) -> None:
         self.brokers: list[int] = []
@@ -64,8 +61,8 @@ class _Rack:
         self.unfenced = _BrokerList()
 
     def next(self, epoch: int) -> int | None:
-        found = self.unfenced.next(epoch)
-        return self.fenced.next(epoch) if found is None else found
+        broker = self.unfenced.next(epoch)
+        return self.fenced.next(epoch) if broker is None else broker
 
 
 class _RackList:
@@ -87,7 +84,7 @@ class _RackList:
         self._epoch = 0
 
     def place(self, replication_factor: int) -> list[int]:
-        # A single unfenced broker is never shuffled: its list would begin anew without end.
+        # A single unfenced broker is never shuffled: its list would restart without end.
         if self._epoch == self.unfenced_count and self.unfenced_count > 1:
             self._shuffle()
             self._epoch = 0
@@ -98,11 +95,11 @@ class _RackList:
         index, skip = self._offset, first_rack
         while len(replicas) < replication_factor:
             if index == skip:
-                skip = -1  # this rack gave the first replica; from the second round on it takes part again
+                skip = -1  # this rack has the first replica; from the second round on it takes part again
             else:
-                found = self._racks[index].next(self._epoch)
-                if found is not None:
-                    replicas.append(found)
+                broker = self._racks[index].next(self._epoch)
+                if broker is not None:
+                    replicas.append(broker)
             index = (index + 1) % len(self._racks)
         self._epoch += 1
         self._offset += 1
@@ -111,9 +108,9 @@ class _RackList:
     def _first(self) -> tuple[int, int]:
         index = self._offset
         while True:
-            found = self._racks[index].unfenced.next(self._epoch)
-            if found is not None:
-                return index, found
+            broker = self._racks[index].unfenced.next(self._epoch)
+            if broker is not None:
+                return index, broker
             index = (index + 1) % len(self._racks)
 
     def _shuffle(self) -> None:
@@ -128,19 +125,19 @@ class StripedReplicaPlacer:
         self._random = random
 
     def place(self, partition_count: int, replication_factor: int, brokers: Iterable[UsableBroker]) -> list[list[int]]:
-        """Replicas for each partition. Refused with INVALID_REPLICATION_FACTOR when there are too few brokers."""
+        """Return the replicas of each partition. Raises InvalidReplicationFactor if there are too few brokers."""
         racks = _RackList(self._random, brokers)
         if replication_factor <= 0:
-            raise _invalid(f"Invalid replication factor {replication_factor}: the replication factor must be positive.")
+            raise InvalidReplicationFactor(
+                f"Invalid replication factor {replication_factor}: the replication factor must be positive."
+            )
         if racks.unfenced_count == 0:
-            raise _invalid("All brokers are currently fenced, or have all their log directories cordoned.")
+            raise InvalidReplicationFactor(
+                "All brokers are currently fenced, or have all their log directories cordoned."
+            )
         if replication_factor > racks.total_count:
-            raise _invalid(
+            raise InvalidReplicationFactor(
                 f"The target replication factor of {replication_factor} cannot be reached because only "
                 f"{racks.total_count} broker(s) are registered or some brokers have all their log directories cordoned."
             )
         return [racks.place(replication_factor) for _ in range(partition_count)]
-
-
-def _invalid(message: str) -> Refused:
-    return Refused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
