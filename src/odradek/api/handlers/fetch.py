@@ -101,6 +101,7 @@ class _FetchCall:
         ctx, session, hints = self._ctx, self._session, None
         if ctx.api_version >= FIRST_VERSION_WITH_LEADER:
             hints = LeaderHints(ctx.services.image(), ctx.listener_name, ctx.services.node_id)
-        self.response = fetch_response(session.session_id, session.answer(results), ctx.replicas.read_records, hints)
+        answered = session.answer(results)  # before `session_id` is read: it creates the session
+        self.response = fetch_response(session.session_id, answered, ctx.replicas.read_records, hints)
         if self.later is not None:
             self.later.set_result(self.response)
