@@ -111,9 +111,12 @@ REFUSED = (
 
 #: What ours says of options that are wrong.
 WRONG = (
-    (Read("unknown", 0, {"subscribd": "plain"}), "there is no option subscribd; did you mean subscribe?"),
-    (Read("nothing", 0, {}), "no topics are named: one of subscribe, subscribePattern, assign says what is read"),
-    (Read("no number", 0, {"subscribe": "plain", "minPartitions": "many"}), "minPartitions: 'many' is no whole number"),
+    (Read("unknown", 0, {"subscribd": "plain"}), "unknown option subscribd. Did you mean subscribe?"),
+    (
+        Read("nothing", 0, {}),
+        "no topics are named: set exactly one of subscribe, subscribePattern, assign says what is read",
+    ),
+    (Read("no number", 0, {"subscribe": "plain", "minPartitions": "many"}), "minPartitions: 'many' is not an integer"),
     (Read("no setting", 0, {"subscribe": "plain", "kafka.fetch.min.byte": 1}), "fetch.min.byte"),
     (Read("no such topic", 0, {"subscribe": "nothing", "fetchOffset.numRetries": 1}), "there is no topic nothing"),
     (

@@ -29,7 +29,7 @@ _PARTITIONS = 3
 _ROWS_AT_ONCE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 #: Partition, key, value, headers.
-Written = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
+TaskResult = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class World:
         """One after the other: Spark knows data sources in Python by the session of the thread."""
         return [work(way) for way in (TRUTH, *OTHERS)]
 
-    def records(self, way: Way, topic: str) -> list[Written]:
+    def records(self, way: Way, topic: str) -> list[TaskResult]:
         """What is committed, partition by partition."""
         found = read_by_librdkafka(
             self.bootstraps[way.kind], topic, _PARTITIONS, tolerates_errors=False, isolation_level="read_committed"
@@ -104,7 +104,7 @@ def _rows(spark: SparkSession) -> DataFrame:
 def test_the_same_records_in_the_same_partitions(world: World) -> None:
     rows = _rows(world.spark)
 
-    def write(way: Way) -> list[Written]:
+    def write(way: Way) -> list[TaskResult]:
         topic = world.topic(way, "same")
         world.write(way, rows, topic=topic)
         return world.records(way, topic)
@@ -130,7 +130,7 @@ def test_every_delivery_and_codec_writes_the_same(world: World, delivery: str, c
 
 
 def test_a_column_says_the_topic(world: World) -> None:
-    def write(way: Way) -> list[list[Written]]:
+    def write(way: Way) -> list[list[TaskResult]]:
         topics = [world.topic(way, name) for name in ("even", "odd")]
         name = f.when(f.col("id") % 2 == 0, f.lit(topics[0])).otherwise(f.lit(topics[1]))
         key = f.col("id").cast("string")

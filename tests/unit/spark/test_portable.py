@@ -35,9 +35,9 @@ def test_what_is_sent_brings_the_function_that_loads_it() -> None:
 
 def test_what_spark_calls_can_be_sent() -> None:
     from odradek.spark.sink.data_sink import BatchWriter, StreamWriter
-    from odradek.spark.source.stream_reader import RefusingReader, StreamReader
+    from odradek.spark.source.stream_reader import InvalidOptionsReader, StreamReader
 
-    for each in (OdradekDataSource, BatchReader, StreamReader, RefusingReader, BatchWriter, StreamWriter):
+    for each in (OdradekDataSource, BatchReader, StreamReader, InvalidOptionsReader, BatchWriter, StreamWriter):
         assert type(each) is portable.Portable
 
 

@@ -322,7 +322,7 @@ def missing_topics(use: Use, there: Mapping[str, tuple[int, ...]]) -> Iterator[t
         options = _source_options(use)
     except InputError:
         return
-    choice = options.choice
+    choice = options.selection
     if isinstance(choice, SubscribePattern):
         if not any(re.search(choice.pattern, topic) for topic in there):
             yield WARNING, f"no topic matches subscribePattern {choice.pattern}"

@@ -1,7 +1,7 @@
-"""Columns of a sink: which there must be, of which types, and how a builder of batches wants Arrow's arrays of them.
+"""Columns of a sink: their required names and types, and their conversion for the builder of record batches.
 
-They are those of Spark's Kafka connector: `value`, and if they are there `key`, `headers`, `partition` and `topic`, of
-which the option `topic` takes the place. Other columns are ignored. What is wrong is said in the connector's words.
+They are those of Spark's Kafka connector: `value`, and optionally `key`, `headers`, `partition` and `topic`, which the
+option `topic` replaces. Other columns are ignored. Error messages are the connector's.
 """
 
 from collections.abc import Sequence
@@ -31,18 +31,20 @@ _ALLOWED: dict[str, tuple[DataType, ...]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicRows:
-    """The rows of one topic: by their numbers."""
+    """Indexes of the rows of one topic."""
 
     topic: str
     rows: NDArray[np.int64]
 
 
 def check_schema(schema: StructType, topic: str | None) -> None:
-    """Raises InputError."""
-    types = {each.name: each.dataType for each in schema.fields}
-    doubled = [name for name in _ALLOWED if schema.names.count(name) > 1]
-    if doubled:
-        raise InputError(f"there is more than one column {doubled[0]}; select or rename, so that one is left")
+    """Raise InputError unless the schema has the columns of a sink."""
+    types = {field.name: field.dataType for field in schema.fields}
+    duplicates = [name for name in _ALLOWED if schema.names.count(name) > 1]
+    if duplicates:
+        raise InputError(
+            f"there is more than one column {duplicates[0]}; select or rename columns, so that only one remains"
+        )
     if topic is None and "topic" not in types:
         raise InputError(
             "topic option required when no 'topic' attribute is present. Use the topic option for setting a topic."
@@ -51,24 +53,24 @@ def check_schema(schema: StructType, topic: str | None) -> None:
         raise InputError("Required attribute 'value' not found")
     for name, allowed in _ALLOWED.items():
         is_used = name in types and not (name == "topic" and topic is not None)
-        if is_used and _plain(types[name]) not in [_plain(each) for each in allowed]:
-            right = " or ".join(each.simpleString() for each in allowed)
+        if is_used and _type_name(types[name]) not in [_type_name(data_type) for data_type in allowed]:
+            expected = " or ".join(data_type.simpleString() for data_type in allowed)
             raise InputError(
-                f"{name} attribute unsupported type {types[name].simpleString()}. {name} must be a(n) {right}"
+                f"{name} attribute unsupported type {types[name].simpleString()}. {name} must be a(n) {expected}"
             )
 
 
-def _plain(kind: DataType) -> str:
-    """Whether something may be null, or is collated, makes no difference."""
-    if isinstance(kind, ArrayType):
-        return f"array<{_plain(kind.elementType)}>"
-    if isinstance(kind, StructType):
-        return f"struct<{','.join(f'{each.name}:{_plain(each.dataType)}' for each in kind.fields)}>"
-    return "string" if type(kind) is StringType else kind.simpleString()
+def _type_name(data_type: DataType) -> str:
+    """Return the name of a type without nullability and collation."""
+    if isinstance(data_type, ArrayType):
+        return f"array<{_type_name(data_type.elementType)}>"
+    if isinstance(data_type, StructType):
+        return f"struct<{','.join(f'{field.name}:{_type_name(field.dataType)}' for field in data_type.fields)}>"
+    return "string" if type(data_type) is StringType else data_type.simpleString()
 
 
 def arrow_records(batch: pa.RecordBatch, timestamp_ms: int) -> ArrowRecords:
-    """All records have the time at which they are written, as the connector's have."""
+    """Return the records of a batch. All have the time at which they are written, as with the connector."""
     headers = _column(batch, "headers")
     return ArrowRecords(
         keys=_column(batch, "key"),
@@ -79,19 +81,19 @@ def arrow_records(batch: pa.RecordBatch, timestamp_ms: int) -> ArrowRecords:
 
 
 def partition_column(batch: pa.RecordBatch) -> NDArray[np.int32] | None:
-    """The partitions that rows ask for, -1 where they ask for none; None where no row asks. Raises InputError."""
+    """Return the partition of each row, -1 if it has none, or None if no row has one. Raise InputError."""
     column = _column(batch, "partition")
     if column is None:
         return None
-    found: NDArray[np.int32] = column.fill_null(-1).to_numpy(zero_copy_only=False)
-    negative = int(np.count_nonzero(found < 0)) - column.null_count
+    partitions: NDArray[np.int32] = column.fill_null(-1).to_numpy(zero_copy_only=False)
+    negative = int(np.count_nonzero(partitions < 0)) - column.null_count
     if negative:
-        raise InputError(f"partition is negative in {negative} row(s); right would be a number from 0 on, or null")
-    return found
+        raise InputError(f"partition is negative in {negative} row(s); expected a number from 0, or null")
+    return partitions
 
 
 def rows_by_topic(batch: pa.RecordBatch, topic: str | None) -> list[TopicRows]:
-    """Raises InputError for a row without a topic."""
+    """Group the rows by topic. Raise InputError for a row without a topic."""
     if topic is not None:
         return [TopicRows(topic, np.arange(batch.num_rows))]
     column = _column(batch, "topic")
@@ -101,24 +103,25 @@ def rows_by_topic(batch: pa.RecordBatch, topic: str | None) -> list[TopicRows]:
             "default topic."
         )
     encoded = column.dictionary_encode()
-    numbers: NDArray[np.int64] = encoded.indices.to_numpy(zero_copy_only=False)
+    topic_indexes: NDArray[np.int64] = encoded.indices.to_numpy(zero_copy_only=False)
     return [
-        TopicRows(name, np.flatnonzero(numbers == number)) for number, name in enumerate(encoded.dictionary.to_pylist())
+        TopicRows(name, np.flatnonzero(topic_indexes == index))
+        for index, name in enumerate(encoded.dictionary.to_pylist())
     ]
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array | None:
-    """None where all are null as well."""
-    at = batch.schema.get_field_index(name)
-    found = None if at < 0 else batch.column(at)
-    return None if found is None or found.null_count == len(found) else found
+    """Return a column, or None if it does not exist or has only nulls."""
+    index = batch.schema.get_field_index(name)
+    column = None if index < 0 else batch.column(index)
+    return None if column is None or column.null_count == len(column) else column
 
 
 def _headers(array: pa.Array) -> Sequence[Headers]:
-    found: list[Headers] = []
+    headers: list[Headers] = []
     for row in array.to_pylist():
-        pairs = [(each and each["key"], each and each["value"]) for each in row or ()]
+        pairs = [(header and header["key"], header and header["value"]) for header in row or ()]
         if any(key is None for key, _ in pairs):
-            raise InputError("a header has no key; right would be a string, and the value may be null")
-        found.append(pairs)
-    return found
+            raise InputError("a header has no key; the key must be a string, the value may be null")
+        headers.append(pairs)
+    return headers

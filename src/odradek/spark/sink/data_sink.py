@@ -1,11 +1,11 @@
-"""The writing half of the data source: rows of Spark become records of a topic.
+"""The writers of the data source: rows of Spark become records of topics.
 
-Spark makes a writer on the driver for every batch, sends it to the tasks, and each task calls `write` with its rows as
-Arrow record batches. What `write` returns goes back to the driver, to `commit` or to `abort`, which Spark calls in
-another process, and for streams on a writer that it has made anew: what they need to know comes with the messages.
+Spark creates a writer on the driver for every batch and sends it to the tasks; each task calls `write` with its rows as
+Arrow record batches. The result of `write` returns to the driver, to `commit` or `abort`, which Spark calls in another
+process, and for streams on a newly created writer: so the messages carry everything that these methods need.
 
-With delivery=exactly-once a run begins when the writer is sent to the tasks, and not when it is made (see
-`odradek.spark.exactly_once.protocol` for what a run is).
+With delivery=exactly-once a run begins when the writer is sent to the tasks, not when it is created (see
+`odradek.spark.exactly_once.protocol` for the definition of a run).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,59 +29,60 @@ from odradek.spark.sink.columns import check_schema
 from odradek.spark.sink.options import SinkOptions, sink_options
 from odradek.spark.sink.task_writer import TaskWriter, leaders_for, transactions_for
 
-#: What Spark tells the tasks of a stream: the id of the query, which it keeps in the checkpoint.
+#: Local property of the tasks of a stream: the id of the query, which Spark keeps in the checkpoint.
 _QUERY_ID = "sql.streaming.queryId"
 
-#: Transactions of a batch that the driver ends at once: enough to share the wait for replication, and few connections.
+#: Transactions of a batch that the driver ends in parallel: enough to overlap the waits for replication, with few
+#: connections.
 _LANES = 8
 
-#: All jobs of a sink are one query, whose batches are numbered as their runs are: none is taken for another, and many
-#: of them do not make the sink forget its streams.
+#: Query id of all jobs of a sink. The batch id of a job is the number of its run: no job is mistaken for another, and
+#: many jobs do not displace the streams of the sink from its state.
 _JOBS = "df.write"
 
 
 def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-    """Of `df.write`. Raises InputError."""
+    """Return the writer of `df.write`. Raise InputError."""
     if overwrite:
-        raise InputError("mode overwrite: a topic cannot be overwritten; right would be mode append")
-    return BatchWriter(_Sink(_checked(options, schema)))
+        raise InputError("mode overwrite: a topic cannot be overwritten; use mode append")
+    return BatchWriter(_Sink(_checked_options(options, schema)))
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
-    """Of `df.writeStream`, in any output mode. Raises InputError."""
-    return StreamWriter(_Sink(_checked(options, schema), BegunRuns(options)))
+    """Return the writer of `df.writeStream`, for any output mode. Raise InputError."""
+    return StreamWriter(_Sink(_checked_options(options, schema), BegunRuns(options)))
 
 
-def _checked(given: Mapping[str, str], schema: StructType) -> SinkOptions:
-    options = sink_options(given)
-    check_schema(schema, options.topic)
-    return options
+def _checked_options(options: Mapping[str, str], schema: StructType) -> SinkOptions:
+    parsed = sink_options(options)
+    check_schema(schema, parsed.topic)
+    return parsed
 
 
 @dataclass(frozen=True, slots=True)
-class Written(WriterCommitMessage):
-    """What a task has done."""
+class TaskResult(WriterCommitMessage):
+    """Result of a task, which Spark brings to the driver."""
 
     record_count: int
-    #: Of exactly-once sinks.
+    #: Set for exactly-once sinks only.
     run: int = 0
     query_id: str | None = None
-    #: None where the task had no rows.
+    #: None if the task had no rows.
     prepared: PreparedTransaction | None = None
 
 
 class _Sink:
-    """What writers of batches and of streams have in common."""
+    """The common part of writers of batches and streams."""
 
     def __init__(self, options: SinkOptions, begun_runs: BegunRuns | None = None) -> None:
-        """`begun_runs` of a stream; a job's writer comes back to the driver with its run."""
+        """Create the sink of a stream with `begun_runs`; the writer of a job returns to the driver with its run."""
         self._options = options
         self._begun_runs = begun_runs
         self._run: int | None = None
 
     @plain_errors()
     def __getstate__(self) -> tuple[SinkOptions, int | None]:
-        """Spark sends a writer to the tasks of a batch before they begin, by pickling it: so a run begins."""
+        """Begin a run: Spark pickles a writer to send it to the tasks of a batch before they begin."""
         if self._options.sink_id is not None and self._run is None:
             self._run = self._begin_run(self._options.sink_id)
         return self._options, self._run
@@ -98,45 +99,47 @@ class _Sink:
         self._options, self._run = state
         self._begun_runs = None
 
-    def write(self, batches: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, batches: Iterator[pa.RecordBatch]) -> TaskResult:
         if self._options.sink_id is None:
             writer = TaskWriter(self._options)
             writer.write(batches)
-            return Written(writer.record_count)
+            return TaskResult(writer.record_count)
         check(self._run is not None, "a task of an exactly-once sink has no run")
         return self._prepare(self._options.sink_id, self._run or 0, batches)
 
-    def _prepare(self, sink_id: str, run: int, batches: Iterator[pa.RecordBatch]) -> Written:
+    def _prepare(self, sink_id: str, run: int, batches: Iterator[pa.RecordBatch]) -> TaskResult:
         context = TaskContext.get()
         if context is None:
-            raise Fault("an exactly-once sink writes in a task of Spark, and nowhere else")
-        own_id = transactional_id(sink_id, run, context.partitionId(), context.taskAttemptId())
-        writer = TaskWriter(self._options, own_id)
+            raise Fault("an exactly-once sink writes only in a task of Spark")
+        task_id = transactional_id(sink_id, run, context.partitionId(), context.taskAttemptId())
+        writer = TaskWriter(self._options, task_id)
         writer.write(batches)
-        prepared = PreparedTransaction(own_id, *writer.identity) if writer.record_count else None
-        return Written(writer.record_count, run, context.getLocalProperty(_QUERY_ID), prepared)
+        prepared = PreparedTransaction(task_id, *writer.identity) if writer.record_count else None
+        return TaskResult(writer.record_count, run, context.getLocalProperty(_QUERY_ID), prepared)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None) -> None:
-        """`batch_id` of a stream; a job has none."""
-        written = [each for each in messages if isinstance(each, Written)]
-        if self._options.sink_id is None or not written:
+        """Commit the batch of a run. `batch_id` is None for a job."""
+        results = [message for message in messages if isinstance(message, TaskResult)]
+        if self._options.sink_id is None or not results:
             return
-        run, query_id = written[0].run, _JOBS if batch_id is None else written[0].query_id
+        run, query_id = results[0].run, _JOBS if batch_id is None else results[0].query_id
         if query_id is None:
-            raise InputError("Spark has not told the id of the query, without which no batch is known again")
-        prepared = [each.prepared for each in written if each.prepared is not None]
-        record_count = sum(each.record_count for each in written)
-        number = run if batch_id is None else batch_id
-        next_run = self._exactly_once(self._options.sink_id).commit(run, query_id, number, prepared, record_count)
+            raise InputError("Spark did not pass the id of the query, which is required to recognize a replayed batch")
+        prepared = [result.prepared for result in results if result.prepared is not None]
+        record_count = sum(result.record_count for result in results)
+        decided_batch = run if batch_id is None else batch_id
+        next_run = self._exactly_once(self._options.sink_id).commit(
+            run, query_id, decided_batch, prepared, record_count
+        )
         if self._begun_runs is not None and next_run is not None:
             self._begun_runs.remember_next(next_run)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Tasks that failed have aborted their own; those that Spark killed have not."""
-        written = [each for each in messages if isinstance(each, Written)]
-        run = written[0].run if written else self._last_run()
+        """Abort the transactions of a run: tasks that failed have aborted theirs, tasks that Spark killed have not."""
+        results = [message for message in messages if isinstance(message, TaskResult)]
+        run = results[0].run if results else self._last_run()
         if self._options.sink_id is not None and run is not None:
-            prepared = [each.prepared for each in written if each.prepared is not None]
+            prepared = [result.prepared for result in results if result.prepared is not None]
             self._exactly_once(self._options.sink_id).abort(run, prepared)
 
     def _last_run(self) -> int | None:
@@ -149,7 +152,7 @@ class _Sink:
 
 
 class _Writer:
-    """What writers of jobs and of streams have in common."""
+    """The common part of the writers that Spark calls."""
 
     def __init__(self, sink: _Sink) -> None:
         self._sink = sink
@@ -160,7 +163,7 @@ class _Writer:
 
 
 class BatchWriter(_Writer, DataSourceArrowWriter, metaclass=Portable):
-    """One for each job; what it writes is a batch by itself, and none is ever taken for another."""
+    """Writer of one job, whose rows are a batch of their own."""
 
     @plain_errors()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -172,6 +175,8 @@ class BatchWriter(_Writer, DataSourceArrowWriter, metaclass=Portable):
 
 
 class StreamWriter(_Writer, DataSourceStreamArrowWriter, metaclass=Portable):
+    """Writer of one micro-batch."""
+
     @plain_errors()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         self._sink.commit(messages, batchId)

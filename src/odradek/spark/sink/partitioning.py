@@ -1,7 +1,7 @@
-"""Which rows of a topic go to which partition. Pure: where rows without a key begin comes in.
+"""Assigns rows to partitions. Pure: the first partition for rows without a key is an argument.
 
-A row that names its partition goes there; one with a key where its hash says, as with Kafka's producer; those without
-either go in runs of a batch's size to one partition after the other.
+A row with a partition is sent there; a row with a key is assigned by its hash, as in Kafka's producer; rows without
+either are assigned in runs of the size of a batch to one partition after the other.
 """
 
 from collections.abc import Iterator
@@ -15,37 +15,38 @@ from odradek.client.producer.key_columns import NO_KEY, partitions_for_keys
 from odradek.common.failures import InputError
 from odradek.records.column_batches import ArrowRecords
 
-#: A row that may go anywhere.
+#: Marks a row that may be sent to any partition.
 _ANYWHERE = NO_KEY
 
 
-class Spreading:
-    """Of one task: rows without a key go on where those before have stopped."""
+class RowPartitioner:
+    """Partitioner of one task: rows without a key continue at the partition of the previous ones."""
 
     def __init__(self, first_partition: int, run_bytes: int) -> None:
         self._next = first_partition
         self._run_bytes = run_bytes
 
     def partitions(
-        self, topic: str, records: ArrowRecords, rows: NDArray[np.int64], asked: NDArray[np.int32] | None, count: int
+        self, topic: str, records: ArrowRecords, rows: NDArray[np.int64], explicit: NDArray[np.int32] | None, count: int
     ) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Partitions with their rows, in the order of the rows. `asked` is the column `partition`, `count` how many the
-        topic has. Raises InputError for one that is not there."""
-        chosen = np.full(len(rows), _ANYWHERE, np.int32)
+        """Return partitions with their rows, in the order of the rows. Raise InputError for an unknown partition.
+
+        `explicit` is the column `partition`, `count` the number of partitions of the topic."""
+        assigned = np.full(len(rows), _ANYWHERE, np.int32)
         if records.keys is not None:
-            chosen = partitions_for_keys(records.keys, count)[rows]
-        if asked is not None:
-            wanted = asked[rows]
-            if len(wanted) and int(wanted.max()) >= count:
-                has = f"topic {topic} has {count} partition(s), 0 to {count - 1}"
-                raise InputError(f"a row asks for partition {int(wanted.max())}; {has}")
-            chosen = np.where(wanted >= 0, wanted, chosen)
-        free = np.flatnonzero(chosen == _ANYWHERE)
+            assigned = partitions_for_keys(records.keys, count)[rows]
+        if explicit is not None:
+            requested = explicit[rows]
+            if len(requested) and int(requested.max()) >= count:
+                valid = f"topic {topic} has {count} partition(s), 0 to {count - 1}"
+                raise InputError(f"a row has partition {int(requested.max())}; {valid}")
+            assigned = np.where(requested >= 0, requested, assigned)
+        free = np.flatnonzero(assigned == _ANYWHERE)
         if len(free):
-            chosen[free] = self._spread(records.values, rows[free], count)
-        order = np.argsort(chosen, kind="stable")
-        found, starts = np.unique(chosen[order], return_index=True)
-        return zip(found.tolist(), np.split(rows[order], starts[1:]), strict=True)
+            assigned[free] = self._spread(records.values, rows[free], count)
+        order = np.argsort(assigned, kind="stable")
+        partitions, starts = np.unique(assigned[order], return_index=True)
+        return zip(partitions.tolist(), np.split(rows[order], starts[1:]), strict=True)
 
     def _spread(self, values: pa.Array | None, rows: NDArray[np.int64], count: int) -> NDArray[np.int32]:
         sizes = np.zeros(len(rows), np.int64)

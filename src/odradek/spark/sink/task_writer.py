@@ -1,6 +1,6 @@
-"""What a task of a sink does: its rows, as Arrow record batches, become batches of records at the leaders.
+"""Writes the rows of a task: Arrow record batches become Kafka record batches, which are sent to the leaders.
 
-Connections outlive the task: Spark uses its Python workers again, and the next task finds them open.
+Connections outlive the task: Spark reuses its Python workers, and the next task uses the open connections.
 """
 
 import random
@@ -27,13 +27,13 @@ from odradek.records.record import NO_SEQUENCE
 from odradek.spark.connections import leaders_of
 from odradek.spark.sink.columns import arrow_records, partition_column, rows_by_topic
 from odradek.spark.sink.options import Delivery, SinkOptions
-from odradek.spark.sink.partitioning import Spreading
+from odradek.spark.sink.partitioning import RowPartitioner
 from odradek.spark.worker_process import spare_modules
 
-#: A task that fails is to tell Spark so soon; the driver aborts what it cannot.
-_GIVE_UP_MS = 5_000
+#: A failed task should report to Spark soon; the driver aborts what the task could not abort.
+_ABORT_TIMEOUT_MS = 5_000
 
-#: Where a task begins to spread rows without a key; topics have fewer partitions than this.
+#: Upper bound of the random partition at which a task begins with rows without a key; topics have fewer partitions.
 _FIRST_PARTITION_BELOW = 1 << 16
 
 
@@ -48,20 +48,23 @@ def transactions_for(options: SinkOptions, lane: int = 0) -> Transactions:
 
 @cache
 def _transactions_of(leaders: Leaders, timeout_ms: int) -> Transactions:
-    """Kept with its connections: it remembers coordinators, which every batch asks for again."""
+    """Return an object kept for its connections: it caches coordinators, which every batch needs."""
     return Transactions(leaders, timeout_ms)
 
 
 class TaskWriter:
-    """One for each attempt. With a transactional id it opens a transaction at the first row, and leaves it open."""
+    """Writer of one task attempt. With a transactional id it opens a transaction and leaves it open."""
 
     def __init__(self, options: SinkOptions, transactional_id: str | None = None) -> None:
-        check((options.delivery is Delivery.EXACTLY_ONCE) == (transactional_id is not None), "who has transactions")
+        check(
+            (options.delivery is Delivery.EXACTLY_ONCE) == (transactional_id is not None),
+            "exactly-once, and no other delivery, has a transactional id",
+        )
         self._options = options
         self._leaders = leaders_for(options)
         self._transactions = transactions_for(options)
         self._transactional_id = transactional_id
-        self._spreading = Spreading(random.randrange(_FIRST_PARTITION_BELOW), options.batch_bytes)
+        self._partitioner = RowPartitioner(random.randrange(_FIRST_PARTITION_BELOW), options.batch_bytes)
         self._partition_counts: dict[str, int] = {}
         self._producer: BulkProducer | None = None
         self._plan: BatchPlan | None = None
@@ -70,7 +73,7 @@ class TaskWriter:
         self.record_count = 0
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """When it returns all rows are written. Raises InputError, and what the cluster says."""
+        """Write all rows; they are acknowledged on return. Raise InputError, or the error of the cluster."""
         try:
             for batch in batches:
                 if batch.num_rows:
@@ -78,33 +81,34 @@ class TaskWriter:
             if self._producer is not None:
                 self._producer.flush()
         except BaseException:
-            self._give_up()
+            self._abort()
             raise
         spare_modules("write")
 
-    def _give_up(self) -> None:
-        """Nobody waits for what is left open: abort it, if that is possible. By another who takes the id over: what is
-        in flight still could be written after a plain abort, and stay open for ever."""
+    def _abort(self) -> None:
+        """Abort the open transaction, if that is possible, through a new producer epoch: after a plain abort, requests
+        in flight could still be written, and would leave a transaction open."""
         if self._producer is not None:
             self._producer.close()
         if self._transactional_id is not None and self.partitions:
             with suppress(ApiError):
-                quick = Transactions(self._leaders, _GIVE_UP_MS)
-                quick.begin(self._transactional_id, self._options.producer.transaction_timeout_ms)
+                transactions = Transactions(self._leaders, _ABORT_TIMEOUT_MS)
+                transactions.begin(self._transactional_id, self._options.producer.transaction_timeout_ms)
 
     def _write_batch(self, batch: pa.RecordBatch) -> None:
         records = arrow_records(batch, int(time.time() * 1000))
-        asked = partition_column(batch)
-        for of_topic in rows_by_topic(batch, self._options.topic):
-            count = self._partition_count(of_topic.topic)
-            found = self._spreading.partitions(of_topic.topic, records, of_topic.rows, asked, count)
-            self._write_rows(records, {TopicPartition(of_topic.topic, number): rows for number, rows in found})
+        explicit = partition_column(batch)
+        for topic_rows in rows_by_topic(batch, self._options.topic):
+            topic = topic_rows.topic
+            count = self._partition_count(topic)
+            partitions = self._partitioner.partitions(topic, records, topic_rows.rows, explicit, count)
+            self._write_rows(records, {TopicPartition(topic, index): rows for index, rows in partitions})
         self.record_count += batch.num_rows
 
-    def _write_rows(self, records: ArrowRecords, found: Mapping[TopicPartition, NDArray[np.int64]]) -> None:
+    def _write_rows(self, records: ArrowRecords, rows_by_partition: Mapping[TopicPartition, NDArray[np.int64]]) -> None:
         producer, plan = self._begin()
-        self._add(list(found))
-        for partition, rows in found.items():
+        self._add(list(rows_by_partition))
+        for partition, rows in rows_by_partition.items():
             sequence = producer.next_sequence(partition)
             for built in build_batches(records, rows, plan, base_sequence=sequence):
                 producer.send(partition, built)
@@ -112,7 +116,7 @@ class TaskWriter:
 
     def _partition_count(self, topic: str) -> int:
         if topic not in self._partition_counts:
-            self._settle()
+            self._await_responses()
             timeout_ms = self._options.producer.max_block_ms
             self._partition_counts[topic] = partition_count(self._leaders, topic, timeout_ms)
         return self._partition_counts[topic]
@@ -139,19 +143,20 @@ class TaskWriter:
             return self._transactions.begin(self._transactional_id, timeout_ms)
         except Refused as error:
             if error.code == ErrorCode.INVALID_TRANSACTION_TIMEOUT:
-                more = f"kafka.transaction.timeout.ms is {timeout_ms}, and the brokers allow less"
-                raise InputError(f"{more}: right would be at most their transaction.max.timeout.ms") from None
+                raise InputError(
+                    f"kafka.transaction.timeout.ms={timeout_ms} exceeds transaction.max.timeout.ms of the brokers"
+                ) from None
             raise
 
     def _add(self, partitions: Sequence[TopicPartition]) -> None:
-        new = [each for each in partitions if each not in self.partitions]
+        new = [partition for partition in partitions if partition not in self.partitions]
         if new and self._transactional_id is not None:
-            self._settle()
+            self._await_responses()
             self._transactions.add_partitions(self._transactional_id, self.identity, new)
         self.partitions.update(dict.fromkeys(new))
 
-    def _settle(self) -> None:
-        """Connections are shared: answers to what was sent come first on them."""
+    def _await_responses(self) -> None:
+        """Receive all outstanding responses: the connections are shared, and return responses in order."""
         if self._producer is not None:
             self._producer.settle()
 

@@ -8,7 +8,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from odradek.common.ids import ZERO_UUID
 from odradek.spark.plain_errors import plain_errors
 from odradek.spark.portable import Portable
-from odradek.spark.source.offset_resolver import Places
+from odradek.spark.source.offset_resolver import OffsetResolver
 from odradek.spark.source.options import SourceOptions
 from odradek.spark.source.range_reader import plan, read
 from odradek.spark.source.ranges import OffsetRange
@@ -22,10 +22,10 @@ class BatchReader(DataSourceReader, metaclass=Portable):
 
     @plain_errors()
     def partitions(self) -> list[InputPartition]:
-        places = Places(self._options)
-        starts = places.resolve(self._options.starting, "startingOffsets")
-        ends = places.resolve(self._options.ending, "endingOffsets")
-        ids = places.topic_ids(dict.fromkeys(partition.topic for partition in ends))
+        resolver = OffsetResolver(self._options)
+        starts = resolver.resolve(self._options.starting, "startingOffsets")
+        ends = resolver.resolve(self._options.ending, "endingOffsets")
+        ids = resolver.topic_ids(dict.fromkeys(partition.topic for partition in ends))
         ranges = [
             OffsetRange(partition, start, ends[partition], ids.get(partition.topic, ZERO_UUID))
             for partition, start in sorted(starts.items())

@@ -24,6 +24,8 @@ from odradek.spark.worker_process import spare_modules
 
 
 class OdradekDataSource(DataSource, metaclass=Portable):
+    """The data source `odradek`; names and arguments of the methods are Spark's."""
+
     @classmethod
     def name(cls) -> str:
         return "odradek"
@@ -39,10 +41,7 @@ class OdradekDataSource(DataSource, metaclass=Portable):
         return BatchReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        from odradek.spark.source.stream_reader import (
-            RefusingReader,
-            StreamReader,
-        )  # one that reads a batch need not load it
+        from odradek.spark.source.stream_reader import InvalidOptionsReader, StreamReader  # not loaded for a batch
 
         try:
             options = stream_options(self.options)
@@ -53,11 +52,11 @@ class OdradekDataSource(DataSource, metaclass=Portable):
 
             return UnlimitedStreamReader(options)
         except InputError as error:
-            return RefusingReader(str(error))
+            return InvalidOptionsReader(str(error))
 
     @plain_errors()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        from odradek.spark.sink.data_sink import batch_writer  # a reader's process need not load it
+        from odradek.spark.sink.data_sink import batch_writer  # not loaded in the process of a reader
 
         return batch_writer(self.options, schema, overwrite)
 
@@ -67,5 +66,5 @@ class OdradekDataSource(DataSource, metaclass=Portable):
     ) -> DataSourceStreamArrowWriter:
         from odradek.spark.sink.data_sink import stream_writer
 
-        spare_modules("plan")  # each micro-batch asks for a writer, and again when it commits
+        spare_modules("plan")  # each micro-batch creates a writer, and another one for its commit
         return stream_writer(self.options, schema, overwrite)

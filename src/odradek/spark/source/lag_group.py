@@ -1,7 +1,7 @@
-"""How far a stream has come, told to a consumer group, so that everything that shows lag shows it.
+"""Commits the progress of a stream to a consumer group, so that tools that show consumer lag show the stream.
 
-Spark keeps the offsets of a stream itself; the group has no members, and nobody reads its offsets. So nothing that goes
-wrong here stops the stream: it is said once, and what is next to be told is tried again.
+Spark keeps the offsets of a stream itself; the group has no members, and the stream does not read its offsets. So an
+error here does not stop the stream: it is logged once, and the next batch commits again.
 """
 
 import logging
@@ -25,28 +25,30 @@ from odradek.spark.source.offset_limits import Offsets
 #: The last version of FindCoordinator in which a request is about one key.
 _ONE_KEY_LAST = 3
 
-#: The first time, a stream waits this long at most for a coordinator that is being elected, or creates its topic. Later
-#: it does not wait: the next batch tries again, and the stream is worth more than a lag that is up to date.
-_PATIENCE_S = 5.0
+#: The first commit waits this long at most for a coordinator that is being elected, or that creates its topic. Later
+#: commits do not wait: the next batch tries again, and must not be delayed for a lag that is up to date.
+_FIRST_COMMIT_TIMEOUT_S = 5.0
 _RETRY_S = 0.1
 
 _log = logging.getLogger(__name__)
 
 
 class LagGroup:
+    """The consumer group that mirrors the offsets of one stream."""
+
     def __init__(self, group_id: str, settings: ConsumerConfig) -> None:
         self._group_id = group_id
         self._settings = settings
         self._coordinator: HostPort | None = None
-        self._told: Offsets | None = None
+        self._committed: Offsets | None = None
         self._has_warned = False
 
-    def tell(self, offsets: Offsets) -> None:
-        """Everything before these is done. Raises nothing that the cluster could cause."""
-        if offsets == self._told or not offsets:
+    def commit(self, offsets: Offsets) -> None:
+        """Commit the offsets before which everything is processed. Errors of the cluster are logged, not raised."""
+        if offsets == self._committed or not offsets:
             return
-        is_first = self._told is None and not self._has_warned
-        deadline_s = time.monotonic() + (_PATIENCE_S if is_first else 0.0)
+        is_first = self._committed is None and not self._has_warned
+        deadline_s = time.monotonic() + (_FIRST_COMMIT_TIMEOUT_S if is_first else 0.0)
         while True:
             try:
                 self._commit(offsets)
@@ -56,7 +58,7 @@ class LagGroup:
                     self._warn(error)
                     return
             else:
-                self._told, self._has_warned = dict(offsets), False
+                self._committed, self._has_warned = dict(offsets), False
                 return
             time.sleep(_RETRY_S)
 

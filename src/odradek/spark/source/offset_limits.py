@@ -1,13 +1,13 @@
-"""Where a read begins and where it ends, as Spark's Kafka connector lets people say it. Pure.
+"""The beginning and the end of a read, in the notation of Spark's Kafka connector. Pure.
 
-A limit is one of four: `earliest` or `latest` everywhere, an offset for each partition (where -2 stands for the
-earliest and -1 for the latest), a timestamp for each partition, or one timestamp for all of them. Offsets travel as
-JSON, `{"topic": {"0": 5}}`: in options, in Spark's checkpoints and in its progress reports.
+A limit is one of four: `earliest` or `latest` for all partitions, an offset for each partition (-2 stands for the
+earliest and -1 for the latest), a timestamp for each partition, or one timestamp for all of them. Offsets are written
+as JSON, `{"topic": {"0": 5}}`: in options, in Spark's checkpoints and in its progress reports.
 
 The offsets of a stream also have the ids of their topics, so that a topic that was deleted and created again is not
-taken for the one before: `{"topic": {"0": 5}, "topic#<id>": {}}`. No topic has such a name, and since it has no
-partitions, whoever does not know of ids finds the same offsets as without them: Spark's own connector, and versions of
-ours that had none. Offsets without ids, such as theirs, are read as well.
+mistaken for the previous one: `{"topic": {"0": 5}, "topic#<id>": {}}`. No topic has such a name, and the entry has no
+partitions, so that readers that ignore ids get the same offsets as without them: Spark's own connector, and older
+versions of this package. Offsets without ids are read as well.
 """
 
 import json
@@ -17,18 +17,16 @@ from enum import IntEnum
 
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition, uuid_from_text, uuid_to_text
+from odradek.spark.option_reader import INT64_MAX
 
 Offsets = Mapping[TopicPartition, int]
 
-#: Between a topic and its id in JSON: no character of topic names.
+#: Separator of a topic and its id in JSON: not allowed in topic names.
 _ID_MARK = "#"
-
-#: Of offsets and of timestamps.
-LARGEST = 2**63 - 1
 
 
 class Special(IntEnum):
-    """The numbers that stand for an end of the log among offsets."""
+    """Values among offsets that stand for an end of the log."""
 
     LATEST = -1
     EARLIEST = -2
@@ -36,19 +34,21 @@ class Special(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Everywhere:
-    which: Special
+    end: Special
 
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """Offsets, or one of `Special`."""
+    """An offset for each partition, or one of `Special`."""
 
     offsets: Offsets
 
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """The first record of each partition that is not older. `falls_back`: to the latest, where there is none."""
+    """The first record of each partition with at least this timestamp.
+
+    With `falls_back`, a partition without such a record begins at its latest offset."""
 
     timestamps_ms: Offsets
     falls_back: bool
@@ -65,39 +65,43 @@ Limit = Everywhere | At | Since | AllSince
 EARLIEST, LATEST = Everywhere(Special.EARLIEST), Everywhere(Special.LATEST)
 
 
-def parse_offsets(option: str, text: str, *, least: int = Special.EARLIEST) -> dict[TopicPartition, int]:
-    """Offsets, or with `least` 0 timestamps. Raises InputError that names the option."""
+def parse_offsets(option: str, text: str, *, minimum: int = Special.EARLIEST) -> dict[TopicPartition, int]:
+    """Parse offsets, or timestamps with `minimum` 0. Raise an InputError that names the option."""
     example = f'{option} is a JSON object such as {{"topic": {{"0": 23, "1": -2}}}}'
     topics = _object(option, text, example)
-    found: dict[TopicPartition, int] = {}
+    offsets: dict[TopicPartition, int] = {}
     for topic, partitions in topics.items():
         if not isinstance(partitions, dict):
-            raise InputError(f"{option}: {json.dumps(partitions)} of topic {topic} is no object. {example}")
+            raise InputError(f"{option}: {json.dumps(partitions)} of topic {topic} is not an object. {example}")
         for partition, offset in partitions.items():
-            if not partition.isdecimal() or type(offset) is not int or not least <= offset <= LARGEST:
-                raise InputError(f"{option}: {partition!r}: {json.dumps(offset)} of topic {topic}. {example}")
-            found[TopicPartition(topic, int(partition))] = offset
-    return found
+            if not partition.isdecimal() or type(offset) is not int or not minimum <= offset <= INT64_MAX:
+                raise InputError(
+                    f"{option}: invalid entry {partition!r}: {json.dumps(offset)} of topic {topic}. {example}"
+                )
+            offsets[TopicPartition(topic, int(partition))] = offset
+    return offsets
 
 
 def parse_partitions(option: str, text: str) -> tuple[TopicPartition, ...]:
     example = f'{option} is a JSON object such as {{"topic": [0, 1]}}'
-    found: dict[TopicPartition, None] = {}
+    topic_partitions: dict[TopicPartition, None] = {}
     for topic, partitions in _object(option, text, example).items():
-        if not isinstance(partitions, list) or not all(type(each) is int and each >= 0 for each in partitions):
-            raise InputError(f"{option}: {json.dumps(partitions)} of topic {topic}. {example}")
-        found.update(dict.fromkeys(TopicPartition(topic, each) for each in partitions))
-    if not found:
+        if not isinstance(partitions, list) or not all(
+            type(partition) is int and partition >= 0 for partition in partitions
+        ):
+            raise InputError(f"{option}: invalid partitions {json.dumps(partitions)} of topic {topic}. {example}")
+        topic_partitions.update(dict.fromkeys(TopicPartition(topic, partition) for partition in partitions))
+    if not topic_partitions:
         raise InputError(f"{option} names no partition. {example}")
-    return tuple(found)
+    return tuple(topic_partitions)
 
 
 def offsets_to_json(offsets: Offsets) -> dict[str, dict[str, int]]:
-    """As Spark keeps them; sorted, since Spark compares the text."""
-    found: dict[str, dict[str, int]] = {}
+    """Return the form that Spark keeps; sorted, since Spark compares the text."""
+    by_topic: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
-        found.setdefault(topic, {})[str(partition)] = offset
-    return found
+        by_topic.setdefault(topic, {})[str(partition)] = offset
+    return by_topic
 
 
 def offsets_from_json(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
@@ -122,15 +126,15 @@ class StreamOffset:
         return StreamOffset(offsets, {topic: self.topic_ids[topic] for topic in self.topic_ids if topic in topics})
 
     def to_json(self) -> dict[str, dict[str, int]]:
-        found = offsets_to_json(self.offsets)
-        found.update(
+        document = offsets_to_json(self.offsets)
+        document.update(
             {f"{topic}{_ID_MARK}{uuid_to_text(self.topic_ids[topic])}": {} for topic in sorted(self.topic_ids)}
         )
-        return found
+        return document
 
     @classmethod
     def from_json(cls, document: Mapping[str, Mapping[str, int]]) -> "StreamOffset":
-        """Raises ValueError for an id that is none."""
+        """Raise ValueError for a malformed id."""
         marks = (name.partition(_ID_MARK) for name in document if _ID_MARK in name)
         return cls(offsets_from_json(document), {topic: uuid_from_text(text) for topic, _, text in marks})
 
@@ -147,7 +151,7 @@ class StreamOffset:
 
 
 def check_order(starting: Limit, ending: Limit) -> None:
-    """Raises InputError where a partition would end before it begins, or is in one of the two alone."""
+    """Raise InputError if a partition would end before it begins, or is in only one of the two limits."""
     if isinstance(starting, At) and isinstance(ending, At):
         _check_pairs("startingOffsets", starting.offsets, "endingOffsets", ending.offsets)
     elif isinstance(starting, Since) and isinstance(ending, Since):
@@ -159,24 +163,26 @@ def check_order(starting: Limit, ending: Limit) -> None:
 
 def _check_times(start_ms: int, end_ms: int) -> None:
     if start_ms > end_ms:
-        raise InputError(f"startingTimestamp {start_ms} lies after endingTimestamp {end_ms}")
+        raise InputError(f"startingTimestamp {start_ms} is later than endingTimestamp {end_ms}")
 
 
 def _check_pairs(start_name: str, starts: Offsets, end_name: str, ends: Offsets) -> None:
-    alone = [str(partition) for partition in (*starts, *ends) if partition not in starts or partition not in ends]
-    if alone:
-        raise InputError(f"{start_name} and {end_name} must name the same partitions; only one has {', '.join(alone)}")
+    unmatched = [str(partition) for partition in (*starts, *ends) if partition not in starts or partition not in ends]
+    if unmatched:
+        raise InputError(
+            f"{start_name} and {end_name} must name the same partitions; missing in one of them: {', '.join(unmatched)}"
+        )
     for partition, start in starts.items():
         end = ends[partition]
         if start > end and start >= 0 and end >= 0:
-            raise InputError(f"{partition}: {start_name} has {start}, which lies after {end} in {end_name}")
+            raise InputError(f"{partition}: {start} in {start_name} is larger than {end} in {end_name}")
 
 
 def _object(option: str, text: str, example: str) -> dict[str, object]:
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"{option} cannot be read: {error}. {example}") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{option}: {text!r} is no JSON object. {example}")
-    return found
+        raise InputError(f"{option} is not valid JSON: {error}. {example}") from None
+    if not isinstance(document, dict):
+        raise InputError(f"{option}: {text!r} is not a JSON object. {example}")
+    return document

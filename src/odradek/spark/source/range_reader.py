@@ -1,7 +1,7 @@
-"""The tasks of a read: which ranges each of them has, and how a worker reads them into Arrow record batches.
+"""Plans the tasks of a read, and reads the ranges of a task into Arrow record batches.
 
 Records that were deleted before they were read are data loss: the job fails, or, with `failOnDataLoss=false`, reading
-continues with what is left of the range.
+continues with the rest of the range.
 """
 
 import logging
@@ -33,22 +33,22 @@ RECORDS_PER_TASK = 10_000
 
 @dataclass(frozen=True)
 class RangesPartition(InputPartition):
-    """What one task reads: ranges of different partitions."""
+    """Ranges of different partitions, read by one task."""
 
     ranges: tuple[OffsetRange, ...]
 
 
 def plan(options: SourceOptions, ranges: list[OffsetRange]) -> list[InputPartition]:
     """Return the tasks of a batch read: at least one for each range that has records."""
-    return [RangesPartition((each,)) for each in _split(options, ranges)]
+    return [RangesPartition((offset_range,)) for offset_range in _split(options, ranges)]
 
 
 def plan_grouped(options: SourceOptions, ranges: list[OffsetRange]) -> list[InputPartition]:
-    """Return the tasks of a micro-batch. Small ranges share one, since a micro-batch often has fewer records than
-    starting a task for each topic partition is worth."""
+    """Return the tasks of a micro-batch. Small ranges share a task: a micro-batch often has too few records to be
+    worth a task for each topic partition."""
     grouped = group_ranges(
         _split(options, ranges),
-        records_wanted=RECORDS_PER_TASK,
+        records_per_task=RECORDS_PER_TASK,
         partitions_min=options.partitions_min,
         records_max=options.records_per_partition_max,
     )
@@ -60,7 +60,7 @@ def _split(options: SourceOptions, ranges: list[OffsetRange]) -> list[OffsetRang
 
 
 def read(options: SourceOptions, partition: InputPartition) -> Iterator[Any]:
-    """Yield RecordBatches. Where nothing was planned Spark asks for one partition of its own making, which is empty."""
+    """Yield RecordBatches. If nothing was planned, Spark reads one partition of its own class, which is empty."""
     if not isinstance(partition, RangesPartition):
         return
     with plain_errors():
@@ -69,11 +69,13 @@ def read(options: SourceOptions, partition: InputPartition) -> Iterator[Any]:
 
 
 def _read(options: SourceOptions, ranges: Sequence[OffsetRange]) -> Iterator[Any]:
-    ends = {each.partition: each.end for each in ranges}
-    positions = {each.partition: each.start for each in ranges}
+    ends = {offset_range.partition: offset_range.end for offset_range in ranges}
+    positions = {offset_range.partition: offset_range.start for offset_range in ranges}
     leaders = consumer_leaders(consumer_settings(options.settings))
     while requests := [
-        _request(options, each, positions[each.partition]) for each in ranges if positions[each.partition] < each.end
+        _request(options, offset_range, positions[offset_range.partition])
+        for offset_range in ranges
+        if positions[offset_range.partition] < offset_range.end
     ]:
         try:
             with closing(read_ranges(leaders, requests)) as chunks:
@@ -92,15 +94,15 @@ def _read(options: SourceOptions, ranges: Sequence[OffsetRange]) -> Iterator[Any
 
 
 def report_data_loss(options: SourceOptions, message: str) -> None:
-    """Raises DataLost unless the job is to go on."""
+    """Raise DataLost unless the job is to continue."""
     if options.fail_on_data_loss:
-        instead = "failOnDataLoss=false goes on with what is left"
-        raise DataLost(f"{message}: records may have been deleted before they were read; {instead}")
-    _log.warning("%s: records may have been missed, and failOnDataLoss=false goes on", message)
+        advice = "failOnDataLoss=false continues with the remaining records"
+        raise DataLost(f"{message}: records may have been deleted before they were read; {advice}")
+    _log.warning("%s: records may have been missed, and failOnDataLoss=false continues", message)
 
 
 def report_replaced_topic(options: SourceOptions, message: str) -> None:
-    """Raises DataLost unless the job is to continue."""
+    """Raise DataLost unless the job is to continue."""
     if options.fail_on_data_loss:
         raise DataLost(
             f"{message}. Records of the previous topic that were not read are lost. To read the new topic from its "
@@ -109,13 +111,13 @@ def report_replaced_topic(options: SourceOptions, message: str) -> None:
     _log.warning("%s; failOnDataLoss=false reads the new topic from its beginning", message)
 
 
-def _request(options: SourceOptions, wanted: OffsetRange, position: int) -> RangeRequest:
+def _request(options: SourceOptions, offset_range: OffsetRange, position: int) -> RangeRequest:
     settings = consumer_settings(options.settings)
     return RangeRequest(
-        wanted.partition,
+        offset_range.partition,
         position,
-        wanted.end,
-        wanted.topic_id,
+        offset_range.end,
+        offset_range.topic_id,
         is_read_committed=is_read_committed(settings),
         timeout_ms=options.poll_timeout_ms,
         check_crcs=settings.check_crcs,

@@ -1,4 +1,4 @@
-"""How a batch is cut into tasks: ranges of offsets, split and limited as Spark's Kafka connector does it. Pure."""
+"""Ranges of offsets, and their division into tasks by the rules of Spark's Kafka connector. Pure."""
 
 import heapq
 import math
@@ -12,13 +12,13 @@ from odradek.spark.source.offset_limits import Offsets
 
 @dataclass(frozen=True, slots=True, order=True)
 class OffsetRange:
-    """From `start` up to, and without, `end`. Compaction and transactions leave holes: a range has at most as many
-    records as its size."""
+    """Offsets from `start` to `end`, `end` excluded. Because of gaps from compaction and transactions, a range has at
+    most as many records as its size."""
 
     partition: TopicPartition
     start: int
     end: int
-    #: ZERO_UUID if it is not known.
+    #: ZERO_UUID if unknown.
     topic_id: bytes = ZERO_UUID
 
     @property
@@ -29,92 +29,99 @@ class OffsetRange:
 def split_ranges(
     ranges: Iterable[OffsetRange], *, partitions_min: int | None = None, records_max: int | None = None
 ) -> list[OffsetRange]:
-    """One task for each range that has anything; more for the large ones.
+    """Return a range for each task: one for each range that is not empty, more for large ranges.
 
-    `records_max` bounds each task. `partitions_min` asks for about as many tasks in all: ranges are split in proportion
-    to their sizes, those that are too small to be split do not count.
+    `records_max` limits the size of each task. `partitions_min` requests about so many tasks in total: ranges are split
+    in proportion to their sizes; ranges that are too small to be split do not count.
     """
-    found = [each for each in ranges if each.size > 0]
+    tasks = [offsets for offsets in ranges if offsets.size > 0]
     if records_max is not None:
-        found = [part for each in found for part in _cut(each, -(-each.size // records_max))]
-    if partitions_min is None or len(found) >= partitions_min:
-        return found
-    total = sum(each.size for each in found)
-    whole = [each for each in found if _parts(each.size, total, partitions_min) == 1]
-    kept = set(whole)
-    split_total = total - sum(each.size for each in whole)
-    split_min = max(partitions_min - len(whole), 1)
+        tasks = [part for offsets in tasks for part in _split(offsets, -(-offsets.size // records_max))]
+    if partitions_min is None or len(tasks) >= partitions_min:
+        return tasks
+    total = sum(offsets.size for offsets in tasks)
+    unsplit = [offsets for offsets in tasks if _part_count(offsets.size, total, partitions_min) == 1]
+    unsplit_ranges = set(unsplit)
+    split_total = total - sum(offsets.size for offsets in unsplit)
+    split_min = max(partitions_min - len(unsplit), 1)
     return [
         part
-        for each in found
-        for part in ([each] if each in kept else _cut(each, _parts(each.size, split_total, split_min)))
+        for offsets in tasks
+        for part in (
+            [offsets]
+            if offsets in unsplit_ranges
+            else _split(offsets, _part_count(offsets.size, split_total, split_min))
+        )
     ]
 
 
 def group_ranges(
     ranges: Sequence[OffsetRange],
     *,
-    records_wanted: int,
+    records_per_task: int,
     partitions_min: int | None = None,
     records_max: int | None = None,
 ) -> list[tuple[OffsetRange, ...]]:
-    """Share the result of `split_ranges` among tasks, so that their number follows the number of records.
+    """Distribute the result of `split_ranges` over tasks, so that the number of tasks follows the number of records.
 
-    Small ranges are put together until a task has about `records_wanted` records. That leaves at least `partitions_min`
-    tasks, if there were as many ranges, and tasks of at most `records_max` records. Large ranges, and the parts of a
-    partition that was split, have a task each.
+    Small ranges are grouped until a task has about `records_per_task` records. There remain at least `partitions_min`
+    tasks, if there are as many ranges, and no task has more than `records_max` records. A large range, and each part of
+    a partition that was split, has its own task.
     """
-    parts = Counter(each.partition for each in ranges)
-    small = [each for each in ranges if parts[each.partition] == 1 and each.size < records_wanted]
-    tasks = [[each] for each in ranges if parts[each.partition] > 1 or each.size >= records_wanted]
-    count = max(-(-sum(each.size for each in small) // records_wanted), (partitions_min or 1) - len(tasks), 1)
+    parts = Counter(offsets.partition for offsets in ranges)
+    small = [offsets for offsets in ranges if parts[offsets.partition] == 1 and offsets.size < records_per_task]
+    tasks = [[offsets] for offsets in ranges if parts[offsets.partition] > 1 or offsets.size >= records_per_task]
+    needed = -(-sum(offsets.size for offsets in small) // records_per_task)
+    count = max(needed, (partitions_min or 1) - len(tasks), 1)
     tasks += _share(small, min(count, len(small)), records_max)
     return sorted(tuple(sorted(task)) for task in tasks)
 
 
 def _share(ranges: Iterable[OffsetRange], count: int, records_max: int | None) -> list[list[OffsetRange]]:
-    """Largest first, each range goes to the task that has the fewest records so far; to a new one if that is full."""
+    """Assign each range, largest first, to the task with the fewest records so far, or to a new task if it is full."""
     tasks: list[list[OffsetRange]] = [[] for _ in range(count)]
-    by_size = [(0, number) for number in range(count)]
-    for each in sorted(ranges, key=lambda each: each.size, reverse=True):
-        size, number = by_size[0]
-        if records_max is not None and size and size + each.size > records_max:
-            heapq.heappush(by_size, (each.size, len(tasks)))
-            tasks.append([each])
+    by_size = [(0, index) for index in range(count)]
+    for offsets in sorted(ranges, key=lambda offsets: offsets.size, reverse=True):
+        size, index = by_size[0]
+        if records_max is not None and size and size + offsets.size > records_max:
+            heapq.heappush(by_size, (offsets.size, len(tasks)))
+            tasks.append([offsets])
         else:
-            heapq.heapreplace(by_size, (size + each.size, number))
-            tasks[number].append(each)
+            heapq.heapreplace(by_size, (size + offsets.size, index))
+            tasks[index].append(offsets)
     return tasks
 
 
 def limit_rate(limit: int, start: Offsets, latest: Offsets) -> dict[TopicPartition, int]:
-    """How far a micro-batch goes that may take `limit` records: each partition its share, in proportion to what waits
-    there, and the small ones at least one. `start` has every partition of `latest`."""
+    """Return the end of a micro-batch that may read `limit` records.
+
+    Each partition gets a share in proportion to its waiting records, and at least one record. `start` has every
+    partition of `latest`."""
     waiting = {partition: end - start[partition] for partition, end in latest.items() if end > start[partition]}
     total = sum(waiting.values())
     if total == 0:
         return dict(latest)
-    found = dict(latest)
+    ends = dict(latest)
     for partition, size in waiting.items():
         share = limit * (size / total)
-        taken = math.ceil(share) if share < 1 else math.floor(share)
-        found[partition] = min(latest[partition], start[partition] + taken)
-    return found
+        record_count = math.ceil(share) if share < 1 else math.floor(share)
+        ends[partition] = min(latest[partition], start[partition] + record_count)
+    return ends
 
 
 def records_waiting(start: Offsets, latest: Offsets) -> int:
     return sum(max(0, end - start.get(partition, 0)) for partition, end in latest.items())
 
 
-def _parts(size: int, total: int, partitions_min: int) -> int:
-    # Half goes up, as in Java.
+def _part_count(size: int, total: int, partitions_min: int) -> int:
+    # Rounded half up, as in Java.
     return max(int(size / total * partitions_min + 0.5), 1)
 
 
-def _cut(whole: OffsetRange, parts: int) -> Iterator[OffsetRange]:
-    """Into as many, or into single records if it has fewer."""
-    start, parts = whole.start, min(parts, whole.size)
+def _split(offsets: OffsetRange, parts: int) -> Iterator[OffsetRange]:
+    """Yield so many parts, or one for each record if there are fewer records."""
+    start, parts = offsets.start, min(parts, offsets.size)
     for part in range(parts):
-        end = start + (whole.end - start) // (parts - part)
-        yield OffsetRange(whole.partition, start, end, whole.topic_id)
+        end = start + (offsets.end - start) // (parts - part)
+        yield OffsetRange(offsets.partition, start, end, offsets.topic_id)
         start = end

@@ -1,7 +1,7 @@
-"""The columns of the data source, which are those of Spark's Kafka connector, made of fetched chunks. Pure.
+"""The columns of the data source, those of Spark's Kafka connector, built from fetched chunks. Pure.
 
-Nothing is made per record but the headers of those that have any, and only where headers are wanted. A record without
-headers has null there, as in the connector. Times are milliseconds in Kafka and microseconds in Spark.
+Python objects are created for no record, except for the headers if they are requested. A record without headers has
+null in that column, as in the connector. Timestamps are in milliseconds in Kafka and in microseconds in Spark.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ _ARROW_FIELDS = (
 _ARROW_HEADER = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
 _ARROW_HEADERS = pa.field("headers", pa.list_(pa.field("element", _ARROW_HEADER)))
 
-#: Microseconds have 64 bits.
+#: Spark stores microseconds in 64 bits.
 _TIMESTAMP_MS_MAX = int(np.iinfo(np.int64).max) // 1000
 
 _ARROW = pa.schema(_ARROW_FIELDS)
@@ -60,34 +60,34 @@ def spark_schema(*, with_headers: bool) -> StructType:
 
 
 def check_schema(schema: StructType, *, with_headers: bool) -> None:
-    """Raises InputError for another schema than ours."""
-    right = spark_schema(with_headers=with_headers)
-    if schema != right:
+    """Raise InputError for another schema than `spark_schema`."""
+    expected = spark_schema(with_headers=with_headers)
+    if schema != expected:
         raise InputError(
-            f"the columns cannot be chosen with a schema; leave it out and select among {', '.join(right.names)}"
+            f"a schema cannot be set for this source; omit it, and select from the columns {', '.join(expected.names)}"
         )
 
 
 def to_arrow(partition: TopicPartition, columns: Columns, *, with_headers: bool) -> Any:
-    """A RecordBatch with the columns of `spark_schema`."""
+    """Return a RecordBatch with the columns of `spark_schema`."""
     count = len(columns)
     arrays = [
         columns.arrow_keys(),
         columns.arrow_values(),
         _repeated(partition.topic.encode(), count),
-        _numbers(np.full(count, partition.partition, np.int32), pa.int32()),
-        _numbers(columns.offset, pa.int64()),
-        _numbers(_microseconds(partition, columns), pa.timestamp("us", tz="UTC")),
-        _numbers(columns.timestamp_type.astype(np.int32), pa.int32()),
+        _numeric_array(np.full(count, partition.partition, np.int32), pa.int32()),
+        _numeric_array(columns.offset, pa.int64()),
+        _numeric_array(_microseconds(partition, columns), pa.timestamp("us", tz="UTC")),
+        _numeric_array(columns.timestamp_type.astype(np.int32), pa.int32()),
     ]
     if not with_headers:
         return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
     return pa.RecordBatch.from_arrays([*arrays, _headers(columns)], schema=_ARROW_WITH_HEADERS)
 
 
-def _numbers(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """Uncopied. `pyarrow.array` would load pandas into each worker first, to see whether it is given some of that."""
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+def _numeric_array(values: NDArray[Any], arrow_type: pa.DataType) -> pa.Array:
+    """Wrap the values without a copy. `pyarrow.array` would import pandas in each worker."""
+    return pa.Array.from_buffers(arrow_type, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def _repeated(text: bytes, count: int) -> pa.Array:
@@ -96,12 +96,15 @@ def _repeated(text: bytes, count: int) -> pa.Array:
 
 
 def _microseconds(partition: TopicPartition, columns: Columns) -> NDArray[np.int64]:
-    """Raises InputError for times that Spark has none for, such as those of producers that count nanoseconds."""
+    """Raise InputError for timestamps out of Spark's range, such as those of producers that send nanoseconds."""
     times = columns.timestamp
-    far = np.flatnonzero((times > _TIMESTAMP_MS_MAX) | (times < -_TIMESTAMP_MS_MAX))
-    if len(far):
-        what = f"{partition}: offset {columns.offset[far[0]]} has timestamp {times[far[0]]}"
-        raise InputError(f"{what}, in milliseconds beyond {_TIMESTAMP_MS_MAX}, the last that Spark has")
+    out_of_range = np.flatnonzero((times > _TIMESTAMP_MS_MAX) | (times < -_TIMESTAMP_MS_MAX))
+    if len(out_of_range):
+        first = out_of_range[0]
+        raise InputError(
+            f"{partition}: the timestamp of offset {columns.offset[first]} is {times[first]} ms; Spark's range ends at "
+            f"{_TIMESTAMP_MS_MAX} ms"
+        )
     return times * 1000
 
 
@@ -121,5 +124,5 @@ def _headers(columns: Columns) -> Any:
 
 
 def _text(key: str) -> str:
-    """Bytes that are no UTF-8 become what Java makes of them."""
+    """Replace bytes that are not UTF-8 as Java does."""
     return key if key.isascii() else key.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,16 +1,16 @@
-"""The stream reader for Spark 4.1, which neither limits what a micro-batch takes nor says where it begins.
+"""The stream reader for Spark 4.1, which neither limits a micro-batch nor passes its beginning to the source.
 
 The calls come in another order than those of Spark 4.2:
 
 - A new stream: `latestOffset()` first, whose result Spark writes to the checkpoint; then `initialOffset()` and
   `partitions(initial, latest)`.
-- A stream that is continued: `partitions(end, end)` with the last offsets in the checkpoint, which are only told to the
-  source; then, if its last batch was not committed, `initialOffset()` for batch 0, and `partitions(start, end)`.
+- A stream that is continued: `partitions(end, end)` with the last offsets in the checkpoint, only to inform the source;
+  then, if its last batch was not committed, `initialOffset()` for batch 0, and `partitions(start, end)`.
 - With the trigger `availableNow` Spark runs one batch, with the calls above. With its setting
   `spark.sql.streaming.triggerAvailableNowWrapper.enabled` it calls `latestOffset()` once, before all others.
 
-So the first `latestOffset()` may be that of a new stream or not. It returns the ends of all partitions, and what is
-wrong with the beginning of a new stream is raised by `initialOffset()`.
+So the first `latestOffset()` may belong to a new stream or not. It returns the ends of all partitions; problems with
+the beginning of a new stream are raised by `initialOffset()`.
 """
 
 import time
@@ -23,19 +23,22 @@ from pyspark.sql.datasource import InputPartition
 from odradek.common.failures import InputError
 from odradek.spark.plain_errors import plain_errors
 from odradek.spark.source.offset_limits import Offsets, StreamOffset
-from odradek.spark.source.offset_resolver import Places, StartingOffsets
+from odradek.spark.source.offset_resolver import OffsetResolver, StartingOffsets
 from odradek.spark.source.options import SourceOptions
 from odradek.spark.source.range_reader import report_data_loss
 from odradek.spark.source.stream_reader import Json, StreamReader, losses
 
 
 class UnlimitedStreamReader(StreamReader):
-    """Names and arguments are those of Spark 4.1."""
+    """Reader of one stream; names and arguments of the methods are those of Spark 4.1."""
 
     def __init__(
-        self, options: SourceOptions, places: Places | None = None, clock_s: Callable[[], float] = time.monotonic
+        self,
+        options: SourceOptions,
+        resolver: OffsetResolver | None = None,
+        clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Raises InputError for options that need read limits."""
+        """Raise InputError for options that require read limits."""
         limits = {
             "maxOffsetsPerTrigger": options.offsets_per_trigger_max,
             "minOffsetsPerTrigger": options.offsets_per_trigger_min,
@@ -43,19 +46,19 @@ class UnlimitedStreamReader(StreamReader):
         for name, value in limits.items():
             if value is not None:
                 raise InputError(
-                    f"{name} requires Spark 4.2 or newer: Spark 4.1 does not tell a source in Python where a "
-                    "micro-batch begins, so that it cannot be limited"
+                    f"{name} requires Spark 4.2 or newer: Spark 4.1 does not pass the beginning of a micro-batch to a "
+                    "source in Python, so that the batch cannot be limited"
                 )
-        super().__init__(options, places, clock_s)
-        #: The last offsets that Spark has named or was given.
-        self._known = StreamOffset({})
-        #: Whether Spark has named offsets of the checkpoint.
+        super().__init__(options, resolver, clock_s)
+        #: The last offsets that Spark passed or received.
+        self._last_seen = StreamOffset({})
+        #: Whether Spark has passed offsets of the checkpoint.
         self._is_continued = False
 
     @plain_errors()
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         if self._start is None:
-            start = self._places.starting_offsets()
+            start = self._resolver.starting_offsets()
             if not self._is_continued:
                 start = self._checked_beginning(start, self._latest.offsets)
                 self._first_end = self._latest
@@ -64,18 +67,18 @@ class UnlimitedStreamReader(StreamReader):
 
     @plain_errors()
     def latestOffset(self) -> dict[str, Any]:  # type: ignore[override]  # noqa: N802
-        self._latest = self._known = self._places.latest(self._known)
+        self._latest = self._last_seen = self._resolver.latest(self._last_seen)
         return self._latest.to_json()
 
     @plain_errors()
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         if self._start is None:
             self._is_continued = True
-        self._known = StreamOffset.from_json(end)
+        self._last_seen = StreamOffset.from_json(end)
         return super().partitions(start, end)
 
     def _checked_beginning(self, start: StartingOffsets, latest: Offsets) -> StartingOffsets:
-        """Return where a new stream begins, whose first batch ends at `latest`. Partitions that begin at the latest
+        """Return the beginning of a new stream whose first batch ends at `latest`. Partitions that begin at the latest
         offset begin there, so that they are empty in the first batch."""
         if start.problem is not None:
             raise InputError(start.problem)

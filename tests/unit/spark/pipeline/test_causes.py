@@ -27,7 +27,7 @@ odradek.errors.Unreachable: no broker answers: localhost:9092: Connection refuse
 INPUT = """\
 [STREAM_FAILED] Query failed: Traceback (most recent call last):
   File "source.py", line 5, in streamReader
-odradek.errors.InputError: there is no option subscrib; did you mean subscribe?
+odradek.errors.InputError: unknown option subscrib. Did you mean subscribe?
 """
 
 ANALYSIS = (
@@ -50,7 +50,7 @@ pyspark.errors.exceptions.connect.UnknownException: (org.apache.spark.sql.pipeli
         ),
         (LOCATION, "[LOCATION_ALREADY_EXISTS] Cannot name the managed table as `a`.", True),
         (TASK, "odradek.errors.Unreachable: no broker answers: localhost:9092: Connection refused", True),
-        (INPUT, "there is no option subscrib; did you mean subscribe?", False),
+        (INPUT, "unknown option subscrib. Did you mean subscribe?", False),
         (
             ANALYSIS,
             "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column `amunt` cannot be resolved. Did you mean one of the "

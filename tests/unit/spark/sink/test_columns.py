@@ -15,7 +15,7 @@ from pyspark.sql.types import (
 
 from odradek.common.failures import InputError
 from odradek.spark.sink.columns import arrow_records, check_schema, partition_column, rows_by_topic
-from odradek.spark.sink.partitioning import Spreading
+from odradek.spark.sink.partitioning import RowPartitioner
 
 _HEADERS = ArrayType(StructType().add("key", StringType(), False).add("value", BinaryType()))
 
@@ -97,7 +97,7 @@ def test_columns_that_are_all_null_are_not_there() -> None:
     assert partition_column(_batch(value=["x"], partition=pa.array([None], pa.int32()))) is None
 
 
-def _spread(batch: pa.RecordBatch, count: int, spreading: Spreading) -> dict[int, list[int]]:
+def _spread(batch: pa.RecordBatch, count: int, spreading: RowPartitioner) -> dict[int, list[int]]:
     records = arrow_records(batch, 0)
     found = spreading.partitions("t", records, np.arange(batch.num_rows), partition_column(batch), count)
     return {partition: rows.tolist() for partition, rows in found}
@@ -109,23 +109,23 @@ def test_a_key_decides_as_in_java() -> None:
     expected: dict[int, list[int]] = {}
     for row, number in enumerate(hashes.values()):
         expected.setdefault((number & 0x7FFFFFFF) % 8, []).append(row)
-    assert _spread(_batch(key=list(hashes), value=["x", "y", "z"]), 8, Spreading(0, 100)) == expected
+    assert _spread(_batch(key=list(hashes), value=["x", "y", "z"]), 8, RowPartitioner(0, 100)) == expected
 
 
 def test_a_partition_that_is_asked_for_goes_before_the_key() -> None:
     batch = _batch(key=["21", "21"], value=["x", "y"], partition=pa.array([6, None], pa.int32()))
-    assert _spread(batch, 8, Spreading(0, 100))[6] == [0]
+    assert _spread(batch, 8, RowPartitioner(0, 100))[6] == [0]
 
 
 def test_a_partition_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InputError, match=r"asks for partition 3; topic t has 3 partition\(s\), 0 to 2"):
-        _spread(_batch(value=["x"], partition=pa.array([3], pa.int32())), 3, Spreading(0, 100))
+    with pytest.raises(InputError, match=r"a row has partition 3; topic t has 3 partition\(s\), 0 to 2"):
+        _spread(_batch(value=["x"], partition=pa.array([3], pa.int32())), 3, RowPartitioner(0, 100))
     with pytest.raises(InputError, match="partition is negative in 1 row"):
-        _spread(_batch(value=["x", "y"], partition=pa.array([-1, None], pa.int32())), 3, Spreading(0, 100))
+        _spread(_batch(value=["x", "y"], partition=pa.array([-1, None], pa.int32())), 3, RowPartitioner(0, 100))
 
 
 def test_rows_without_a_key_go_in_runs_to_one_partition_after_the_other() -> None:
     """Runs of a batch's size; the next rows go on where these have stopped."""
-    spreading, batch = Spreading(1, 100), _batch(value=["x" * 40] * 6)
+    spreading, batch = RowPartitioner(1, 100), _batch(value=["x" * 40] * 6)
     assert _spread(batch, 4, spreading) == {1: [0, 1], 2: [2, 3], 3: [4, 5]}
     assert _spread(batch.slice(0, 1), 4, spreading) == {0: [0]}

@@ -11,7 +11,7 @@ from pyspark.sql.types import StringType, StructType
 from odradek.common.failures import InputError
 from odradek.spark.exactly_once.decisions import PreparedTransaction
 from odradek.spark.sink import data_sink
-from odradek.spark.sink.data_sink import Written, batch_writer, stream_writer
+from odradek.spark.sink.data_sink import TaskResult, batch_writer, stream_writer
 
 _SCHEMA = StructType().add("value", StringType())
 _OPTIONS = {
@@ -52,8 +52,8 @@ def protocol(monkeypatch: pytest.MonkeyPatch) -> FakeProtocol:
     return fake
 
 
-def _written(run: int, query_id: str | None = None) -> Written:
-    return Written(1, run, query_id, PreparedTransaction("a", 5, 0))
+def _written(run: int, query_id: str | None = None) -> TaskResult:
+    return TaskResult(1, run, query_id, PreparedTransaction("a", 5, 0))
 
 
 def test_jobs_are_batches_of_one_query(protocol: FakeProtocol) -> None:

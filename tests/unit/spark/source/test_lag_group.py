@@ -70,15 +70,15 @@ def group() -> LagGroup:
 
 def test_offsets_are_told_once(leaders: FakeLeaders, group: LagGroup) -> None:
     for offset in (5, 5, 9):
-        group.tell({PART: offset})
-    group.tell({})
+        group.commit({PART: offset})
+    group.commit({})
     assert leaders.committed == [("t", 2, 5), ("t", 2, 9)]
     assert leaders.lookups == 1
 
 
 def test_a_coordinator_that_moves_is_found_again(leaders: FakeLeaders, group: LagGroup) -> None:
     leaders.outcomes = [ErrorCode.NOT_COORDINATOR, Disconnected("gone")]
-    group.tell({PART: 5})
+    group.commit({PART: 5})
     assert leaders.committed == [("t", 2, 5)]
     assert (leaders.lookups, leaders.dropped) == (3, 1)
 
@@ -91,10 +91,10 @@ def test_what_cannot_be_told_is_said_once_and_the_stream_goes_on(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(lag_group, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(lag_group, "_FIRST_COMMIT_TIMEOUT_S", 0.0)
     leaders.outcomes = [failure, failure]
     for offset in (5, 6, 7):
-        group.tell({PART: offset})
+        group.commit({PART: offset})
     assert leaders.committed == [("t", 2, 7)]
     (warning,) = caplog.messages
     assert warning.startswith("the lag of group g is not up to date: ")
@@ -102,10 +102,10 @@ def test_what_cannot_be_told_is_said_once_and_the_stream_goes_on(
 
 def test_a_coordinator_that_was_killed_does_not_hold_up_a_stream(leaders: FakeLeaders, group: LagGroup) -> None:
     """The next batch tries again."""
-    group.tell({PART: 5})
+    group.commit({PART: 5})
     leaders.outcomes = [Disconnected("gone"), ErrorCode.NOT_COORDINATOR]
-    group.tell({PART: 6})
+    group.commit({PART: 6})
     assert leaders.outcomes == [ErrorCode.NOT_COORDINATOR], "one attempt"
     leaders.outcomes = []
-    group.tell({PART: 7})
+    group.commit({PART: 7})
     assert leaders.committed == [("t", 2, 5), ("t", 2, 7)]

@@ -12,7 +12,7 @@ from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.errors import Disconnected, UnknownTopic, Unreachable
 from odradek.spark.source import offset_resolver
 from odradek.spark.source.offset_limits import StreamOffset
-from odradek.spark.source.offset_resolver import Places, StartingOffsets
+from odradek.spark.source.offset_resolver import OffsetResolver, StartingOffsets
 from odradek.spark.source.options import batch_options, stream_options
 
 EARLIEST, LATEST = 3, 100
@@ -69,7 +69,7 @@ def leaders(monkeypatch: pytest.MonkeyPatch) -> FakeLeaders:
 def resolved(end: str = "starting", **given: str) -> dict[str, int]:
     options = batch_options(OPTIONS | given)
     limit = options.starting if end == "starting" else options.ending
-    found = Places(options).resolve(limit, f"{end}Offsets")
+    found = OffsetResolver(options).resolve(limit, f"{end}Offsets")
     return {str(partition): offset for partition, offset in found.items()}
 
 
@@ -89,7 +89,7 @@ OPTIONS = {"kafka.bootstrap.servers": "localhost:9", "fetchOffset.retryIntervalM
     ],
 )
 def test_partitions(leaders: FakeLeaders, option: str, value: str, found: list[str]) -> None:
-    assert [str(each) for each in Places(batch_options(OPTIONS | {option: value})).partitions()] == found
+    assert [str(each) for each in OffsetResolver(batch_options(OPTIONS | {option: value})).partitions()] == found
 
 
 def test_limits(leaders: FakeLeaders) -> None:
@@ -104,7 +104,7 @@ def test_limits(leaders: FakeLeaders) -> None:
 
 def test_starting_offsets_of_a_stream_tell_which_are_the_latest(leaders: FakeLeaders) -> None:
     def start(**given: str) -> StartingOffsets:
-        return Places(stream_options(OPTIONS | {"subscribe": "a"} | given)).starting_offsets()
+        return OffsetResolver(stream_options(OPTIONS | {"subscribe": "a"} | given)).starting_offsets()
 
     a0, a1 = TopicPartition("a", 0), TopicPartition("a", 1)
     assert start() == StartingOffsets({a0: LATEST, a1: LATEST}, frozenset({a0, a1}))
@@ -121,16 +121,16 @@ def test_starting_offsets_of_a_stream_tell_which_are_the_latest(leaders: FakeLea
     )
     leaders.known["a"] = (0, 1, 2)
     assert start(startingOffsets='{"a": {"0": 7, "1": 8}}') == StartingOffsets(
-        {a0: 7, a1: 8}, problem="startingOffsets says nothing of a-2; -2 stands for the earliest, -1 for the latest"
+        {a0: 7, a1: 8}, problem="startingOffsets has no entry for a-2; -2 stands for the earliest, -1 for the latest"
     )
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"subscribePattern": "("}, "subscribePattern: '\\(' is no regular expression"),
+        ({"subscribePattern": "("}, "subscribePattern: '\\(' is not a valid regular expression"),
         ({"subscribe": "b", "startingTimestamp": "500"}, "b-0 has no record as late as 500"),
-        ({"subscribe": "a", "startingOffsets": '{"a": {"0": 7}}'}, "startingOffsets says nothing of a-1"),
+        ({"subscribe": "a", "startingOffsets": '{"a": {"0": 7}}'}, "startingOffsets has no entry for a-1"),
         ({"subscribe": "b", "startingOffsets": '{"b": {"0": 7, "4": 1}}'}, "startingOffsets names b-4, which is not"),
     ],
 )
@@ -152,14 +152,14 @@ def test_what_passes_is_tried_again_and_what_does_not_is_said(leaders: FakeLeade
 
 
 def test_a_cluster_that_has_answered_is_waited_for(leaders: FakeLeaders) -> None:
-    found = Places(batch_options(OPTIONS | {"subscribe": "b"}))
+    found = OffsetResolver(batch_options(OPTIONS | {"subscribe": "b"}))
     found.partitions()
     leaders.failures = [Unreachable("nobody")] * 50
     assert found.latest(StreamOffset({})).offsets == {TopicPartition("b", 0): LATEST}
 
 
 def test_a_leader_that_is_behind_is_asked_again(leaders: FakeLeaders) -> None:
-    found = Places(batch_options(OPTIONS | {"subscribe": "b"}))
+    found = OffsetResolver(batch_options(OPTIONS | {"subscribe": "b"}))
     part = TopicPartition("b", 0)
     leaders.latest = [40, 60]
     assert found.latest(StreamOffset({part: 50})).offsets == {part: 60}
@@ -171,7 +171,7 @@ def test_a_broker_that_does_not_know_of_a_partition_yet_is_asked_again(
     leaders: FakeLeaders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or the partition would be lost for a batch, and new in the next: read again from its beginning."""
-    found = Places(batch_options(OPTIONS | {"subscribePattern": "b"}))
+    found = OffsetResolver(batch_options(OPTIONS | {"subscribePattern": "b"}))
     views: list[dict[str, tuple[int, ...]]] = [{"ab": (0,)}, {"ab": (0,), "b": (0,)}]
     monkeypatch.setattr(leaders, "topics", lambda: views.pop(0))
     known = {TopicPartition("ab", 0): 50, TopicPartition("b", 0): 50}
@@ -195,14 +195,14 @@ def test_a_topic_was_created_again_if_all_brokers_say_so(
     leaders: FakeLeaders, ids: dict[HostPort, list[bytes]], asked: int
 ) -> None:
     """A broker that has just not heard of it is asked again, and one that is dead is left out."""
-    found, part = Places(stream_options(OPTIONS | {"subscribe": "b"})), TopicPartition("b", 0)
+    found, part = OffsetResolver(stream_options(OPTIONS | {"subscribe": "b"})), TopicPartition("b", 0)
     leaders.ids, leaders.latest = ids, [40, 41, 42]
     known = StreamOffset({part: 30 if ids[A] == [OLD] else 99}, {"b": OLD})
     assert found.latest(known) == StreamOffset({part: 39 + asked}, {"b": ids[A][0]})
 
 
 def test_while_brokers_disagree_nothing_is_taken_for_certain(leaders: FakeLeaders) -> None:
-    found = Places(stream_options(OPTIONS | {"subscribe": "b"}))
+    found = OffsetResolver(stream_options(OPTIONS | {"subscribe": "b"}))
     leaders.ids = {A: [NEW], B: [OLD]}
     with pytest.raises(Unreachable, match="brokers do not agree yet whether b was created again"):
         found.latest(StreamOffset({TopicPartition("b", 0): 99}, {"b": OLD}))
@@ -215,16 +215,16 @@ def test_the_first_attempts_follow_each_other_quickly(leaders: FakeLeaders, monk
     monkeypatch.setattr(offset_resolver.time, "sleep", pauses.append)
     given = {"kafka.bootstrap.servers": "localhost:9", "subscribe": "b"}
     leaders.failures = [Unreachable("nobody")]
-    Places(stream_options(given)).partitions()
+    OffsetResolver(stream_options(given)).partitions()
     assert pauses == [0.1]
     pauses.clear()
     leaders.failures = [Unreachable("nobody")] * 50
     with pytest.raises(Unreachable):
-        Places(stream_options(given)).partitions()
+        OffsetResolver(stream_options(given)).partitions()
     assert pauses == pytest.approx([0.1, 0.2, 0.4, 0.8, 0.5])
 
 
 def test_beginnings_of_what_is_still_there(leaders: FakeLeaders) -> None:
-    found = Places(batch_options(OPTIONS | {"subscribe": "a"}))
+    found = OffsetResolver(batch_options(OPTIONS | {"subscribe": "a"}))
     asked = [TopicPartition("a", 1), TopicPartition("a", 9)]
     assert found.earliest(asked) == {TopicPartition("a", 1): EARLIEST}

@@ -26,9 +26,9 @@ def test_defaults_are_those_of_the_connector() -> None:
 
 
 def test_what_is_read_by_topics_by_pattern_or_by_partitions() -> None:
-    assert batch_options({**BOOTSTRAP, "subscribe": " a, b,,a"}).choice == Subscribe(("a", "b"))
-    assert batch_options({**BOOTSTRAP, "subscribePattern": "a.*"}).choice == SubscribePattern("a.*")
-    assign = batch_options({**BOOTSTRAP, "assign": '{"a": [1, 0], "b": [2]}'}).choice
+    assert batch_options({**BOOTSTRAP, "subscribe": " a, b,,a"}).selection == Subscribe(("a", "b"))
+    assert batch_options({**BOOTSTRAP, "subscribePattern": "a.*"}).selection == SubscribePattern("a.*")
+    assign = batch_options({**BOOTSTRAP, "assign": '{"a": [1, 0], "b": [2]}'}).selection
     assert assign == Assign((TopicPartition("a", 1), TopicPartition("a", 0), TopicPartition("b", 2)))
 
 
@@ -60,44 +60,53 @@ def test_limits_by_offsets_and_by_time() -> None:
     ("given", "said"),
     [
         ({"subscribe": "a"}, "kafka.bootstrap.servers is missing"),
-        (BOOTSTRAP, "no topics are named: one of subscribe, subscribePattern, assign"),
+        (BOOTSTRAP, "no topics are named: set exactly one of subscribe, subscribePattern, assign"),
         ({**BASE, "subscribePattern": "a.*"}, "subscribe and subscribePattern contradict each other"),
         ({**BOOTSTRAP, "subscribe": " , "}, "subscribe is empty"),
-        ({**BOOTSTRAP, "assign": "a"}, "assign cannot be read"),
+        ({**BOOTSTRAP, "assign": "a"}, "assign is not valid JSON"),
         ({**BOOTSTRAP, "assign": '{"a": ["0"]}'}, 'assign is a JSON object such as {"topic": [0, 1]}'),
-        ({**BASE, "startingOffset": "earliest"}, "there is no option startingOffset; did you mean startingOffsets?"),
-        ({**BASE, "bootstrap.servers": "a:1"}, "no option bootstrap.servers; did you mean kafka.bootstrap.servers?"),
-        ({**BASE, "group.id": "a"}, "there is no option group.id; did you mean kafka.group.id?"),
-        ({**BOOTSTRAP, "subscribe": "a,b c"}, "subscribe: no topic can have this name: 'b c' contains"),
-        ({**BOOTSTRAP, "assign": '{"..": [0]}'}, "assign: no topic can have this name: '..' is not allowed"),
-        ({**BOOTSTRAP, "subscribePattern": "a["}, "subscribePattern: 'a[' is no regular expression: unterminated"),
-        ({**BASE, "zzz": "1"}, "there is no option zzz; there are assign, "),
+        ({**BASE, "startingOffset": "earliest"}, "unknown option startingOffset. Did you mean startingOffsets?"),
+        (
+            {**BASE, "bootstrap.servers": "a:1"},
+            "unknown option bootstrap.servers. Did you mean kafka.bootstrap.servers?",
+        ),
+        ({**BASE, "group.id": "a"}, "unknown option group.id. Did you mean kafka.group.id?"),
+        ({**BOOTSTRAP, "subscribe": "a,b c"}, "subscribe: invalid topic name: 'b c' contains"),
+        ({**BOOTSTRAP, "assign": '{"..": [0]}'}, "assign: invalid topic name: '..' is not allowed"),
+        (
+            {**BOOTSTRAP, "subscribePattern": "a["},
+            "subscribePattern: 'a[' is not a valid regular expression: unterminated",
+        ),
+        ({**BASE, "zzz": "1"}, "unknown option zzz; valid options are assign, "),
         ({**BASE, "startingOffsets": "first"}, "'first' is neither earliest, nor latest, nor a JSON object"),
-        ({**BASE, "startingOffsets": '{"a": {"x": 1}}'}, "startingOffsets: 'x': 1 of topic a"),
-        ({**BASE, "startingOffsets": '{"a": {"0": -3}}'}, "startingOffsets: '0': -3 of topic a"),
-        ({**BASE, "startingOffsetsByTimestamp": '{"a": {"0": -2}}'}, "startingOffsetsByTimestamp: '0': -2 of topic a"),
-        ({**BASE, "startingTimestamp": str(2**63)}, "startingTimestamp: '9223372036854775808' is no whole number"),
+        ({**BASE, "startingOffsets": '{"a": {"x": 1}}'}, "startingOffsets: invalid entry 'x': 1 of topic a"),
+        ({**BASE, "startingOffsets": '{"a": {"0": -3}}'}, "startingOffsets: invalid entry '0': -3 of topic a"),
+        (
+            {**BASE, "startingOffsetsByTimestamp": '{"a": {"0": -2}}'},
+            "startingOffsetsByTimestamp: invalid entry '0': -2 of topic a",
+        ),
+        ({**BASE, "startingTimestamp": str(2**63)}, "startingTimestamp: '9223372036854775808' is not an integer"),
         ({**BASE, "startingOffsets": "latest"}, "startingOffsets of a batch read cannot be latest"),
         ({**BASE, "startingOffsets": '{"a": {"0": -1}}'}, "startingOffsets of a batch read cannot be latest"),
         ({**BASE, "endingOffsets": "earliest"}, "endingOffsets of a batch read cannot be earliest"),
-        ({**BASE, "minPartitions": "0"}, "minPartitions: '0' is no whole number of at least 1"),
+        ({**BASE, "minPartitions": "0"}, "minPartitions: '0' is not an integer of at least 1"),
         ({**BASE, "failOnDataLoss": "yes"}, "failOnDataLoss: 'yes' is neither true nor false"),
         ({**BASE, "maxTriggerDelay": "soon"}, "maxTriggerDelay: 'soon' is no time"),
-        ({**BASE, "kafka.auto.offset.reset": "latest"}, "say startingOffsets instead"),
+        ({**BASE, "kafka.auto.offset.reset": "latest"}, "use startingOffsets instead"),
         (
             {**BASE, "kafka.Group.Id": "g", "kafka.enable.auto.commit": "true"},
-            "kafka.enable.auto.commit is not for you",
+            "kafka.enable.auto.commit cannot be set",
         ),
-        ({**BASE, "maxOffsetsPerTrigger": "5", "minOffsetsPerTrigger": "6"}, "minOffsetsPerTrigger is 6 and"),
+        ({**BASE, "maxOffsetsPerTrigger": "5", "minOffsetsPerTrigger": "6"}, "minOffsetsPerTrigger 6 is larger"),
         (
             {**BASE, "startingOffsets": '{"a": {"0": 5}}', "endingOffsets": '{"a": {"0": 4}}'},
-            "a-0: startingOffsets has 5, which lies after 4 in endingOffsets",
+            "a-0: 5 in startingOffsets is larger than 4 in endingOffsets",
         ),
         (
             {**BASE, "startingOffsets": '{"a": {"0": 5}}', "endingOffsets": '{"a": {"1": 9}}'},
-            "only one has a-0, a-1",
+            "missing in one of them: a-0, a-1",
         ),
-        ({**BASE, "startingTimestamp": "9", "endingTimestamp": "8"}, "startingTimestamp 9 lies after"),
+        ({**BASE, "startingTimestamp": "9", "endingTimestamp": "8"}, "startingTimestamp 9 is later than"),
     ],
 )
 def test_what_is_wrong_is_named_with_what_would_be_right(given: dict[str, str], said: str) -> None:

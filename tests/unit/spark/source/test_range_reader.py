@@ -68,7 +68,7 @@ def test_what_was_deleted_is_an_error_or_skipped(
     monkeypatch: pytest.MonkeyPatch, log: FakeLog, left: list[int]
 ) -> None:
     begun = log.start
-    with pytest.raises(DataLost, match="failOnDataLoss=false goes on with what is left"):
+    with pytest.raises(DataLost, match="failOnDataLoss=false continues with the remaining records"):
         offsets_read(monkeypatch, log, options(), 2, 10)
     log.start = begun
     assert offsets_read(monkeypatch, log, options(failOnDataLoss="false"), 2, 10) == left

@@ -80,13 +80,13 @@ def ranges_of(*sizes: int) -> list[OffsetRange]:
 def test_tasks_follow_the_number_of_records(
     ranges: list[int], limits: dict[str, int], expected: list[list[int]]
 ) -> None:
-    assert sizes(group_ranges(ranges_of(*ranges), records_wanted=100, **limits)) == expected
+    assert sizes(group_ranges(ranges_of(*ranges), records_per_task=100, **limits)) == expected
 
 
 def test_the_parts_of_a_partition_that_was_split_keep_a_task_each() -> None:
     split = split_ranges(ranges_of(90, 5, 5), records_max=30)
-    assert sizes(group_ranges(split, records_wanted=100, records_max=30)) == [[30], [30], [30], [5, 5]]
-    assert sizes(group_ranges(split, records_wanted=100, partitions_min=5)) == [[30], [30], [30], [5], [5]]
+    assert sizes(group_ranges(split, records_per_task=100, records_max=30)) == [[30], [30], [30], [5, 5]]
+    assert sizes(group_ranges(split, records_per_task=100, partitions_min=5)) == [[30], [30], [30], [5], [5]]
 
 
 def test_no_partition_is_twice_in_a_task_and_nothing_is_left_out() -> None:
@@ -95,7 +95,7 @@ def test_no_partition_is_twice_in_a_task_and_nothing_is_left_out() -> None:
         for records_max in (None, 10, 31):
             limits = {"partitions_min": partitions_min, "records_max": records_max}
             split = split_ranges(ranges, **limits)
-            tasks = group_ranges(split, records_wanted=50, **limits)
+            tasks = group_ranges(split, records_per_task=50, **limits)
             assert sorted(each for task in tasks for each in task) == sorted(split)
             assert all(len({each.partition for each in task}) == len(task) for task in tasks)
             assert records_max is None or all(sum(each.size for each in task) <= records_max for task in tasks)

@@ -113,10 +113,10 @@ def test_a_first_batch_that_is_repeated_leaves_new_partitions_to_the_next_one() 
 
 def test_a_first_batch_that_is_repeated_tells_of_losses() -> None:
     stream = reader(FakePlaces(t={0: 10}))
-    with pytest.raises(DataLost, match="t-1: not there any more"):
+    with pytest.raises(DataLost, match="t-1: no longer exists"):
         stream.partitions(stream.initialOffset(), {"t": {"0": 10, "1": 4}})
     stream = reader(FakePlaces(t={0: 2}))
-    with pytest.raises(DataLost, match="t-0 went back from offset 10 to 2"):
+    with pytest.raises(DataLost, match="t-0 was reset from offset 10 to 2"):
         stream.partitions(stream.initialOffset(), {"t": {"0": 10}})
     stream = reader(FakePlaces(t={0: 2}), failOnDataLoss=False)
     assert stream.partitions(stream.initialOffset(), {"t": {"0": 10, "1": 4}}) == []
@@ -126,8 +126,8 @@ def test_a_first_batch_that_is_repeated_tells_of_losses() -> None:
     ("begin", "error", "text"),
     [
         (StartingOffsets({T0: 3}, problem="startingOffsets says nothing of t-1"), InputError, "says nothing of t-1"),
-        (StartingOffsets({T0: 30}), DataLost, "t-0 went back from offset 30 to 10"),
-        (StartingOffsets({T0: 3, T1: 3}), DataLost, "t-1: not there any more"),
+        (StartingOffsets({T0: 30}), DataLost, "t-0 was reset from offset 30 to 10"),
+        (StartingOffsets({T0: 3, T1: 3}), DataLost, "t-1: no longer exists"),
     ],
 )
 def test_a_new_stream_that_cannot_begin_says_so_before_it_is_in_the_checkpoint(
@@ -141,7 +141,7 @@ def test_a_new_stream_that_cannot_begin_says_so_before_it_is_in_the_checkpoint(
         stream.latestOffset(start, ALL)
 
 
-@pytest.mark.parametrize(("left", "loss"), [({0: 4}, "t-0 went back from offset 10 to 4"), ({}, "t-0: not there any")])
+@pytest.mark.parametrize(("left", "loss"), [({0: 4}, "t-0 was reset from offset 10 to 4"), ({}, "t-0: no longer")])
 def test_a_stream_from_the_latest_that_has_read_nothing_yet_tells_of_losses(left: dict[int, int], loss: str) -> None:
     places = FakePlaces(t={0: 10})
     stream = reader(places)
@@ -196,10 +196,10 @@ def test_partitions_that_are_new_are_read_from_their_beginning() -> None:
 @pytest.mark.parametrize(
     ("start", "end", "loss"),
     [
-        ({"t": {"0": 1, "1": 1}}, {"t": {"0": 5}}, "t-1: not there any more"),
-        ({"t": {"0": 9}}, {"t": {"0": 5}}, "t-0 went back from offset 9 to 5"),
+        ({"t": {"0": 1, "1": 1}}, {"t": {"0": 5}}, "t-1: no longer exists"),
+        ({"t": {"0": 9}}, {"t": {"0": 5}}, "t-0 was reset from offset 9 to 5"),
         ({"t": {"0": 5}}, {"t": {"0": 5, "2": 30}}, "t-2 is new and begins at offset 20"),
-        ({"t": {"0": 5}}, {"t": {"0": 5, "3": 1}}, "t-3: not there any more"),
+        ({"t": {"0": 5}}, {"t": {"0": 5, "3": 1}}, "t-3: no longer exists"),
     ],
 )
 def test_what_cannot_be_read_any_more_is_a_loss(start: Any, end: Any, loss: str) -> None:
@@ -359,7 +359,7 @@ def test_the_lag_of_a_topic_that_was_created_again_is_not_that_of_the_previous_o
     told: list[dict[str, int]] = []
 
     class Group:
-        def tell(self, offsets: dict[TopicPartition, int]) -> None:
+        def commit(self, offsets: dict[TopicPartition, int]) -> None:
             told.append({str(partition): offset for partition, offset in offsets.items()})
 
     stream._lag_group = Group()  # type: ignore[assignment]

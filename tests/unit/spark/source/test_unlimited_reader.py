@@ -107,11 +107,11 @@ def test_a_beginning_that_is_wrong_fails_a_new_stream() -> None:
     places.begin = StartingOffsets({T0: 11, T1: 0})
     stream = reader(places)
     stream.latestOffset()
-    with pytest.raises(DataLost, match="t-0 went back from offset 11 to 10"):
+    with pytest.raises(DataLost, match="t-0 was reset from offset 11 to 10"):
         stream.initialOffset()
 
 
 @pytest.mark.parametrize("option", ["maxOffsetsPerTrigger", "minOffsetsPerTrigger"])
 def test_limits_are_refused(option: str) -> None:
-    with pytest.raises(InputError, match=rf"{option} requires Spark 4\.2 or newer: Spark 4\.1 does not tell"):
+    with pytest.raises(InputError, match=rf"{option} requires Spark 4\.2 or newer: Spark 4\.1 does not pass"):
         reader(FakePlaces(1), **{option: "5"})
