@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from helpers import figures
-from odradek.client.group.classic_member import ClassicMember as ClassicClient
+from odradek.client.group.assignment_handover import AssignmentHandover
 from odradek.client.group.consumer_heartbeat import Heartbeats, Saying
 from odradek.client.group.consumer_member import ConsumerMember as ConsumerClient
 from odradek.client.group.core import Step
-from odradek.client.group.leader_assignment import Leading
+from odradek.client.group.leader_assignment import LeaderAssignment
 from odradek.client.group.subscription import encode_assignment
 from odradek.client.producer.batch_sequences import BatchSequences
 from odradek.client.producer.producer_batch import ProducerBatch
@@ -264,25 +264,25 @@ def tell_assignments_before_they_are_written(monkeypatch: pytest.MonkeyPatch) ->
 
 def keep_partitions_through_a_rebalance(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that joins the next generation with all that it had in the one before."""
-    complete = ClassicClient._completion
+    completion = AssignmentHandover.completion
     kept: dict[int, tuple[TopicPartition, ...]] = {}
 
-    def keep(self: ClassicClient, data: bytes) -> Step | None:
-        step = complete(self, data)
+    def keep(self: AssignmentHandover) -> Step | None:
+        step = completion(self)
         return step and replace(step, assigned=tuple(dict.fromkeys((*step.assigned, *kept.get(id(self), ())))))
 
-    def prepare(self: ClassicClient) -> Step:
+    def prepare(self: AssignmentHandover) -> Step:
         kept[id(self)] = self.owned
-        self._prepared_as = self.identity
+        self._identity_at_start = self._generation.identity
         return Step(False, None, None, (), None)
 
-    monkeypatch.setattr(ClassicClient, "_completion", keep)
-    monkeypatch.setattr(ClassicClient, "_preparation", prepare)
+    monkeypatch.setattr(AssignmentHandover, "completion", keep)
+    monkeypatch.setattr(AssignmentHandover, "preparation", prepare)
 
 
 def lead_by_giving_everything_to_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = encode_assignment(TopicPartition(TOPIC, number) for number in range(PARTITIONS))
-    monkeypatch.setattr(Leading, "assign", lambda self, topics: dict.fromkeys(self._members, everything))
+    monkeypatch.setattr(LeaderAssignment, "assign", lambda self, topics: dict.fromkeys(self._members, everything))
 
 
 def keep_what_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:

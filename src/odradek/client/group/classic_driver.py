@@ -1,7 +1,7 @@
-"""Drives a member of a classic group: what it must know of topics, beside its requests and steps.
+"""Driver of a member of a classic group: in addition to requests and steps, the metadata that a leader needs.
 
-A member that leads divides partitions of topics that it does not read itself; their metadata is asked for then, and
-kept, since the leader is the one who notices that a topic has changed.
+A leader also divides partitions of topics that it does not read itself. Their metadata is fetched and kept up to date,
+since it is the leader that notices changes of topics.
 """
 
 from odradek.client.consumer.subscriptions import Subscriptions
@@ -22,22 +22,22 @@ class ClassicDriver(GroupDriver):
     def __init__(
         self, settings: ConsumerConfig, network: NetworkClient, subscriptions: Subscriptions, listener: Listener
     ) -> None:
-        """Raises InputError for assignors that are none."""
+        """Raises InputError for assignors that do not exist."""
         self._member = ClassicMember(
             member_config(settings),
             make_assignors(settings.partition_assignment_strategy),
             network.random,
             self._forget_coordinator,
+            self._is_subscribed,
         )
-        self._member.is_wanted = self._is_wanted
-        self._is_learning = False
+        self._is_fetching_metadata = False
         super().__init__(settings, network, subscriptions, listener, self._member)
 
     def enforce_rebalance(self, reason: str | None = None) -> None:
         self._member.enforce_rebalance(reason)
         self.nudge()
 
-    def _is_wanted(self, topic: str) -> bool:
+    def _is_subscribed(self, topic: str) -> bool:
         pattern = self._subscriptions.pattern
         return topic in self._subscriptions.topics if pattern is None else pattern.fullmatch(topic) is not None
 
@@ -47,30 +47,30 @@ class ClassicDriver(GroupDriver):
         if leading is None:
             return
         if not self._member.awaits_topics:
-            self._member.topics_changed(self._known(leading.topics))
-        elif not self._is_learning:
-            self._is_learning = True
-            self._start(self._learn(leading.topics))
+            self._member.topics_changed(self._topic_racks(leading.topics))
+        elif not self._is_fetching_metadata:
+            self._is_fetching_metadata = True
+            self._start(self._fetch_metadata(leading.topics))
 
-    async def _learn(self, topics: tuple[str, ...]) -> None:
-        """All there is to know of the topics of the group, so that it can be divided."""
+    async def _fetch_metadata(self, topics: tuple[str, ...]) -> None:
+        """Fetch the metadata of the group's topics, so that the leader can divide their partitions."""
         try:
             self._subscriptions.group_subscribe(topics)
             self._want_topics()
             if any(self._network.metadata.topic(name) is None for name in topics):
                 await self._network.refresh_metadata()
-            self._member.lead(self._known(topics))
+            self._member.lead(self._topic_racks(topics))
         except ApiError as error:
-            self._member.give_up_leading(error, self._now_ms())
-        except Exception as error:  # noqa: BLE001 - whatever an application's assignor raises is told to it
-            why = f"an assignor raised {type(error).__name__}: {error}"
-            self._member.give_up_leading(Refused(why, ErrorCode.UNKNOWN_SERVER_ERROR), self._now_ms())
+            self._member.fail_leading(error, self._now_ms())
+        except Exception as error:  # noqa: BLE001 - an exception of the application's assignor is reported to it
+            reason = f"an assignor raised {type(error).__name__}: {error}"
+            self._member.fail_leading(Refused(reason, ErrorCode.UNKNOWN_SERVER_ERROR), self._now_ms())
         finally:
-            self._is_learning = False
+            self._is_fetching_metadata = False
         self.nudge()
 
-    def _known(self, topics: tuple[str, ...]) -> Topics:
-        """With racks only where ours is known: without it they make no difference to us."""
+    def _topic_racks(self, topics: tuple[str, ...]) -> Topics:
+        """Return the racks of all replicas by topic; none without client.rack, since they make no difference then."""
         metadata = self._network.metadata
         racks = {node.id: (node.rack,) for node in metadata.nodes.values() if self._settings.client_rack and node.rack}
         return {

@@ -272,6 +272,13 @@ class ConsumerMember:
 
     # The application's side
 
+    def take_error(self) -> ApiError | None:
+        error, self.error = self.error, None
+        return error
+
+    def release_owned(self) -> None:
+        self.owned = ()
+
     def polled(self, now_ms: float) -> None:
         if self._topics is None:
             return

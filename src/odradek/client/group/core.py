@@ -1,10 +1,9 @@
-"""What the two kinds of members have in common: their settings, their requests, and what they want of the application.
+"""Interface of members of both group protocols: settings, requests, and steps for the application. Pure.
 
-Pure, as the members themselves. A member is driven from two sides. The driver of its requests calls `poll` whenever
-something has happened and when `next_poll_ms` has come, sends what it gets to the coordinator, and hands back what
-becomes of it. The application's side calls `polled` at each of its polls, asks for the next `step`, carries it out and
-says so (`done`); between two of its parts it asks whether the step still holds (`holds`), for the group may go on
-without us while a callback runs.
+A member is driven from two sides. The driver of its requests calls `poll` after every event and when `next_poll_ms` has
+come, sends the requests to the coordinator, and passes on the responses. The application's side calls `polled` at each
+of its polls, gets the next `step`, carries it out and confirms it (`done`). Between two parts of a step it checks
+whether the step is still valid (`holds`): the group may go on without the member while a callback runs.
 """
 
 from dataclasses import dataclass
@@ -36,11 +35,11 @@ class MemberConfig:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who speaks: a member in one generation, or in one epoch."""
+    """Member id with a generation, or with an epoch."""
 
     member_id: str = ""
     generation_id: int = NO_GENERATION
-    #: The assignor that the classic group has chosen.
+    #: Assignor that the classic group has selected.
     protocol_name: str | None = None
 
     @property
@@ -50,37 +49,48 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """To the coordinator. Who has changed since does not hear an answer to who it was."""
+    """Request to the coordinator. A response counts only as long as the member has the same identity."""
 
     message: Message
     identity: Identity
     timeout_ms: float
-    #: The last words of a member: what is answered does not matter.
+    #: Whether the member leaves with it: the response does not matter.
     is_last: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """What the application's side has to do, from top to bottom. None is a callback that is not called."""
+    """Actions of the application's side, from top to bottom. None is a callback that is not called."""
 
-    #: Commit what was handed out, where that is automatic; nothing more of `revoked` is handed out.
+    #: Commit the positions if auto commit is enabled; no more records of `revoked` are returned.
     is_commit_due: bool
     revoked: Partitions | None
     lost: Partitions | None
-    #: All that the member has from now on.
+    #: All partitions that the member has from now on.
     assigned: Partitions
     added: Partitions | None
 
 
 class MemberCore(Protocol):
-    #: What the member has, as its application knows it.
-    owned: Partitions
-    identity: Identity
-    #: Who we were when we last had an assignment. A transaction's offsets are committed in its name even if we are
-    #: nobody by now: so that they are refused if somebody else has the partitions.
-    assigned_as: Identity
-    #: What it must be told; whoever raises it takes it away.
-    error: ApiError | None
+    @property
+    def owned(self) -> Partitions:
+        """Partitions that the application has."""
+
+    @property
+    def identity(self) -> Identity: ...
+    @property
+    def assigned_as(self) -> Identity:
+        """Identity at the time of the last assignment.
+
+        Offsets of a transaction are committed with it even after the member has lost its identity: the coordinator
+        rejects them if other members have the partitions."""
+
+    @property
+    def error(self) -> ApiError | None:
+        """Error that the next poll of the application raises."""
+
+    def take_error(self) -> ApiError | None:
+        """Return the error and clear it."""
 
     def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None = None) -> None: ...
     def poll(self, now_ms: float) -> list[Request]: ...
@@ -90,22 +100,25 @@ class MemberCore(Protocol):
     def polled(self, now_ms: float) -> None: ...
     @property
     def is_rebalancing(self) -> bool:
-        """Whether something is to come before the assignment is settled."""
+        """Whether the assignment is going to change."""
 
     @property
     def is_step_due(self) -> bool:
-        """Whether `step` would give one, unless the one that is being carried out is it."""
+        """Whether `step` would return a step, other than the one in progress."""
 
     def step(self) -> Step | None:
-        """The next one, which begins with this call."""
+        """Return the next step, which begins with this call."""
 
     def holds(self, step: Step) -> bool: ...
     def done(self, step: Step) -> None: ...
+    def release_owned(self) -> None:
+        """Note that the application has given up all partitions, before the member leaves."""
+
     def commit_identity(self) -> Identity:
         """Raises CommitFailed or RebalanceInProgress."""
 
     def on_commit_error(self, code: int, sent: Identity) -> ApiError:
-        """What to raise for what the coordinator said of a commit."""
+        """Return the exception for the error code of a commit."""
 
     def leave(self, now_ms: float, reason: str) -> Request | None:
-        """After its callbacks. None if there is nobody to be told."""
+        """Leave the group, after the callbacks. Return None if no request is needed."""

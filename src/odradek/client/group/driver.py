@@ -141,7 +141,7 @@ class GroupDriver:
 
     async def _take_steps(self) -> None:
         for _ in range(_STEPS_MAX):
-            error, self._core.error = self._core.error, None
+            error = self._core.take_error()
             if error is not None:
                 raise error
             step = self._core.step()
@@ -197,7 +197,7 @@ class GroupDriver:
         except ApiError:
             name = "on_partitions_lost"
         error = await self._call(name, partitions)
-        self._core.owned = ()
+        self._core.release_owned()
         if self._subscriptions.has_group_assignment:
             self._subscriptions.assign_from_group(())
         return error

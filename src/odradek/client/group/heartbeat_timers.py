@@ -1,5 +1,4 @@
-"""When a member of a classic group sends heartbeats, when it has heard nothing for too long, and when its application
-has. Pure."""
+"""Deadlines of a member of a classic group: the next heartbeat, the session, and the next poll. Pure."""
 
 from odradek.client.group.core import MemberConfig
 from odradek.common.randomness import Randomness
@@ -16,7 +15,7 @@ class HeartbeatTimers:
         self.is_in_flight = False
 
     def reset(self, now_ms: float) -> None:
-        """A new generation."""
+        """Start the deadlines of a new generation."""
         self._failures = 0
         self.is_in_flight = False
         self._beat_at_ms = now_ms + self._config.heartbeat_interval_ms
@@ -33,7 +32,7 @@ class HeartbeatTimers:
         self.is_in_flight = True
         self._beat_at_ms = now_ms + self._config.heartbeat_interval_ms
 
-    def answered(self, now_ms: float) -> None:
+    def received(self, now_ms: float) -> None:
         self.is_in_flight = False
         self._failures = 0
         self.reset_session(now_ms)

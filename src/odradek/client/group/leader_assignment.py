@@ -1,4 +1,4 @@
-"""The leader of a classic group: it knows what all members want, and divides the partitions. Pure."""
+"""The leader of a classic group: it has the subscriptions of all members, and divides the partitions. Pure."""
 
 from collections.abc import Sequence
 
@@ -13,26 +13,26 @@ from odradek.client.group.subscription import (
 from odradek.protocol.messages.join_group_response import JoinGroupResponseMember
 
 
-class Leading:
+class LeaderAssignment:
     def __init__(self, assignor: Assignor, members: Sequence[JoinGroupResponseMember], *, skips: bool) -> None:
         """`skips`: a static leader that came back only watches the topics. Raises ProtocolError."""
         self._assignor = assignor
         self._skips = skips
         self._members: dict[str, MemberSubscription] = {
-            each.member_id: decode_subscription(each.metadata, each.group_instance_id) for each in members
+            member.member_id: decode_subscription(member.metadata, member.group_instance_id) for member in members
         }
-        #: What all members together want to read.
-        self.topics = tuple(sorted({topic for each in self._members.values() for topic in each.topics}))
-        self._known: Topics | None = None
+        #: Topics that any member subscribes to.
+        self.topics = tuple(sorted({topic for member in self._members.values() for topic in member.topics}))
+        self._divided_topics: Topics | None = None
 
     def assign(self, topics: Topics) -> dict[str, bytes]:
-        """By member id."""
-        self._known = subscribed_only(topics, self._members)
+        """Divide the partitions, and return the assignments by member id."""
+        self._divided_topics = subscribed_only(topics, self._members)
         if self._skips:
             return {}
-        assignment = self._assignor.assign(self._known, self._members)
+        assignment = self._assignor.assign(self._divided_topics, self._members)
         return {member_id: encode_assignment(partitions) for member_id, partitions in assignment.items()}
 
     def differs(self, topics: Topics) -> bool:
-        """Whether the partitions would have to be divided anew."""
-        return self._known is not None and self._known != subscribed_only(topics, self._members)
+        """Return whether the topics have changed since they were divided."""
+        return self._divided_topics is not None and self._divided_topics != subscribed_only(topics, self._members)

@@ -6,8 +6,9 @@ import pytest
 
 from helpers.client_members import CONFIG, RANDOM, Played, counted, partitions
 from odradek.client.group.assignors.assignor import make_assignors
-from odradek.client.group.classic_member import ClassicMember, State
+from odradek.client.group.classic_member import ClassicMember
 from odradek.client.group.core import MemberConfig
+from odradek.client.group.generation import ClassicMemberState
 from odradek.client.group.subscription import (
     MemberSubscription,
     decode_assignment,
@@ -112,7 +113,7 @@ def test_a_leader_that_cannot_read_a_subscription_says_so_and_tries_again_later(
     response = member.joined(1, leads=True)
     response.members[0].metadata = b"?"
     member.answer(response)
-    assert member.core.error is not None and "says what cannot be read" in member.core.error.message
+    assert member.core.error is not None and "sent a subscription that cannot be read" in member.core.error.message
     assert member.turn() == []
     assert [type(each) for each in member.turn(100)] == [JoinGroupRequest]
 
@@ -168,7 +169,14 @@ def test_a_cooperative_member_gives_up_topics_it_does_not_want_any_more() -> Non
     member = Member("cooperative-sticky")
     member.core.subscribe(("t", "u"))
     member.settle(1, 0)
-    member.core.owned = (*partitions(0), TopicPartition("u", 0))
+    member.core.enforce_rebalance("topic u was created")
+    member.step()
+    member.turn()
+    member.answer(member.joined(2))
+    member.turn()
+    member.answer(SyncGroupResponse(assignment=encode_assignment([*partitions(0), TopicPartition("u", 0)])))
+    member.step()
+    assert member.core.owned == (*partitions(0), TopicPartition("u", 0))
     member.core.subscribe(("t",))
     step = member.step()
     assert step is not None and step.revoked == (TopicPartition("u", 0),) and step.assigned == partitions(0)
@@ -212,7 +220,7 @@ def test_an_answer_to_an_earlier_generation_changes_nothing() -> None:
     member.core.enforce_rebalance(None)
     member.settle(2, 0)
     member.core.on_response(late, HeartbeatResponse(error_code=ErrorCode.ILLEGAL_GENERATION), member.now_ms)
-    assert member.core.state is State.STABLE and member.core.identity.generation_id == 2
+    assert member.core.state is ClassicMemberState.STABLE and member.core.identity.generation_id == 2
 
 
 def test_a_preparation_that_was_overtaken_is_repeated() -> None:
@@ -318,7 +326,7 @@ def test_a_commit_of_one_who_is_no_member_any_more_fails(code: ErrorCode) -> Non
     member.settle(1, 0)
     sent = member.core.commit_identity()
     assert isinstance(member.core.on_commit_error(code, sent), CommitFailed)
-    assert member.core.state is State.UNJOINED
+    assert member.core.state is ClassicMemberState.UNJOINED
     assert member.core.identity.member_id == ("" if code == ErrorCode.UNKNOWN_MEMBER_ID else "m")
 
 
