@@ -29,7 +29,7 @@ def test_a_move_that_is_refused_has_not_begun(command: Command, tmp_path: Path) 
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps({"version": 1, "partitions": [partition]}))
     status, out, err = command.say("reassign", "run", str(plan))
-    assert status == 1 and "LOG_DIR_NOT_FOUND" in err and "Began to move" not in out, (out, err)
+    assert status == 1 and "LOG_DIR_NOT_FOUND" in err and "Started to move" not in out, (out, err)
 
 
 def test_what_was_never_committed_is_not_forgotten(cluster: Cluster, command: Command) -> None:
@@ -37,9 +37,9 @@ def test_what_was_never_committed_is_not_forgotten(cluster: Cluster, command: Co
     produce(cluster.bootstrap, "read", ["a"])
     command.do("consume", "read", "-g", "forgetful", "-n", "1")
     said = command.do("groups", "delete-offsets", "forgetful", "unread", "--yes")
-    assert said == "Group forgetful has committed nothing for unread.\n"
+    assert said == "Group forgetful has no committed offsets for unread.\n"
     assert (
-        command.do("groups", "delete-offsets", "forgetful", "read", "--yes") == "Forgot the offsets of 1 partition.\n"
+        command.do("groups", "delete-offsets", "forgetful", "read", "--yes") == "Deleted the offsets of 1 partition.\n"
     )
 
 
@@ -55,4 +55,4 @@ def test_lag_is_told_without_a_partition_that_nobody_leads(cluster: Cluster, com
     (described,) = json.loads(out)
     assert status == 0
     assert [(each["committed"], each["end"]) for each in described["partitions"]] == [(1, 1), (0, None)]
-    assert "halved-1: its end is not known after 3 s" in err and err.count("\n") == 1
+    assert "halved-1: its end offset is unknown after 3 s" in err and err.count("\n") == 1

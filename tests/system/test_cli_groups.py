@@ -85,9 +85,9 @@ def check_members(odradek: Command, protocol: str, name: str) -> None:
     assert shown.count(name) == 2 and shown.count(member["member"]) == 2
 
     for refused, reason in (
-        (("groups", "reset-offsets", name, "--to", "earliest", "--yes"), f"group {name}: it has members; stop them"),
-        (("groups", "delete", name, "--yes"), f"group {name}: it has members; stop them first"),
-        (("groups", "delete-offsets", name, f"{TOPIC}:0", "--yes"), "members of the group read this topic"),
+        (("groups", "reset-offsets", name, "--to", "earliest", "--yes"), f"group {name}: has members; stop them"),
+        (("groups", "delete", name, "--yes"), f"group {name}: has members; stop them first"),
+        (("groups", "delete-offsets", name, f"{TOPIC}:0", "--yes"), "members of the group consume this topic"),
     ):
         said = odradek.say(*refused)
         assert said.status == 1 and not said.out and reason in said.err and said.err.count("\n") == 1
@@ -115,7 +115,7 @@ def check_without_members(odradek: Command) -> None:
     assert said.status == 1 and "it must be an integer" in said.err
     assert odradek.do("groups", "delete", name, "--yes") == f"Deleted {name}.\n"
     said = odradek.say("groups", "describe", name)
-    assert (said.status, said.out) == (1, "") and "odradek groups list shows those there are" in said.err
+    assert (said.status, said.out) == (1, "") and "odradek groups list shows all groups" in said.err
 
 
 def test_a_transaction_that_is_open_and_one_that_hangs(odradek: Command) -> None:
@@ -129,22 +129,24 @@ def test_a_transaction_that_is_open_and_one_that_hangs(odradek: Command) -> None
     (described,) = odradek.json("transactions", "describe", "payer 1")
     assert listed["transactional_id"] == described["transactional_id"] == "payer 1"
     assert described["partitions"] == [{"topic": "payments", "partition": 0}]
-    assert odradek.do("transactions", "find-hanging", "--max-timeout", "0") == "No transaction hangs.\n"
+    assert odradek.do("transactions", "find-hanging", "--max-timeout", "0") == "There are no hanging transactions.\n"
     said = odradek.say("transactions", "find-hanging", "payments", "nowhere")
-    assert (said.status, said.out) == (1, "No transaction hangs in what could be asked.\n")
-    assert "partition nowhere-0: there is none" in said.err
+    assert (said.status, said.out) == (1, "There are no hanging transactions in the partitions that responded.\n")
+    assert "partition nowhere-0: does not exist" in said.err
     producer.commit_transaction(WAIT_S)
     wait_until(lambda: committed_end(odradek.bootstrap) == 2, "the marker is written")
 
     hang(odradek.bootstrap, producer_id=listed["producer_id"] + 1_000)
     (found,) = odradek.json("transactions", "find-hanging", "--max-timeout", "0", "--broker", "1")
     assert (found["topic"], found["partition"], found["started_offset"]) == ("payments", 0, 2)
-    assert odradek.do("transactions", "find-hanging") == "No transaction hangs.\n"  # it could be somebody's yet
+    assert (
+        odradek.do("transactions", "find-hanging") == "There are no hanging transactions.\n"
+    )  # it could be somebody's yet
     said = odradek.say("transactions", "abort", "payments:0", "--start-offset", "1", "--yes")
-    assert said.status == 1 and "those that are open there begin at 2" in said.err
+    assert said.status == 1 and "its open transactions start at 2" in said.err
     assert committed_end(odradek.bootstrap) == 2
     odradek.do("transactions", "abort", "payments:0", "--start-offset", "2", "--yes")
-    assert odradek.do("transactions", "find-hanging", "--max-timeout", "0") == "No transaction hangs.\n"
+    assert odradek.do("transactions", "find-hanging", "--max-timeout", "0") == "There are no hanging transactions.\n"
     assert committed_end(odradek.bootstrap) == 4
 
 

@@ -65,7 +65,7 @@ def test_partitions_move_as_planned_and_back(command: Command, tmp_path: Path) -
     assert set(wanted) >= {1, 2, 3} and all(set(each) == {1, 2} for each in wanted.values())
 
     said = command.do("reassign", "run", plan, "--throttle", "50000000", "--rollback", back)
-    assert f"Began to move {len(wanted)} partitions" in said
+    assert f"Started to move {len(wanted)} partitions" in said
     wait_until(lambda: states(command, plan) == {"done"}, "all is moved", WAIT_S)
     assert replicas(command, "moving") == before | wanted
     verified = kafka_tools.run(
@@ -78,7 +78,7 @@ def test_partitions_move_as_planned_and_back(command: Command, tmp_path: Path) -
 
     command.do("reassign", "run", back, "--wait")
     assert replicas(command, "moving") == before
-    assert command.do("reassign", "status") == "Nothing moves.\n"
+    assert command.do("reassign", "status") == "No reassignment is in progress.\n"
     command.do("topics", "delete", "moving", "--yes")
 
 
@@ -136,7 +136,7 @@ def test_a_move_to_a_broker_that_is_down_goes_on_until_it_is_cancelled(
         assert (moving["topic"], moving["adding"], moving["removing"]) == ("stuck", [3], [2])
         assert states(command, str(plan)) == {"moving"}
         assert command.do("topics", "describe", "stuck", "--under-replicated").count("\n") == 1, "it only moves"
-        assert command.do("reassign", "cancel", "stuck") == "Cancelled the move of 1 partition.\n"
+        assert command.do("reassign", "cancel", "stuck") == "Cancelled the reassignment of 1 partition.\n"
     finally:
         cluster[3].resume()
     wait_until(lambda: replicas(command, "stuck") == {0: [1, 2]}, "it is as it was", WAIT_S)
@@ -157,14 +157,14 @@ def test_preferred_leaders_lead_again_after_a_broker_was_away(command: Command, 
     said = command.say("elect-leaders", "led:0")
     assert said.status == 1 and "PREFERRED_LEADER_NOT_AVAILABLE" in said.err
     said = command.say("cluster", "log-dirs", "--broker", "2")
-    assert said.status == 1 and "there is no broker 2 that runs" in said.err
+    assert said.status == 1 and "broker 2 is not running" in said.err
 
     cluster[2].start()
     wait_until(
         lambda: not command.json("topics", "describe", "led", "--under-replicated"), "all have caught up", WAIT_S
     )
     assert command.do("elect-leaders", "led") == (
-        "led-0: a leader was elected\nled-1: nothing to do\nled-2: nothing to do\n"
+        "led-0: a leader was elected\nled-1: no election needed\nled-2: no election needed\n"
     )
     wait_until(lambda: leaders(command, "led") == {0: 2, 1: 3, 2: 1}, "all lead what they should", WAIT_S)
     command.do("topics", "delete", "led", "--yes")

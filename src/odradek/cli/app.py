@@ -13,7 +13,7 @@ from typing import TextIO
 
 import click
 
-from odradek.cli.base.errors import echo, tell
+from odradek.cli.base.errors import echo, report_error
 from odradek.cli.base.lazy import LazyGroup, Subcommand
 from odradek.cli.base.options import Settings, local_options
 from odradek.cli.main import INTERRUPTED, version_text
@@ -110,7 +110,7 @@ def _run(arguments: Sequence[str], settings: Settings) -> int:
         return INTERRUPTED
     except _EXPECTED as error:
         _flush_or_discard(sys.stdout)  # the error may be that of stdout itself, such as a full disk behind it
-        tell(error, verbose=settings.verbose)
+        report_error(error, verbose=settings.verbose)
         return 1
     return status
 

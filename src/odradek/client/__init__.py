@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from odradek.client import blocking
     from odradek.client.admin.admin import Admin, OffsetSpec
-    from odradek.client.admin.cluster import Features, LogDir, NodesDescription
+    from odradek.client.admin.cluster import NodesDescription
     from odradek.client.admin.configs import ConfigChange, ConfigEntry, ConfigResource
-    from odradek.client.admin.features import FeatureUpdate, UpgradeType
+    from odradek.client.admin.features import Features, FeatureUpdate, UpgradeType
     from odradek.client.admin.groups import GroupDescription, GroupListing, GroupMember, MemberToRemove
-    from odradek.client.admin.log_dirs import Replica
-    from odradek.client.admin.partitions import HIGH_WATERMARK, OffsetAndTimestamp
+    from odradek.client.admin.log_dirs import LogDir, Replica
+    from odradek.client.admin.partitions import HIGH_WATERMARK, ElectionType, OffsetAndTimestamp
     from odradek.client.admin.quorum import QuorumDescription, VoterEndpoint
     from odradek.client.admin.quotas import QuotaEntity, QuotaFilter, ScramCredential
-    from odradek.client.admin.reassignments import ElectionType, Reassignment
+    from odradek.client.admin.reassignments import Reassignment
     from odradek.client.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
     from odradek.client.admin.transactions import (
         ProducerIdAndEpoch,
@@ -119,9 +119,9 @@ _MODULES = {
     "CreatedTopic": "admin.topics",
     "Delivery": "producer.delivery",
     "Deserializer": "serializers",
-    "ElectionType": "admin.reassignments",
+    "ElectionType": "admin.partitions",
     "FeatureUpdate": "admin.features",
-    "Features": "admin.cluster",
+    "Features": "admin.features",
     "GroupDescription": "admin.groups",
     "GroupListing": "admin.groups",
     "GroupMember": "admin.groups",
@@ -129,7 +129,7 @@ _MODULES = {
     "HIGH_WATERMARK": "admin.partitions",
     "InputError": "odradek.errors",
     "KafkaError": "odradek.errors",
-    "LogDir": "admin.cluster",
+    "LogDir": "admin.log_dirs",
     "MemberToRemove": "admin.groups",
     "NewTopic": "admin.topics",
     "NodesDescription": "admin.cluster",

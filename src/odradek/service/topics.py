@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.topics import NewTopic, TopicDescription, create_topics, describe_topics
+from odradek.client.admin.topics import NewTopic, TopicDescription, TopicOperations
 from odradek.common.failures import InputError
 from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
@@ -65,7 +65,7 @@ def _read_topics(handler: Handler, names: TopicNames) -> Iterator[str]:
 
 async def prepare_topics(cluster: ClusterRouter, handlers: Sequence[Handler], names: TopicNames) -> None:
     """Raises InputError if a topic to read is not there, or one that is needed cannot be made."""
-    described = await describe_topics(cluster, [handler.topic for handler in handlers])
+    described = await TopicOperations(cluster).describe([handler.topic for handler in handlers])
     wanted: dict[str, NewTopic] = {}
     for handler in handlers:
         found = described[handler.topic]
@@ -88,9 +88,9 @@ async def _create_missing(cluster: ClusterRouter, wanted: dict[str, NewTopic]) -
     """Another instance of the service may make them at the same time."""
     if not wanted:
         return
-    there = await describe_topics(cluster, list(wanted))
+    there = await TopicOperations(cluster).describe(list(wanted))
     missing = [topic for name, topic in wanted.items() if isinstance(there[name], Refused)]
-    for name, made in (await create_topics(cluster, missing)).items() if missing else ():
+    for name, made in (await TopicOperations(cluster).create(missing)).items() if missing else ():
         if not isinstance(made, Refused):
             logger.info("made topic %s", name)
         elif made.code != ErrorCode.TOPIC_ALREADY_EXISTS:

@@ -4,14 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.topics import (
-    NewTopic,
-    PartitionDescription,
-    create_topics,
-    delete_topics,
-    describe_topics,
-    list_topics,
-)
+from odradek.client.admin.topics import NewTopic, PartitionDescription, TopicOperations
 from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import Fault
@@ -29,14 +22,14 @@ async def create_topic(nodes: Mapping[int, str], topic: NewTopic) -> None:
         return all(each.leader_id is not None for each in await _partitions(cluster, [topic.name]))
 
     async with _cluster(nodes.values()) as cluster:
-        _check((await create_topics(cluster, [topic]))[topic.name])
+        _check((await TopicOperations(cluster).create([topic]))[topic.name])
     waits = (_wait_until(is_known, [address], f"{address} knows of {topic.name}") for address in nodes.values())
     await asyncio.gather(*waits)
 
 
 async def delete_topic(nodes: Mapping[int, str], name: str) -> None:
     async with _cluster(nodes.values()) as cluster:
-        _check((await delete_topics(cluster, [name]))[name])
+        _check((await TopicOperations(cluster).delete([name]))[name])
 
 
 async def wait_until_in_sync(nodes: Mapping[int, str]) -> None:
@@ -46,7 +39,7 @@ async def wait_until_in_sync(nodes: Mapping[int, str]) -> None:
     metadata since. When all others know it to be in sync again, it has: it fetches from the leader of now."""
 
     async def are_in_sync(cluster: ClusterRouter) -> bool:
-        names = [each.name for each in await list_topics(cluster)]
+        names = [each.name for each in await TopicOperations(cluster).list_all()]
         return all(
             each.leader_id in nodes and {*nodes}.intersection(each.replicas) <= {*each.isr}
             for each in await _partitions(cluster, names)
@@ -59,7 +52,7 @@ async def wait_until_in_sync(nodes: Mapping[int, str]) -> None:
 async def _partitions(cluster: ClusterRouter, names: list[str]) -> list[PartitionDescription]:
     """Raises Refused for a topic that is not known."""
     found: list[PartitionDescription] = []
-    for description in (await describe_topics(cluster, names)).values():
+    for description in (await TopicOperations(cluster).describe(names)).values():
         if isinstance(description, Refused):
             raise description
         found += description.partitions

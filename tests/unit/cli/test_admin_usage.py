@@ -12,7 +12,7 @@ from helpers.ports import free_ports
 from odradek.cli.app import run
 from odradek.cli.commands.reassign.files import read_plan, write_plan
 from odradek.client.admin.log_dirs import Replica
-from odradek.client.admin.outcomes import TopicPartition
+from odradek.client.types import TopicPartition
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 1) -> str:
@@ -26,21 +26,21 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 1
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("topics create a --replica-assignment 1,2 --partitions 2", "leave those out"),
+        ("topics create a --replica-assignment 1,2 --partitions 2", "leave those options out"),
         ("topics create a --partitions 0", "0 is not in the range"),
         ("topics create", "Missing argument 'TOPIC...'"),
         ("topics alter a", "Missing option '--partitions'"),
-        ("topics delete-records", "Name topics and --before"),
-        ("topics delete-records a --before 1 --file f", "Name topics and --before"),
-        ("configs alter --set a=1", "Whose?"),
-        ("configs alter --topic a", "What?"),
-        ("reassign cancel", "Name topics or partitions"),
-        ("reassign cancel a --all", "Name topics or partitions"),
+        ("topics delete-records", "Pass either topics and --before, or --file"),
+        ("topics delete-records a --before 1 --file f", "Pass either topics and --before, or --file"),
+        ("configs alter --set a=1", "Missing resource: pass --topic"),
+        ("configs alter --topic a", "Missing change: pass --set"),
+        ("reassign cancel", "Pass either topics or partitions, or --all"),
+        ("reassign cancel a --all", "Pass either topics or partitions, or --all"),
         ("cluster unregister x", "'x' is not a valid integer"),
         ("groups list --state Sleeping", "'Sleeping' is not one of"),
         ("groups list --type old", "'old' is not one of 'classic', 'consumer'"),
-        ("groups reset-offsets a", "Say where: --to, or else --shift-by."),
-        ("groups reset-offsets a --to 3 --shift-by 4", "Say where: --to, or else --shift-by."),
+        ("groups reset-offsets a", "Pass either --to or --shift-by."),
+        ("groups reset-offsets a --to 3 --shift-by 4", "Pass either --to or --shift-by."),
         ("groups reset-offsets a --shift-by some", "'some' is not a valid integer"),
         ("groups delete-offsets a", "Missing argument 'TOPIC[:PARTITION]...'"),
         ("groups delete", "Missing argument 'GROUP...'"),
@@ -58,24 +58,27 @@ def test_wrong_usage(arguments: str, said: str, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("topics create a --config b", 'odradek: --config: "b" is no setting. Right would be key=value'),
-        ("topics create a --replica-assignment 1:x", 'odradek: --replica-assignment: "1:x" is none.'),
-        ("topics offsets a --at noon", 'odradek: --at: "noon" is no time. Right would be earliest'),
-        ("topics delete-records a:0 --before -4", 'odradek: --before: "-4" is no offset.'),
+        ("topics create a --config b", 'odradek: --config: "b" is not a valid setting. Expected key=value'),
+        ("topics create a --replica-assignment 1:x", 'odradek: --replica-assignment: "1:x" is not an assignment.'),
+        ("topics offsets a --at noon", 'odradek: --at: "noon" is not a valid time. Expected earliest'),
+        ("topics delete-records a:0 --before -4", 'odradek: --before: "-4" is not an offset.'),
         ("topics delete-records --file nowhere.json", "odradek: nowhere.json: No such file"),
-        ("reassign plan --brokers 1,b", 'odradek: --brokers: "1,b" is no list of ids.'),
+        ("reassign plan --brokers 1,b", 'odradek: --brokers: "1,b" is not a list of ids.'),
         ("reassign run nowhere.json", "odradek: nowhere.json: No such file"),
         ("topics list", "odradek: no broker answers: 127.0.0.1:"),
         ("topics delete a", "odradek: Topic a and its records will be deleted. Standard input is not a"),
         ("topics delete a b", "odradek: The topics a, b and their records will be deleted. Standard input is"),
-        ("cluster unregister 4", "odradek: Broker 4 will be forgotten; partitions that only it has are lost. Standard"),
-        ("groups reset-offsets a --to -3", 'odradek: --to: "-3" is no place. Right would be earliest, latest, current'),
-        ("groups reset-offsets a --to @noon", 'odradek: --to: "@noon" is no place.'),
+        (
+            "cluster unregister 4",
+            "odradek: Broker 4 will be unregistered; partitions that only it has are lost. Standard",
+        ),
+        ("groups reset-offsets a --to -3", 'odradek: --to: "-3" is not an offset. Expected earliest, latest, current'),
+        ("groups reset-offsets a --to @noon", 'odradek: --to: "@noon" is not an offset.'),
         ("groups delete a b", "odradek: 2 groups will be deleted, with all committed offsets: a, b. Standard input is"),
-        ("groups delete-offsets a b:1", "odradek: Offsets of b:1 in group a will be forgotten. Standard input is"),
+        ("groups delete-offsets a b:1", "odradek: Offsets of b:1 in group a will be deleted. Standard input is"),
         ("groups list", "odradek: no broker answers: 127.0.0.1:"),
         ("transactions list", "odradek: no broker answers: 127.0.0.1:"),
-        ("elect-leaders --unclean a", "odradek: Records of a that only replicas out of reach have will be lost."),
+        ("elect-leaders --unclean a", "odradek: Records of a that only unavailable replicas have will be lost."),
     ],
 )
 def test_one_line_says_what_was_wrong(
@@ -91,24 +94,26 @@ def test_a_controller_where_a_broker_should_be(capsys: pytest.CaptureFixture[str
         address = str(quorum.addresses[1])
         assert run(["topics", "list", "-b", address]) == 1
         line = capsys.readouterr().err
-        assert line.startswith(f"odradek: {address} has no version of Metadata") and "may be a controller" in line
+        assert (
+            line.startswith(f"odradek: {address} has no version of Metadata") and "may be that of a controller" in line
+        )
         assert run(["topics", "list", "--bootstrap-controller", address]) == 1
-        assert "brokers answer it, say the address of one with --bootstrap" in capsys.readouterr().err
+        assert "use --bootstrap with the address of a broker" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("not json", "is no plan (JSONDecodeError"),
-        ("[]", "is no plan (TypeError"),
-        ('{"partitions": [{"topic": "a", "partition": 0}]}', "is no plan (KeyError: 'replicas')"),
-        ('{"partitions": [{"topic": "a", "partition": 0, "replicas": ["x"]}]}', "is no plan (ValueError"),
-        ('{"partitions": []}', "it moves nothing"),
+        ("not json", "is not a plan (JSONDecodeError"),
+        ("[]", "is not a plan (TypeError"),
+        ('{"partitions": [{"topic": "a", "partition": 0}]}', "is not a plan (KeyError: 'replicas')"),
+        ('{"partitions": [{"topic": "a", "partition": 0, "replicas": ["x"]}]}', "is not a plan (ValueError"),
+        ('{"partitions": []}', "the plan has no partitions"),
         ('{"partitions": [{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": ["/d", "any"]}]}', "log_dirs"),
         (
             '{"partitions": [{"topic": "a", "partition": 0, "replicas": [1]},'
             ' {"topic": "a", "partition": 0, "replicas": [2]}]}',
-            "twice",
+            "partition twice",
         ),
     ],
 )
@@ -138,7 +143,7 @@ def test_a_plan_is_read_as_it_was_written_and_as_kafka_writes_it(tmp_path: Path)
     ("text", "said"),
     [
         ('{"partitions": [{"topic": "a", "partition": 0}]}', "KeyError 'offset'"),
-        ('{"partitions": []}', "it names no partition"),
+        ('{"partitions": []}', "the list of partitions is empty"),
     ],
 )
 def test_a_file_of_offsets_that_is_none(

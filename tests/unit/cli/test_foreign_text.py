@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from odradek.cli.app import run
-from odradek.cli.base.errors import echo, tell
+from odradek.cli.base.errors import echo, report_error
 from odradek.cli.base.options import Settings
 from odradek.cli.base.output import print_json
 from odradek.cli.commands.consume.record_format import compile_format, printable_value_line, value_line
@@ -45,7 +45,7 @@ def test_commands_write_lines_by_the_one_function_that_escapes() -> None:
 
 def test_a_line_and_an_error_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     echo(HOSTILE)
-    tell(ValueError(HOSTILE), verbose=True)
+    report_error(ValueError(HOSTILE), verbose=True)
     print_json({"name": HOSTILE})
     out, err = capsys.readouterr()
     assert out == SHOWN + "\n" + r'{"name": "x\nforged\u0000\u007f\u001b[31m"}' + "\n"

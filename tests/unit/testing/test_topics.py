@@ -18,18 +18,20 @@ def partition(leader_id: int, *isr: int) -> PartitionDescription:
 def test_a_node_that_has_not_read_the_latest_metadata_does_not_decide_who_is_in_sync(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Node 1 was paused, and still believes that it leads. Node 2 leads, and is asked until node 1 is in sync."""
-    told_by_current = [partition(2, 2), partition(2, 2), partition(2, 2, 1)]
+    """Node 1 was paused, and still believes that it leads. Node 2 leads, and is queried until node 1 is in sync."""
+    described_by_current = [partition(2, 2), partition(2, 2), partition(2, 2, 1)]
 
-    async def list_topics(cluster: ClusterRouter) -> list[TopicListing]:
-        return [TopicListing("orders", b"", False, 1, 2)]
+    class FakeTopicOperations:
+        def __init__(self, router: ClusterRouter) -> None:
+            self.is_stale = str(router.addresses[0]) == STALE
 
-    async def describe_topics(cluster: ClusterRouter, names: list[str]) -> dict[str, TopicDescription]:
-        is_stale = str(cluster.addresses[0]) == STALE
-        told = partition(1, 1, 2) if is_stale else told_by_current.pop(0)
-        return {"orders": TopicDescription("orders", b"", False, (told,))}
+        async def list_all(self) -> list[TopicListing]:
+            return [TopicListing("orders", b"", False, 1, 2)]
 
-    monkeypatch.setattr(topics, "list_topics", list_topics)
-    monkeypatch.setattr(topics, "describe_topics", describe_topics)
+        async def describe(self, names: list[str]) -> dict[str, TopicDescription]:
+            described = partition(1, 1, 2) if self.is_stale else described_by_current.pop(0)
+            return {"orders": TopicDescription("orders", b"", False, (described,))}
+
+    monkeypatch.setattr(topics, "TopicOperations", FakeTopicOperations)
     asyncio.run(topics.wait_until_in_sync({1: STALE, 2: CURRENT}))
-    assert told_by_current == []
+    assert described_by_current == []

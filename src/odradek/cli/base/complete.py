@@ -1,6 +1,6 @@
-"""What shells complete by asking the cluster: names of topics and of groups.
+"""Completion of topic and group names in a shell, from the cluster.
 
-Who presses Tab waits: a cluster that does not answer at once has no names.
+The user waits after pressing Tab, so a cluster that does not respond at once completes nothing.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -11,43 +11,40 @@ import click
 from odradek.cli.base.options import settings_of
 
 if TYPE_CHECKING:
-    from odradek.client.admin.cluster_router import ClusterRouter
+    from odradek.client.admin.operations import AdminOperations
 
-#: All of it; longer feels like a broken shell.
-_PATIENCE_S = 0.5
+#: Limit of the whole request; a longer delay looks like a shell that hangs.
+_TIMEOUT_S = 0.5
 
 
 def complete_topics(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    async def names(cluster: "ClusterRouter") -> Iterable[str]:
-        from odradek.client.admin.topics import list_topics
+    async def topic_names(admin: "AdminOperations") -> Iterable[str]:
+        topics = await admin.topics.list_all()
+        return [topic.name for topic in topics if not topic.is_internal or incomplete.startswith("_")]
 
-        return [each.name for each in await list_topics(cluster) if not each.is_internal or incomplete.startswith("_")]
-
-    return _matching(context, incomplete, names)
+    return _matching_names(context, incomplete, topic_names)
 
 
 def complete_groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    async def names(cluster: "ClusterRouter") -> Iterable[str]:
-        from odradek.client.admin.groups import list_groups
+    async def group_ids(admin: "AdminOperations") -> Iterable[str]:
+        return [group.group_id for group in await admin.groups.list_all()]
 
-        return [each.group_id for each in await list_groups(cluster)]
-
-    return _matching(context, incomplete, names)
+    return _matching_names(context, incomplete, group_ids)
 
 
-def _matching(
-    context: click.Context, incomplete: str, names: "Callable[[ClusterRouter], Awaitable[Iterable[str]]]"
+def _matching_names(
+    context: click.Context, incomplete: str, list_names: "Callable[[AdminOperations], Awaitable[Iterable[str]]]"
 ) -> list[str]:
     from odradek.cli.base.connection import on_cluster
     from odradek.common.failures import ApiError, InputError
 
-    async def in_time(cluster: "ClusterRouter") -> list[str]:
+    async def names_in_time(admin: "AdminOperations") -> list[str]:
         import asyncio
 
-        async with asyncio.timeout(_PATIENCE_S):
-            return sorted(name for name in await names(cluster) if name.startswith(incomplete))
+        async with asyncio.timeout(_TIMEOUT_S):
+            return sorted(name for name in await list_names(admin) if name.startswith(incomplete))
 
     try:
-        return on_cluster(settings_of(context), in_time)
+        return on_cluster(settings_of(context), names_in_time)
     except (ApiError, InputError, OSError, click.UsageError):  # TimeoutError is an OSError
         return []

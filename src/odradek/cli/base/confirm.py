@@ -1,4 +1,4 @@
-"""Ask before something is done that cannot be undone."""
+"""Confirmation of operations that cannot be undone."""
 
 import sys
 
@@ -8,15 +8,15 @@ from odradek.common.failures import InputError
 from odradek.common.printable import printable
 
 
-def confirm(what: str, *, yes: bool) -> None:
-    """Raises InputError unless the user, or `--yes`, confirms `what`, a sentence on what will be done."""
+def confirm(consequence: str, *, yes: bool) -> None:
+    """Ask the user to confirm `consequence`, a sentence, unless `yes`. Raises InputError if it is not confirmed."""
     if yes:
         return
     if not sys.stdin.isatty():
-        raise InputError(f"{what} Standard input is not a terminal, so this cannot be confirmed: pass --yes.")
+        raise InputError(f"{consequence} Standard input is not a terminal, so this cannot be confirmed: pass --yes.")
     try:
-        agreed = click.confirm(printable(f"{what} Continue?"), err=True)
+        is_confirmed = click.confirm(printable(f"{consequence} Continue?"), err=True)
     except click.Abort:  # Ctrl-C or the end of the input
         raise KeyboardInterrupt from None
-    if not agreed:
-        raise InputError("nothing was done")
+    if not is_confirmed:
+        raise InputError("not confirmed; nothing was changed")

@@ -1,4 +1,4 @@
-"""How an error reaches a person: one line on stderr, `odradek: PLACE: reason`, whatever the names in it hold."""
+"""Errors as a user sees them: one line on stderr, `odradek: LOCATION: reason`, with control characters escaped."""
 
 import sys
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from odradek.common.printable import printable, traceback_lines
 
 @contextmanager
 def wrong_usage() -> Iterator[None]:
-    """Around the reading of options: what is wrong with them is wrong usage, as an option that is not there."""
+    """Turn the InputError of a malformed option into wrong usage, like that of an unknown option."""
     try:
         yield
     except InputError as error:
@@ -20,32 +20,32 @@ def wrong_usage() -> Iterator[None]:
 
 
 def describe(error: Exception) -> str:
-    """What was wrong, and where."""
+    """Return the message of an error, with the file name of an OSError."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
 
 
-def tell(error: Exception, *, verbose: bool) -> None:
-    """`verbose` shows the way to it too."""
+def report_error(error: Exception, *, verbose: bool) -> None:
+    """Write an error to stderr; with `verbose` its traceback, too."""
     if verbose:
         for line in traceback_lines(error):
             echo(line, err=True)
     if isinstance(error, InputError):
-        for line in describe(error).splitlines():  # a file may have several things wrong with it, one a line
+        for line in describe(error).splitlines():  # a file may have several errors, one per line
             warn(line)
     else:
         warn(describe(error))
 
 
-def warn(said: str) -> None:
-    """It stands after everything already said on stdout."""
+def warn(message: str) -> None:
+    """Write a line to stderr, after everything written to stdout so far."""
     sys.stdout.flush()
-    echo(f"odradek: {said}", err=True)
+    echo(f"odradek: {message}", err=True)
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
-    """Write one line to stdout or stderr. Names in it may be anybody's, so it is escaped as a whole."""
+    """Write one line to stdout or stderr. It may contain names of foreign origin, so all of it is escaped."""
     stream = sys.stderr if err else sys.stdout
     stream.write(printable(text) + "\n")
     if err:

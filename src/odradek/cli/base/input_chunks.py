@@ -1,7 +1,7 @@
-"""Standard input and files as chunks of bytes, as they come.
+"""Standard input and files, as chunks of bytes.
 
-A terminal or a pipe is read when there is something, so that Ctrl-C is heard while there is nothing; what the loop
-cannot watch, a file for example, has always something.
+A terminal or a pipe is only read when it has data, so that Ctrl-C is handled while it has none. A file always has data,
+and the event loop cannot watch it.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ STDIN = "-"
 
 
 async def chunks(path: str) -> AsyncIterator[bytes]:
-    """Raises OSError. `-` is standard input."""
+    """Yield the content of a file, or of standard input for `-`. Raises OSError."""
     descriptor = sys.stdin.fileno() if path == STDIN else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         while True:
-            await _readable(descriptor)
+            await _wait_until_readable(descriptor)
             data = os.read(descriptor, _CHUNK_BYTES)
             if not data:
                 return
@@ -29,30 +29,30 @@ async def chunks(path: str) -> AsyncIterator[bytes]:
             os.close(descriptor)
 
 
-async def _readable(descriptor: int) -> None:
+async def _wait_until_readable(descriptor: int) -> None:
     loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
+    readable = asyncio.Event()
     try:
-        loop.add_reader(descriptor, ready.set)
-    except PermissionError:  # a file: nobody need wait for it
+        loop.add_reader(descriptor, readable.set)
+    except PermissionError:  # a file, which is always readable
         await asyncio.sleep(0)
         return
     try:
-        await ready.wait()
+        await readable.wait()
     finally:
         loop.remove_reader(descriptor)
 
 
-async def pieces(path: str, delimiter: bytes) -> AsyncIterator[Sequence[bytes]]:
-    """What stands between delimiters, as many at a time as have come. The last one may lack its delimiter."""
+async def delimited(path: str, delimiter: bytes) -> AsyncIterator[Sequence[bytes]]:
+    """Yield the parts between delimiters, as many at once as are available. The last one may lack its delimiter."""
     rest = b""
     async for chunk in chunks(path):
-        *whole, rest = (rest + chunk).split(delimiter)
-        if whole:
-            yield whole
+        *complete, rest = (rest + chunk).split(delimiter)
+        if complete:
+            yield complete
     if rest:
         yield [rest]
 
 
-async def whole(path: str) -> bytes:
+async def read_all(path: str) -> bytes:
     return b"".join([chunk async for chunk in chunks(path)])

@@ -1,6 +1,6 @@
-"""What became of each of several things: the good ones go on, each of the others gets its line on stderr."""
+"""Rejected resources of an operation on several: one line on stderr for each."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeVar
 
 from odradek.cli.base.errors import warn
@@ -12,26 +12,20 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-def accepted(outcomes: Outcomes[_Key, _Value]) -> dict[_Key, _Value]:
-    return {key: outcome for key, outcome in outcomes.items() if not isinstance(outcome, Refused)}
-
-
-def refused(outcomes: Outcomes[_Key, _Value]) -> dict[_Key, Refused]:
-    return {key: outcome for key, outcome in outcomes.items() if isinstance(outcome, Refused)}
-
-
-def status_of(
-    outcomes: Outcomes[_Key, _Value], what: str, advice: Callable[[_Key, Refused], str | None] = lambda key, error: None
+def report_rejected(
+    outcomes: Outcomes[_Key, _Value],
+    resource_type: str,
+    advice: Callable[[_Key, Refused], str | None] = lambda key, error: None,
 ) -> int:
-    """The exit status, when the refusals are told: `what` they are about, and the advice for it or else its text."""
-    failures: Mapping[_Key, Refused] = refused(outcomes)
-    for key, error in failures.items():
-        warn(f"{what} {key}: {advice(key, error) or error.message}")
-    return 1 if failures else 0
+    """Write a line for each rejected resource, with the advice or else the error's message; return the exit status."""
+    rejected = outcomes.rejected()
+    for key, error in rejected.items():
+        warn(f"{resource_type} {key}: {advice(key, error) or error.message}")
+    return 1 if rejected else 0
 
 
-def unknown_topic(key: object, error: Refused) -> str | None:
-    """Advice for those who name a topic, or a partition of one."""
+def unknown_topic_advice(key: object, error: Refused) -> str | None:
+    """Return advice about an unknown topic or partition."""
     if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        return "there is none; odradek topics list shows the topics there are, and how many partitions they have"
+        return "does not exist; odradek topics list shows all topics and their numbers of partitions"
     return None

@@ -1,10 +1,13 @@
-"""Times as people write them."""
+"""Points in time as arguments."""
 
 from datetime import datetime
 
 
-def parse_moment(text: str) -> int | None:
-    """Milliseconds since 1970, or a time of the calendar: local, unless it says its zone. None for what is no time."""
+def parse_timestamp(text: str) -> int | None:
+    """Return ms since 1970 from such a number or from an ISO time, which is local time unless it has a zone.
+
+    Return None for malformed text.
+    """
     plain = text.removeprefix("@")
     if plain.isdecimal():
         return int(plain)

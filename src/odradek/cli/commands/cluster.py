@@ -1,4 +1,4 @@
-"""`odradek cluster`: the brokers of a cluster, its features, and where its data lies.
+"""`odradek cluster`: brokers, features and log directories of a cluster.
 
 odradek cluster describe
 odradek cluster features
@@ -14,17 +14,11 @@ from odradek.cli.base.confirm import confirm
 from odradek.cli.base.connection import on_cluster
 from odradek.cli.base.errors import echo, warn
 from odradek.cli.base.options import Settings, local_options, network_options
-from odradek.cli.base.outcomes import accepted, status_of
+from odradek.cli.base.outcomes import report_rejected
 from odradek.cli.base.output import UNKNOWN, print_json, print_table
-from odradek.client.admin.cluster import (
-    LogDir,
-    NodesDescription,
-    describe_features,
-    describe_log_dirs,
-    describe_nodes,
-    unregister_broker,
-)
-from odradek.client.admin.cluster_router import ClusterRouter
+from odradek.client.admin.cluster import NodesDescription
+from odradek.client.admin.log_dirs import LogDir
+from odradek.client.admin.operations import AdminOperations
 from odradek.metadata.features.metadata_version import FEATURE_NAME, MetadataVersion
 
 
@@ -38,7 +32,7 @@ def cluster() -> None:
 @network_options
 @click.pass_obj
 def describe_command(settings: Settings) -> None:
-    """Show the cluster's id and its brokers; with --bootstrap-controller its controllers."""
+    """Show the id and the brokers of the cluster; with --bootstrap-controller its controllers."""
     described = on_cluster(settings, _describe)
     if settings.as_json:
         nodes = [
@@ -55,64 +49,78 @@ def describe_command(settings: Settings) -> None:
     print_table(("node", "address", "rack", "state"), rows)
 
 
-async def _describe(cluster: ClusterRouter) -> NodesDescription:
-    return await describe_nodes(cluster, include_fenced=not cluster.are_controllers)
+async def _describe(admin: AdminOperations) -> NodesDescription:
+    return await admin.cluster.describe(include_fenced=not admin.router.are_controllers)
 
 
 @cluster.command("features")
 @network_options
 @click.pass_obj
 def features_command(settings: Settings) -> None:
-    """Show which features the cluster uses, and which levels the node that answers could use."""
-    found = on_cluster(settings, describe_features)
+    """Show the finalized levels of features, and the levels that the responding node supports."""
+    described = on_cluster(settings, lambda admin: admin.features.describe())
     if settings.as_json:
-        features = [
+        documents = [
             {
-                "name": each.name,
-                "supported_min": each.supported_min,
-                "supported_max": each.supported_max,
-                "finalized": each.finalized,
+                "name": feature.name,
+                "supported_min": feature.supported_min,
+                "supported_max": feature.supported_max,
+                "finalized": feature.finalized,
             }
-            for each in found.features
+            for feature in described.features
         ]
-        print_json({"epoch": found.epoch, "features": features})
+        print_json({"epoch": described.epoch, "features": documents})
         return
     rows = [
-        (each.name, *(_level(each.name, level) for level in (each.finalized, each.supported_min, each.supported_max)))
-        for each in found.features
+        (
+            feature.name,
+            _level(feature.name, feature.finalized),
+            _level(feature.name, feature.supported_min),
+            _level(feature.name, feature.supported_max),
+        )
+        for feature in described.features
     ]
     print_table(("feature", "level", "from", "to"), rows)
 
 
 def _level(feature: str, level: int) -> str:
-    """Of the metadata's version the name, as Kafka's tool shows it; a newer one than we know is a number."""
+    """Format a level; a known level of metadata.version as its name, as Kafka's tool does."""
     if feature == FEATURE_NAME and level in set(MetadataVersion):
         return MetadataVersion(level).version
     return str(level)
 
 
 @cluster.command("log-dirs")
-@click.option("--broker", "brokers", multiple=True, type=click.IntRange(min=0), metavar="ID", help="May be repeated.")
-@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only this one; may be repeated.")
+@click.option(
+    "--broker",
+    "brokers",
+    multiple=True,
+    type=click.IntRange(min=0),
+    metavar="ID",
+    help="Only this broker; may be repeated.",
+)
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only replicas of this topic; may be repeated.")
 @network_options
 @click.pass_obj
 def log_dirs_command(settings: Settings, brokers: tuple[int, ...], topics: tuple[str, ...]) -> int:
-    """Show the log directories of brokers: their replicas, sizes and lag, and the room that is left."""
-    outcomes = on_cluster(settings, lambda each: describe_log_dirs(each, brokers or None))
-    found = accepted(outcomes)
-    failed = [(broker_id, each) for broker_id, dirs in found.items() for each in dirs if each.error is not None]
+    """Show the log directories of brokers: replicas, sizes, lag, and free space."""
+    outcomes = on_cluster(settings, lambda admin: admin.log_dirs.describe(brokers or None))
+    log_dirs = outcomes.succeeded()
+    failed = [
+        (broker_id, log_dir) for broker_id, dirs in log_dirs.items() for log_dir in dirs if log_dir.error is not None
+    ]
     if settings.as_json:
         print_json(
             [
-                {"broker": broker_id, "log_dirs": [_document(each, topics) for each in dirs]}
-                for broker_id, dirs in found.items()
+                {"broker": broker_id, "log_dirs": [_document(log_dir, topics) for log_dir in dirs]}
+                for broker_id, dirs in log_dirs.items()
             ]
         )
     else:
-        _print_log_dirs(found, topics)
-    for broker_id, each in failed:
-        warn(f"broker {broker_id}: {each.path}: {each.error}")
-    return status_of(outcomes, "broker") or int(bool(failed))
+        _print_log_dirs(log_dirs, topics)
+    for broker_id, log_dir in failed:
+        warn(f"broker {broker_id}: {log_dir.path}: {log_dir.error}")
+    return report_rejected(outcomes, "broker") or int(bool(failed))
 
 
 @cluster.command("unregister")
@@ -121,9 +129,9 @@ def log_dirs_command(settings: Settings, brokers: tuple[int, ...], topics: tuple
 @network_options
 @click.pass_obj
 def unregister_command(settings: Settings, broker_id: int, yes: bool) -> None:
-    """Forget a broker that will not come back. Stop it first: one that runs registers again."""
-    confirm(f"Broker {broker_id} will be forgotten; partitions that only it has are lost.", yes=yes)
-    on_cluster(settings, lambda each: unregister_broker(each, broker_id))
+    """Unregister a broker that will not return. Stop it first: a running broker registers again."""
+    confirm(f"Broker {broker_id} will be unregistered; partitions that only it has are lost.", yes=yes)
+    on_cluster(settings, lambda admin: admin.cluster.unregister_broker(broker_id))
     if settings.as_json:
         print_json({"id": broker_id, "unregistered": True})
     else:
@@ -150,22 +158,22 @@ def _document(log_dir: LogDir, topics: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _print_log_dirs(found: dict[int, tuple[LogDir, ...]], topics: tuple[str, ...]) -> None:
-    """Of each directory the sum; of topics that are named, each replica."""
+def _print_log_dirs(log_dirs: dict[int, tuple[LogDir, ...]], topics: tuple[str, ...]) -> None:
+    """Print a row for each directory, or with topics a row for each replica of theirs."""
     if not topics:
         rows = []
-        for broker_id, dirs in found.items():
-            for each in dirs:
-                size = sum(info.size_bytes for info in each.replicas.values())
-                room = UNKNOWN if each.usable_bytes is None else each.usable_bytes
-                rows.append((broker_id, len(each.replicas), size, room, each.path))
-        print_table(("broker", "replicas", "bytes", "bytes left", "directory"), rows)
+        for broker_id, dirs in log_dirs.items():
+            for log_dir in dirs:
+                size_bytes = sum(info.size_bytes for info in log_dir.replicas.values())
+                free_bytes = UNKNOWN if log_dir.usable_bytes is None else log_dir.usable_bytes
+                rows.append((broker_id, len(log_dir.replicas), size_bytes, free_bytes, log_dir.path))
+        print_table(("broker", "replicas", "bytes", "free bytes", "directory"), rows)
         return
     replicas = [
-        (*partition, broker_id, info.size_bytes, info.offset_lag, "moving in" if info.is_future else "", each.path)
-        for broker_id, dirs in found.items()
-        for each in dirs
-        for partition, info in each.replicas.items()
+        (*partition, broker_id, info.size_bytes, info.offset_lag, "moving in" if info.is_future else "", log_dir.path)
+        for broker_id, dirs in log_dirs.items()
+        for log_dir in dirs
+        for partition, info in log_dir.replicas.items()
         if partition.topic in topics
     ]
     print_table(("topic", "partition", "broker", "bytes", "lag", "", "directory"), sorted(replicas))

@@ -1,4 +1,4 @@
-"""`odradek configs`: the settings of topics, brokers and groups, and the levels of brokers' loggers.
+"""`odradek configs`: settings of topics, brokers and groups, and levels of brokers' loggers.
 
 odradek configs describe --topic orders
 odradek configs describe --broker 1 --all
@@ -7,7 +7,7 @@ odradek configs alter --broker-defaults --set log.cleaner.threads=2
 odradek configs alter --broker-logger 1 --set odradek.replica=DEBUG
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -15,19 +15,19 @@ import click
 from odradek.cli.base.connection import on_cluster
 from odradek.cli.base.errors import echo
 from odradek.cli.base.options import Settings, local_options, network_options
-from odradek.cli.base.outcomes import accepted, status_of
+from odradek.cli.base.outcomes import report_rejected
 from odradek.cli.base.output import print_json, print_table
 from odradek.cli.base.pairs import parse_pairs
-from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.configs import ConfigChange, ConfigEntry, ConfigResource, alter_configs, describe_configs
-from odradek.client.admin.topics import list_topics
+from odradek.client.admin.configs import ConfigChange, ConfigEntry, ConfigResource
+from odradek.client.admin.operations import AdminOperations
+from odradek.client.admin.outcomes import Outcomes
 from odradek.errors import Refused
 from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-#: Values that somebody has set while the cluster ran; the others come from a node's file or are the default.
+#: Sources of values that were set dynamically; other values come from a node's file or are the default.
 _DYNAMIC = (
     ConfigSource.DYNAMIC_TOPIC_CONFIG,
     ConfigSource.DYNAMIC_BROKER_CONFIG,
@@ -50,10 +50,9 @@ def _resource_options(command: _Command) -> _Command:
         multiple=True,
         type=click.IntRange(min=0),
         metavar="ID",
-        help="The levels of a broker's loggers, until it restarts; may be repeated.",
+        help="Levels of a broker's loggers, until it restarts; may be repeated.",
     )(command)
-    defaults = "What holds for all brokers that say nothing else."
-    command = click.option("--broker-defaults", is_flag=True, help=defaults)(command)
+    command = click.option("--broker-defaults", is_flag=True, help="Dynamic defaults of all brokers.")(command)
     command = click.option(
         "--broker",
         "brokers",
@@ -73,35 +72,35 @@ def configs() -> None:
 
 @configs.command("describe")
 @_resource_options
-@click.option("--all", "everything", is_flag=True, help="Also defaults, and what stands in a node's file.")
+@click.option("--all", "everything", is_flag=True, help="Include defaults, and settings of a node's file.")
 @network_options
 @click.pass_obj
 def describe_command(settings: Settings, /, everything: bool, **named: Any) -> int:
-    """Show settings. Without a name: those of all topics, all brokers and the brokers' defaults."""
+    """Show dynamic settings: of the named resources, or of all topics, all brokers and the broker defaults."""
 
-    async def ask(cluster: ClusterRouter) -> Any:
-        return await describe_configs(cluster, _resources(**named) or await _all_resources(cluster))
+    async def work(admin: AdminOperations) -> Outcomes[ConfigResource, Mapping[str, ConfigEntry]]:
+        return await admin.configs.describe(_resources(**named) or await _all_resources(admin))
 
-    outcomes = on_cluster(settings, ask)
-    found = {
+    outcomes = on_cluster(settings, work)
+    selected = {
         resource: [entry for entry in entries.values() if everything or entry.source in _DYNAMIC]
-        for resource, entries in accepted(outcomes).items()
+        for resource, entries in outcomes.succeeded().items()
     }
     if settings.as_json:
-        print_json([_document(resource, entries) for resource, entries in found.items()])
+        print_json([_document(resource, entries) for resource, entries in selected.items()])
     else:
-        rows = [(label(resource), *_row(entry)) for resource, entries in found.items() for entry in entries]
+        rows = [(label(resource), *_row(entry)) for resource, entries in selected.items() for entry in entries]
         print_table(("of", "setting", "value", "from"), rows)
-    return status_of(_labelled(outcomes), "settings of", _advice)
+    return _report_rejected(outcomes)
 
 
 @configs.command("alter")
 @_resource_options
-@click.option("--set", "set_", multiple=True, metavar="KEY=VALUE", help="A new value.")
-@click.option("--delete", multiple=True, metavar="KEY", help="Back to the default.")
+@click.option("--set", "set_", multiple=True, metavar="KEY=VALUE", help="Set a value.")
+@click.option("--delete", multiple=True, metavar="KEY", help="Remove the value, so that the default applies.")
 @click.option("--append", multiple=True, metavar="KEY=VALUE", help="Add to a list.")
-@click.option("--subtract", multiple=True, metavar="KEY=VALUE", help="Take out of a list.")
-@click.option("--dry-run", is_flag=True, help="Only say whether it could be done.")
+@click.option("--subtract", multiple=True, metavar="KEY=VALUE", help="Remove from a list.")
+@click.option("--dry-run", is_flag=True, help="Validate the changes without making them.")
 @network_options
 @click.pass_obj
 def alter_command(
@@ -114,7 +113,7 @@ def alter_command(
     dry_run: bool,
     **named: Any,
 ) -> int:
-    """Change settings: all of those that are named, or, if one of them cannot be, none."""
+    """Change settings. If one of the changes of a resource is invalid, none of them is made."""
     resources = _resources(**named)
     changes = [
         *_changes(set_, "--set", ConfigOp.SET),
@@ -123,18 +122,20 @@ def alter_command(
         *_changes(subtract, "--subtract", ConfigOp.SUBTRACT),
     ]
     if not resources:
-        raise click.UsageError("Whose? Name a --topic, a --broker, --broker-defaults, a --broker-logger or a --group.")
+        raise click.UsageError(
+            "Missing resource: pass --topic, --broker, --broker-defaults, --broker-logger or --group."
+        )
     if not changes:
-        raise click.UsageError("What? Name at least one --set, --delete, --append or --subtract.")
+        raise click.UsageError("Missing change: pass --set, --delete, --append or --subtract.")
     outcomes = on_cluster(
-        settings, lambda cluster: alter_configs(cluster, dict.fromkeys(resources, changes), validate_only=dry_run)
+        settings, lambda admin: admin.configs.alter(dict.fromkeys(resources, changes), validate_only=dry_run)
     )
     if settings.as_json:
-        print_json([{**_named(resource), "altered": not dry_run} for resource in accepted(outcomes)])
+        print_json([{**_resource_document(resource), "altered": not dry_run} for resource in outcomes.succeeded()])
     else:
-        for resource in accepted(outcomes):
-            echo(f"{'Could change' if dry_run else 'Changed'} {label(resource)}.")
-    return status_of(_labelled(outcomes), "settings of", _advice)
+        for resource in outcomes.succeeded():
+            echo(f"{'Would change' if dry_run else 'Changed'} {label(resource)}.")
+    return _report_rejected(outcomes)
 
 
 def label(resource: ConfigResource) -> str:
@@ -150,17 +151,17 @@ def _resources(
     loggers: Sequence[int] = (),
     groups: Sequence[str] = (),
 ) -> list[ConfigResource]:
-    named = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topics]
-    named += [ConfigResource(ConfigResourceType.BROKER, str(broker_id)) for broker_id in brokers]
-    named += [_BROKER_DEFAULTS] * broker_defaults
-    named += [ConfigResource(ConfigResourceType.BROKER_LOGGER, str(broker_id)) for broker_id in loggers]
-    named += [ConfigResource(ConfigResourceType.GROUP, name) for name in groups]
-    return list(dict.fromkeys(named))
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topics]
+    resources += [ConfigResource(ConfigResourceType.BROKER, str(broker_id)) for broker_id in brokers]
+    resources += [_BROKER_DEFAULTS] * broker_defaults
+    resources += [ConfigResource(ConfigResourceType.BROKER_LOGGER, str(broker_id)) for broker_id in loggers]
+    resources += [ConfigResource(ConfigResourceType.GROUP, name) for name in groups]
+    return list(dict.fromkeys(resources))
 
 
-async def _all_resources(cluster: ClusterRouter) -> list[ConfigResource]:
-    names = [topic.name for topic in await list_topics(cluster)]
-    ids = sorted((await cluster.describe()).nodes)
+async def _all_resources(admin: AdminOperations) -> list[ConfigResource]:
+    names = [topic.name for topic in await admin.topics.list_all()]
+    ids = sorted(await admin.cluster.node_addresses())
     return _resources(names, ids, broker_defaults=True)
 
 
@@ -168,23 +169,24 @@ def _changes(texts: Sequence[str], option: str, operation: ConfigOp) -> list[Con
     return [ConfigChange(key, operation, value) for key, value in parse_pairs(texts, option).items()]
 
 
-def _labelled(outcomes: Any) -> dict[str, Any]:
-    return {label(resource): outcome for resource, outcome in outcomes.items()}
+def _report_rejected(outcomes: Outcomes[ConfigResource, Any]) -> int:
+    labelled = Outcomes({label(resource): outcome for resource, outcome in outcomes.items()})
+    return report_rejected(labelled, "settings of", _unknown_topic_advice)
 
 
-def _advice(key: str, error: Refused) -> str | None:
+def _unknown_topic_advice(key: str, error: Refused) -> str | None:
     if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        return "there is none; odradek topics list shows the topics there are"
+        return "the topic does not exist; odradek topics list shows all topics"
     return None
 
 
-def _named(resource: ConfigResource) -> dict[str, str]:
+def _resource_document(resource: ConfigResource) -> dict[str, str]:
     return {"type": resource.type.name.lower(), "name": resource.name}
 
 
 def _document(resource: ConfigResource, entries: Sequence[ConfigEntry]) -> dict[str, Any]:
     return {
-        **_named(resource),
+        **_resource_document(resource),
         "configs": [
             {
                 "name": entry.name,
@@ -193,7 +195,8 @@ def _document(resource: ConfigResource, entries: Sequence[ConfigEntry]) -> dict[
                 "read_only": entry.is_read_only,
                 "sensitive": entry.is_sensitive,
                 "synonyms": [
-                    {"name": each.name, "value": each.value, "source": each.source.name} for each in entry.synonyms
+                    {"name": synonym.name, "value": synonym.value, "source": synonym.source.name}
+                    for synonym in entry.synonyms
                 ],
             }
             for entry in entries
@@ -201,7 +204,7 @@ def _document(resource: ConfigResource, entries: Sequence[ConfigEntry]) -> dict[
     }
 
 
-#: What people call the sources.
+#: Names of the sources in the table.
 _SOURCES = {
     ConfigSource.DYNAMIC_TOPIC_CONFIG: "topic",
     ConfigSource.DYNAMIC_BROKER_CONFIG: "broker",

@@ -1,4 +1,4 @@
-"""`odradek transactions`: what producers have begun and not ended.
+"""`odradek transactions`: transactions of producers, and hanging ones.
 
 odradek transactions list
 odradek transactions describe billing-1
@@ -16,38 +16,31 @@ from odradek.cli.base.confirm import confirm
 from odradek.cli.base.connection import on_cluster
 from odradek.cli.base.errors import echo
 from odradek.cli.base.options import Settings, local_options, network_options
-from odradek.cli.base.outcomes import accepted, refused, status_of, unknown_topic
+from odradek.cli.base.outcomes import report_rejected, unknown_topic_advice
 from odradek.cli.base.output import format_timestamp, print_json, print_table
 from odradek.cli.base.partitions import find_partitions
-from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.outcomes import Outcomes, TopicPartition
-from odradek.client.admin.topics import describe_topics, list_topics
-from odradek.client.admin.transactions import (
-    ProducerState,
-    TransactionDescription,
-    abort_in_partition,
-    describe_producers,
-    describe_transactions,
-    list_transactions,
-)
+from odradek.client.admin.operations import AdminOperations
+from odradek.client.admin.outcomes import Outcomes
+from odradek.client.admin.transactions import ProducerState, TransactionDescription
+from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 
-_NOBODY = "-"
+_NONE = "-"
 _MINUTE_MS = 60_000
 _STATES = (
     *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"),
     *("Dead", "PrepareEpochFence"),
 )
-#: The longest that a broker lets a transaction run unless it is told otherwise: transaction.max.timeout.ms.
+#: Default of the brokers' transaction.max.timeout.ms.
 _MAX_TIMEOUT_MINUTES = 15
 
 
 @click.group()
 @local_options
 def transactions() -> None:
-    """List and describe transactions; find and abort those that hang."""
+    """List and describe transactions; find and abort hanging ones."""
 
 
 @transactions.command("list")
@@ -57,21 +50,27 @@ def transactions() -> None:
     multiple=True,
     type=click.Choice(_STATES, case_sensitive=False),
     metavar="STATE",
-    help="Only those; Ongoing, … May be repeated.",
+    help="Only transactions in this state: Ongoing, … May be repeated.",
 )
 @click.option(
-    "--longer-than", type=click.IntRange(min=0), default=None, metavar="MS", help="Only those that run so long."
+    "--longer-than",
+    type=click.IntRange(min=0),
+    default=None,
+    metavar="MS",
+    help="Only transactions that have been open for longer.",
 )
 @network_options
 @click.pass_obj
 def list_command(settings: Settings, states: tuple[str, ...], longer_than: int | None) -> None:
-    """Show the transactions of all producers that the cluster knows."""
+    """List the transactions of all transactional ids."""
     duration_ms = -1 if longer_than is None else longer_than
-    found = on_cluster(settings, lambda cluster: list_transactions(cluster, states, longer_than_ms=duration_ms))
+    listings = on_cluster(settings, lambda admin: admin.transactions.list_all(states, longer_than_ms=duration_ms))
     if settings.as_json:
-        print_json([asdict(each) for each in found])
+        print_json([asdict(listing) for listing in listings])
         return
-    rows = [(each.transactional_id, each.coordinator_id, each.producer_id, each.state) for each in found]
+    rows = [
+        (listing.transactional_id, listing.coordinator_id, listing.producer_id, listing.state) for listing in listings
+    ]
     print_table(("transactional id", "coordinator", "producer id", "state"), rows)
 
 
@@ -80,175 +79,200 @@ def list_command(settings: Settings, states: tuple[str, ...], longer_than: int |
 @network_options
 @click.pass_obj
 def describe_command(settings: Settings, names: tuple[str, ...]) -> int:
-    """Show transactions of some producers."""
-    outcomes = on_cluster(settings, lambda cluster: describe_transactions(cluster, names))
-    found: list[TransactionDescription] = list(accepted(outcomes).values())
+    """Show the transactions of transactional ids."""
+    outcomes = on_cluster(settings, lambda admin: admin.transactions.describe(names))
+    descriptions: list[TransactionDescription] = list(outcomes.succeeded().values())
     if settings.as_json:
-        print_json([_document(each) for each in found])
-    elif found:
-        headers = ("transactional id", "state", "producer id", "epoch", "time-out ms", "started", "partitions")
-        print_table(headers, [_cells(each, settings) for each in found])
-    return status_of(outcomes, "transactional id", _unknown)
+        print_json([_document(transaction) for transaction in descriptions])
+    elif descriptions:
+        headers = ("transactional id", "state", "producer id", "epoch", "timeout ms", "started", "partitions")
+        print_table(headers, [_cells(transaction, settings) for transaction in descriptions])
+    return report_rejected(outcomes, "transactional id", _unknown_id_advice)
 
 
 @transactions.command("find-hanging")
 @click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1)
-@click.option("--broker", type=int, metavar="ID", help="Only partitions that it leads.")
+@click.option("--broker", type=int, metavar="ID", help="Only partitions that this broker leads.")
 @click.option(
     "--max-timeout",
     type=click.IntRange(min=0),
     default=_MAX_TIMEOUT_MINUTES,
     show_default=True,
     metavar="MINUTES",
-    help="The brokers' transaction.max.timeout.ms: what runs for longer is nobody's any more.",
+    help="transaction.max.timeout.ms of the brokers: an older transaction may be hanging.",
 )
 @network_options
 @click.pass_obj
 def find_hanging_command(settings: Settings, names: tuple[str, ...], broker: int | None, max_timeout: int) -> int:
-    """Find transactions that are open in partitions, all unless named, although no coordinator knows of them."""
-    outcomes = on_cluster(settings, lambda cluster: _find_hanging(cluster, names, broker, max_timeout * _MINUTE_MS))
-    found = [each for hanging in accepted(outcomes).values() for each in hanging]
+    """Find transactions that are open in partitions, by default of all topics, and that no coordinator will end."""
+    outcomes = on_cluster(settings, lambda admin: _find_hanging(admin, names, broker, max_timeout * _MINUTE_MS))
+    hanging = [transaction for of_partition in outcomes.succeeded().values() for transaction in of_partition]
     if settings.as_json:
-        print_json([_hanging_document(each) for each in found])
-    elif not found:
-        echo("No transaction hangs in what could be asked." if refused(outcomes) else "No transaction hangs.")
+        print_json([_hanging_document(transaction) for transaction in hanging])
+    elif not hanging:
+        scope = " in the partitions that responded" if outcomes.rejected() else ""
+        echo(f"There are no hanging transactions{scope}.")
     else:
         headers = ("topic", "partition", "producer id", "epoch", "start offset", "last record")
-        print_table(headers, [_hanging_cells(each, settings) for each in found])
-        echo("odradek transactions abort TOPIC:PARTITION --start-offset N ends one.")
-    return status_of(outcomes, "partition", unknown_topic)
+        print_table(headers, [_hanging_cells(transaction, settings) for transaction in hanging])
+        echo("To abort one, run odradek transactions abort TOPIC:PARTITION --start-offset N.")
+    return report_rejected(outcomes, "partition", unknown_topic_advice)
 
 
 @transactions.command("abort")
 @click.argument("name", metavar="TOPIC:PARTITION")
-@click.option("--start-offset", type=click.IntRange(min=0), required=True, metavar="N", help="Where it begins there.")
+@click.option(
+    "--start-offset", type=click.IntRange(min=0), required=True, metavar="N", help="First offset of the transaction."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @network_options
 @click.pass_obj
 def abort_command(settings: Settings, name: str, start_offset: int, yes: bool) -> int:
-    """Abort a transaction in a partition where it hangs, past its coordinator."""
-    place, producer = on_cluster(settings, lambda cluster: _open_at(cluster, name, start_offset))
+    """Abort a hanging transaction in a partition, without its coordinator."""
+    partition, producer = on_cluster(settings, lambda admin: _producer_at(admin, name, start_offset))
     confirm(
-        f"The transaction of producer {producer.producer_id} at epoch {producer.producer_epoch} in {place} will be "
+        f"The transaction of producer {producer.producer_id} at epoch {producer.producer_epoch} in {partition} will be "
         "aborted: its records will never be read as committed.",
         yes=yes,
     )
     epochs = (producer.producer_epoch, max(producer.coordinator_epoch, 0))
-    outcomes = on_cluster(settings, lambda cluster: abort_in_partition(cluster, place, producer.producer_id, *epochs))
+    outcomes = on_cluster(
+        settings, lambda admin: admin.transactions.abort_in_partition(partition, producer.producer_id, *epochs)
+    )
     if settings.as_json:
-        print_json([_place(each) for each in accepted(outcomes)])
-    elif accepted(outcomes):
-        echo(f"Aborted in {place}.")
-    return status_of(outcomes, "partition")
+        print_json([_partition_document(aborted) for aborted in outcomes.succeeded()])
+    elif outcomes.succeeded():
+        echo(f"Aborted the transaction in {partition}.")
+    return report_rejected(outcomes, "partition")
 
 
 @dataclass(frozen=True, slots=True)
-class _Hanging:
-    place: TopicPartition
+class _HangingTransaction:
+    """Open transaction of a producer in a partition that no coordinator will end."""
+
+    partition: TopicPartition
     producer: ProducerState
 
 
 async def _find_hanging(
-    cluster: ClusterRouter, names: Sequence[str], broker: int | None, max_timeout_ms: int
-) -> Outcomes[TopicPartition, list[_Hanging]]:
-    """Open in a partition for longer than any transaction may be, and not open there for its coordinator. Internal
-    topics can be concerned: offsets are committed in transactions."""
-    wanted = names or [topic.name for topic in await list_topics(cluster)]
-    places, missing = await find_partitions(cluster, wanted)
-    if broker is not None:
-        known = (await cluster.describe()).nodes
-        if broker not in known:
-            raise InputError(f"--broker: there is no broker {broker}; there are {', '.join(map(str, sorted(known)))}")
-        led = await _led_by(cluster, places, broker)
-        places = [place for place in places if place in led]
-    producers = await describe_producers(cluster, places)
-    oldest_ms = int(time.time() * 1000) - max_timeout_ms
-    open_now = {
-        place: [each for each in found if each.started_offset is not None and each.last_timestamp_ms <= oldest_ms]
-        for place, found in accepted(producers).items()
-    }
-    ids = {each.producer_id for found in open_now.values() for each in found}
-    owned = await _owned(cluster, sorted(ids)) if ids else set()
-    hanging = {
-        place: [_Hanging(place, each) for each in found if (each.producer_id, place) not in owned]
-        for place, found in open_now.items()
-    }
-    return {**missing, **refused(producers), **hanging}
+    admin: AdminOperations, names: Sequence[str], broker_id: int | None, max_timeout_ms: int
+) -> Outcomes[TopicPartition, list[_HangingTransaction]]:
+    """Find transactions that are open for longer than the limit, and not open in that partition for a coordinator.
+
+    Internal topics are included: offsets are committed in transactions.
+    """
+    requested = names or [topic.name for topic in await admin.topics.list_all()]
+    partitions, unknown = await find_partitions(admin, requested)
+    if broker_id is not None:
+        broker_ids = sorted(await admin.cluster.node_addresses())
+        if broker_id not in broker_ids:
+            running = ", ".join(map(str, broker_ids))
+            raise InputError(f"--broker: broker {broker_id} is not running; running brokers: {running}")
+        led = await _partitions_led_by(admin, partitions, broker_id)
+        partitions = [partition for partition in partitions if partition in led]
+    producers = await admin.transactions.describe_producers(partitions)
+    latest_ms = int(time.time() * 1000) - max_timeout_ms
+    candidates = [
+        _HangingTransaction(partition, producer)
+        for partition, states in producers.succeeded().items()
+        for producer in states
+        if producer.started_offset is not None and producer.last_timestamp_ms <= latest_ms
+    ]
+    producer_ids = {candidate.producer.producer_id for candidate in candidates}
+    coordinated = await _coordinated_partitions(admin, sorted(producer_ids)) if producer_ids else set()
+    hanging: dict[TopicPartition, list[_HangingTransaction]] = {partition: [] for partition in producers.succeeded()}
+    for candidate in candidates:
+        if (candidate.producer.producer_id, candidate.partition) not in coordinated:
+            hanging[candidate.partition].append(candidate)
+    return Outcomes({**unknown, **producers.rejected(), **hanging})
 
 
-async def _led_by(cluster: ClusterRouter, places: Sequence[TopicPartition], broker: int) -> set[TopicPartition]:
-    topics = accepted(await describe_topics(cluster, list(dict.fromkeys(place.topic for place in places))))
+async def _partitions_led_by(
+    admin: AdminOperations, partitions: Sequence[TopicPartition], broker_id: int
+) -> set[TopicPartition]:
+    names = list(dict.fromkeys(partition.topic for partition in partitions))
+    topics = (await admin.topics.describe(names)).succeeded()
     return {
         TopicPartition(name, partition.index)
         for name, topic in topics.items()
         for partition in topic.partitions
-        if partition.leader_id == broker
+        if partition.leader_id == broker_id
     }
 
 
-async def _owned(cluster: ClusterRouter, producer_ids: Sequence[int]) -> set[tuple[int, TopicPartition]]:
-    """Producer and partition of all transactions that a coordinator will end."""
-    listed = await list_transactions(cluster, producer_ids=producer_ids)
-    described = accepted(await describe_transactions(cluster, [each.transactional_id for each in listed]))
-    return {(each.producer_id, place) for each in described.values() for place in each.partitions}
+async def _coordinated_partitions(
+    admin: AdminOperations, producer_ids: Sequence[int]
+) -> set[tuple[int, TopicPartition]]:
+    """Return producer id and partition of all transactions that a coordinator will end."""
+    listings = await admin.transactions.list_all(producer_ids=producer_ids)
+    described = await admin.transactions.describe([listing.transactional_id for listing in listings])
+    return {
+        (transaction.producer_id, partition)
+        for transaction in described.succeeded().values()
+        for partition in transaction.partitions
+    }
 
 
-async def _open_at(cluster: ClusterRouter, name: str, start_offset: int) -> tuple[TopicPartition, ProducerState]:
+async def _producer_at(admin: AdminOperations, name: str, start_offset: int) -> tuple[TopicPartition, ProducerState]:
+    """Return the partition, and the producer whose transaction starts at the offset. Raises InputError if none does."""
     if ":" not in name:
-        raise InputError(f'"{name}" is no partition. Right would be TOPIC:PARTITION, for example orders:0.')
-    places, missing = await find_partitions(cluster, [name])
-    known: Outcomes[TopicPartition, tuple[ProducerState, ...]] = missing or await describe_producers(cluster, places)
-    ((place, found),) = known.items()
-    if isinstance(found, Refused):
-        raise InputError(f"partition {place}: {unknown_topic(place, found) or found.message}")
-    for producer in found:
+        raise InputError(f'"{name}" is not a valid partition. Expected TOPIC:PARTITION, for example orders:0.')
+    partitions, unknown = await find_partitions(admin, [name])
+    outcomes: Outcomes[TopicPartition, tuple[ProducerState, ...]] = (
+        Outcomes(unknown) if unknown else await admin.transactions.describe_producers(partitions)
+    )
+    ((partition, producers),) = outcomes.items()
+    if isinstance(producers, Refused):
+        raise InputError(f"partition {partition}: {unknown_topic_advice(partition, producers) or producers.message}")
+    for producer in producers:
         if producer.started_offset == start_offset:
-            return place, producer
-    began = [str(each.started_offset) for each in found if each.started_offset is not None]
-    there = f"those that are open there begin at {', '.join(began)}" if began else "none is open there"
-    raise InputError(f"no transaction begins at offset {start_offset} of {place}; {there}")
+            return partition, producer
+    starts = [str(producer.started_offset) for producer in producers if producer.started_offset is not None]
+    open_transactions = f"its open transactions start at {', '.join(starts)}" if starts else "no transaction is open"
+    raise InputError(f"no transaction starts at offset {start_offset} of {partition}; {open_transactions}")
 
 
-def _cells(each: TransactionDescription, settings: Settings) -> tuple[object, ...]:
+def _cells(transaction: TransactionDescription, settings: Settings) -> tuple[object, ...]:
+    started_ms = transaction.started_ms
     return (
-        each.transactional_id,
-        each.state,
-        each.producer_id,
-        each.producer_epoch,
-        each.timeout_ms,
-        _NOBODY if each.started_ms is None else format_timestamp(each.started_ms, utc=settings.utc),
-        ", ".join(map(str, each.partitions)) or _NOBODY,
+        transaction.transactional_id,
+        transaction.state,
+        transaction.producer_id,
+        transaction.producer_epoch,
+        transaction.timeout_ms,
+        _NONE if started_ms is None else format_timestamp(started_ms, utc=settings.utc),
+        ", ".join(map(str, transaction.partitions)) or _NONE,
     )
 
 
-def _document(each: TransactionDescription) -> dict[str, object]:
+def _document(transaction: TransactionDescription) -> dict[str, object]:
     return {
-        "transactional_id": each.transactional_id,
-        "coordinator": str(each.coordinator),
-        "producer_id": each.producer_id,
-        "producer_epoch": each.producer_epoch,
-        "state": each.state,
-        "timeout_ms": each.timeout_ms,
-        "started_ms": each.started_ms,
-        "partitions": [_place(place) for place in each.partitions],
+        "transactional_id": transaction.transactional_id,
+        "coordinator": str(transaction.coordinator),
+        "producer_id": transaction.producer_id,
+        "producer_epoch": transaction.producer_epoch,
+        "state": transaction.state,
+        "timeout_ms": transaction.timeout_ms,
+        "started_ms": transaction.started_ms,
+        "partitions": [_partition_document(partition) for partition in transaction.partitions],
     }
 
 
-def _hanging_cells(each: _Hanging, settings: Settings) -> tuple[object, ...]:
-    producer = each.producer
+def _hanging_cells(transaction: _HangingTransaction, settings: Settings) -> tuple[object, ...]:
+    producer = transaction.producer
     last = format_timestamp(producer.last_timestamp_ms, utc=settings.utc)
-    return (*each.place, producer.producer_id, producer.producer_epoch, producer.started_offset, last)
+    return (*transaction.partition, producer.producer_id, producer.producer_epoch, producer.started_offset, last)
 
 
-def _hanging_document(each: _Hanging) -> dict[str, object]:
-    return _place(each.place) | asdict(each.producer)
+def _hanging_document(transaction: _HangingTransaction) -> dict[str, object]:
+    return _partition_document(transaction.partition) | asdict(transaction.producer)
 
 
-def _place(place: TopicPartition) -> dict[str, object]:
-    return {"topic": place.topic, "partition": place.partition}
+def _partition_document(partition: TopicPartition) -> dict[str, object]:
+    return {"topic": partition.topic, "partition": partition.partition}
 
 
-def _unknown(key: object, error: Refused) -> str | None:
+def _unknown_id_advice(key: object, error: Refused) -> str | None:
     if error.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
-        return "there is none; odradek transactions list shows those there are"
+        return "does not exist; odradek transactions list shows all transactional ids"
     return None

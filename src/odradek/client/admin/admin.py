@@ -1,44 +1,34 @@
-"""Administration as an object: every operation that a broker serves, by the names of Kafka's Admin.
+"""Admin client: the operations of Kafka's Admin, by the same names.
 
     async with Admin(bootstrap_servers="localhost:9092") as admin:
         await admin.create_topics([NewTopic("orders", partitions=3)])
         offsets = await admin.list_offsets({TopicPartition("orders", 0): OffsetSpec.LATEST})
 
-An operation on several things gives a value for each. If it is refused for the only one, `Refused` is raised with
-Kafka's error code; if for some of several, `PartlyRefused`, whose `outcomes` has what became of each. Operations that
-change something are sent once: after a connection that broke nobody knows whether they were carried out
-(`Unreachable`). The work is done by the functions of the modules beside this one.
+An operation on several resources returns a value for each. If the only resource is rejected, `Refused` is raised with
+Kafka's error code; if some of several are rejected, `PartlyRefused`, whose `outcomes` has the result of each. Changes
+are sent once: after a broken connection it is unknown whether they were made (`Unreachable`).
 
-With `bootstrap_controllers` the controllers themselves are asked, for what they serve: the quorum, features, brokers.
+With `bootstrap_controllers` requests go to the controllers, for the operations that they serve: quorum, features,
+unregistering brokers.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from enum import IntEnum
+from typing import Unpack
 
-from odradek.client.admin import (
-    cluster,
-    configs,
-    features,
-    groups,
-    log_dirs,
-    quorum,
-    quotas,
-    reassignments,
-    transactions,
-)
-from odradek.client.admin import partitions as admin_partitions
-from odradek.client.admin import topics as admin_topics
-from odradek.client.admin.base import AdminBase
-from odradek.client.admin.cluster import Features, LogDir, NodesDescription
+from odradek.client.admin.cluster import NodesDescription
+from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.configs import ConfigChange, ConfigEntry, ConfigResource
-from odradek.client.admin.features import FeatureUpdate, UpgradeType
-from odradek.client.admin.groups import GroupDescription, GroupListing, GroupMember, MemberToRemove
-from odradek.client.admin.log_dirs import Place, Replica
-from odradek.client.admin.outcomes import accepted_all
-from odradek.client.admin.partitions import HIGH_WATERMARK, OffsetAndTimestamp
+from odradek.client.admin.features import Features, FeatureUpdate
+from odradek.client.admin.groups import GroupDescription, GroupListing, MemberToRemove
+from odradek.client.admin.log_dirs import LogDir, Replica, ReplicaLogDir
+from odradek.client.admin.operations import AdminOperations
+from odradek.client.admin.partitions import ElectionType, OffsetAndTimestamp
 from odradek.client.admin.quorum import QuorumDescription, VoterEndpoint
 from odradek.client.admin.quotas import QuotaEntity, QuotaFilter, ScramCredential
-from odradek.client.admin.reassignments import ElectionType, Reassignment
+from odradek.client.admin.reassignments import Reassignment
 from odradek.client.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
 from odradek.client.admin.transactions import (
     ProducerIdAndEpoch,
@@ -46,71 +36,102 @@ from odradek.client.admin.transactions import (
     TransactionDescription,
     TransactionListing,
 )
+from odradek.client.async_context import AsyncContext
+from odradek.client.net.config import ClientConfig
+from odradek.client.net.connections import channel_config
+from odradek.client.settings.settings import admin_settings
+from odradek.client.settings.typed_dicts import AdminSettings
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common import special_timestamps
-from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
-
-__all__ = [
-    "HIGH_WATERMARK",
-    "Admin",
-    "ConfigChange",
-    "ConfigOp",
-    "ConfigResource",
-    "ConfigResourceType",
-    "ElectionType",
-    "FeatureUpdate",
-    "GroupMember",
-    "MemberToRemove",
-    "NewTopic",
-    "OffsetSpec",
-    "QuotaFilter",
-    "Replica",
-    "UpgradeType",
-    "VoterEndpoint",
-]
+from odradek.common.failures import InputError
+from odradek.errors import RequestTimedOut
+from odradek.protocol.config_kinds import ConfigResourceType
 
 
 class OffsetSpec(IntEnum):
-    """Which offset is asked for, where it is not the first at or after a time."""
+    """Offset to list, instead of the first one at or after a timestamp."""
 
     EARLIEST = special_timestamps.EARLIEST
     LATEST = special_timestamps.LATEST
-    #: Of the record with the latest timestamp.
+    #: Offset of the record with the latest timestamp.
     MAX_TIMESTAMP = special_timestamps.MAX_TIMESTAMP
     EARLIEST_LOCAL = special_timestamps.EARLIEST_LOCAL
     LATEST_TIERED = special_timestamps.LATEST_TIERED
     EARLIEST_PENDING_UPLOAD = special_timestamps.EARLIEST_PENDING_UPLOAD
 
 
-class Admin(AdminBase):
-    """Looks at a cluster and changes it, for asyncio.
+class Admin(AsyncContext):
+    """Describes and changes a cluster, for asyncio.
 
         async with Admin(bootstrap_servers="localhost:9092") as admin:
             await admin.create_topics([NewTopic("orders", partitions=3)])
 
-    Instead of `async with` there are `start` and `close`. For one event loop.
+    Instead of `async with`, `start` and `close` can be called. An instance belongs to one event loop.
     """
+
+    def __init__(self, config: Mapping[str, object] | None = None, **settings: Unpack[AdminSettings]) -> None:
+        """Settings have Kafka's names: in a dict, or as keywords with underscores. Raises InputError."""
+        parsed = self.settings = admin_settings(config, **settings)
+        self._router = ClusterRouter(
+            parsed.bootstrap_servers or parsed.bootstrap_controllers,
+            ClientConfig(channel_config(parsed), parsed.request_timeout_ms, parsed.default_api_timeout_ms),
+            are_controllers=bool(parsed.bootstrap_controllers),
+        )
+        self._operations = AdminOperations(self._router)
+        self._is_running = False
+
+    async def start(self) -> None:
+        """Connect to the cluster. Raises Unreachable with each address and its error."""
+        try:
+            await self._router.any_node()
+        except BaseException:
+            await self._router.close()
+            raise
+        self._is_running = True
+
+    async def close(self, timeout_ms: float | None = None) -> None:
+        """Close the connections at once: it waits for no broker, whatever `timeout_ms`. May be called twice."""
+        self._is_running = False
+        await self._router.close()
+
+    @asynccontextmanager
+    async def _limited(self, timeout_ms: float | None) -> AsyncIterator[AdminOperations]:
+        """Yield the operations for one call. Raises RequestTimedOut when it has taken longer than the timeout."""
+        if not self._is_running:
+            raise InputError('the admin client is not running: use it in a "with" statement, or call start() first')
+        limit_ms = self.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                yield self._operations
+        except TimeoutError:
+            raise RequestTimedOut(
+                f"no response within {limit_ms:g} ms; it is unknown whether the operation was carried out"
+            ) from None
 
     # Topics
 
     async def create_topics(
         self, topics: Iterable[NewTopic | str], *, validate_only: bool = False, timeout_ms: float | None = None
     ) -> dict[str, CreatedTopic]:
-        """A name alone leaves everything else to the cluster."""
-        new = [NewTopic(each) if isinstance(each, str) else each for each in topics]
-        return await self._each(admin_topics.create_topics(self._up, new, validate_only=validate_only), timeout_ms)
+        """Create topics. For one given by its name alone, the cluster chooses everything else."""
+        new_topics = [NewTopic(topic) if isinstance(topic, str) else topic for topic in topics]
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.topics.create(new_topics, validate_only=validate_only)).values_or_raise()
 
     async def delete_topics(self, names: Iterable[str], *, timeout_ms: float | None = None) -> None:
-        await self._each(admin_topics.delete_topics(self._up, list(names)), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            (await admin.topics.delete(list(names))).values_or_raise()
 
     async def list_topics(self, *, timeout_ms: float | None = None) -> list[TopicListing]:
-        """Those we may see, internal ones too, by name."""
-        return await self._whole(admin_topics.list_topics(self._up), timeout_ms)
+        """Return the topics that the client may describe, internal ones included, by name."""
+        async with self._limited(timeout_ms) as admin:
+            return await admin.topics.list_all()
 
     async def describe_topics(
         self, names: Iterable[str], *, timeout_ms: float | None = None
     ) -> dict[str, TopicDescription]:
-        return await self._each(admin_topics.describe_topics(self._up, list(names)), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.topics.describe(list(names))).values_or_raise()
 
     async def create_partitions(
         self,
@@ -120,9 +141,10 @@ class Admin(AdminBase):
         validate_only: bool = False,
         timeout_ms: float | None = None,
     ) -> None:
-        """How many each topic is to have then; assignments name the brokers of each that is added."""
-        made = admin_topics.create_partitions(self._up, counts, assignments, validate_only=validate_only)
-        await self._each(made, timeout_ms)
+        """Add partitions. `counts` are the new totals; `assignments` lists the brokers of each partition to add."""
+        async with self._limited(timeout_ms) as admin:
+            outcomes = await admin.topics.create_partitions(counts, assignments, validate_only=validate_only)
+            outcomes.values_or_raise()
 
     # Partitions
 
@@ -133,18 +155,19 @@ class Admin(AdminBase):
         read_committed: bool = False,
         timeout_ms: float | None = None,
     ) -> dict[TopicPartition, OffsetAndTimestamp]:
-        """Of the first record at or after a time (ms since 1970), or what an OffsetSpec says."""
-        asked = {TopicPartition(*place): int(spec) for place, spec in specs.items()}
-        return await self._each(
-            admin_partitions.list_offsets(self._up, asked, read_committed=read_committed), timeout_ms
-        )
+        """Return the first offset at or after a timestamp (ms since 1970), or the offset of an OffsetSpec."""
+        timestamps = {TopicPartition(*partition): int(spec) for partition, spec in specs.items()}
+        async with self._limited(timeout_ms) as admin:
+            outcomes = await admin.partitions.list_offsets(timestamps, read_committed=read_committed)
+            return outcomes.values_or_raise()
 
     async def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
-        """Everything before these offsets, or with HIGH_WATERMARK everything; gives the first that is left."""
-        asked = {TopicPartition(*place): offset for place, offset in before.items()}
-        return await self._each(admin_partitions.delete_records(self._up, asked), timeout_ms)
+        """Delete all records before these offsets, or all with HIGH_WATERMARK. Return the new log start offsets."""
+        offsets = {TopicPartition(*partition): offset for partition, offset in before.items()}
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.partitions.delete_records(offsets)).values_or_raise()
 
     async def elect_leaders(
         self,
@@ -153,27 +176,32 @@ class Admin(AdminBase):
         *,
         timeout_ms: float | None = None,
     ) -> dict[TopicPartition, bool]:
-        """Of these, or of all that need it; the value is whether there was anything to do."""
-        return await self._each(reassignments.elect_leaders(self._up, election_type, _places(partitions)), timeout_ms)
+        """Elect leaders of these partitions, or of all that need it. The value is false if no election was needed."""
+        async with self._limited(timeout_ms) as admin:
+            outcomes = await admin.partitions.elect_leaders(election_type, _partitions_or_all(partitions))
+            return outcomes.values_or_raise()
 
     async def alter_partition_reassignments(
         self, targets: Mapping[TopicPartition, Sequence[int] | None], *, timeout_ms: float | None = None
     ) -> None:
-        """Begins to move each partition to these brokers; None cancels what goes on."""
-        asked = {TopicPartition(*place): brokers for place, brokers in targets.items()}
-        await self._each(reassignments.alter_reassignments(self._up, asked), timeout_ms)
+        """Start to move each partition to these brokers; None cancels a reassignment in progress."""
+        replicas = {TopicPartition(*partition): broker_ids for partition, broker_ids in targets.items()}
+        async with self._limited(timeout_ms) as admin:
+            (await admin.reassignments.alter(replicas)).values_or_raise()
 
     async def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None = None, *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, Reassignment]:
-        """Those that go on."""
-        return dict(await self._whole(reassignments.list_reassignments(self._up, _places(partitions)), timeout_ms))
+        """Return the reassignments in progress, of these partitions or of all."""
+        async with self._limited(timeout_ms) as admin:
+            return await admin.reassignments.list_in_progress(_partitions_or_all(partitions))
 
     async def describe_producers(
         self, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, tuple[ProducerState, ...]]:
-        """Who has written to the partitions lately."""
-        return await self._each(transactions.describe_producers(self._up, _places(partitions) or []), timeout_ms)
+        """Return the idempotent and transactional producers that the leaders of the partitions remember."""
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.transactions.describe_producers(_partitions(partitions))).values_or_raise()
 
     # Log directories
 
@@ -184,28 +212,31 @@ class Admin(AdminBase):
         *,
         timeout_ms: float | None = None,
     ) -> dict[int, tuple[LogDir, ...]]:
-        """Of these brokers, or of all; with these partitions, or with all."""
+        """Return the directories of these brokers, or of all, with the replicas of these partitions, or of all."""
         brokers = None if broker_ids is None else list(broker_ids)
-        return await self._each(cluster.describe_log_dirs(self._up, brokers, _places(partitions)), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.log_dirs.describe(brokers, _partitions_or_all(partitions))).values_or_raise()
 
     async def describe_replica_log_dirs(
         self, replicas: Iterable[Replica], *, timeout_ms: float | None = None
-    ) -> dict[Replica, Place]:
-        """Where each is, and where it is on its way to; what is nowhere is left out."""
-        asked = dict.fromkeys(Replica(*each) for each in replicas)
-        return await self._whole(log_dirs.find_replicas(self._up, asked), timeout_ms)
+    ) -> dict[Replica, ReplicaLogDir]:
+        """Return the directories of these replicas. Replicas that no running broker has are left out."""
+        async with self._limited(timeout_ms) as admin:
+            return await admin.log_dirs.describe_replicas(Replica(*replica) for replica in replicas)
 
     async def alter_replica_log_dirs(self, targets: Mapping[Replica, str], *, timeout_ms: float | None = None) -> None:
-        """Begins to move each replica to a directory of its broker."""
-        asked = {Replica(*replica): path for replica, path in targets.items()}
-        await self._each(log_dirs.alter_replica_log_dirs(self._up, asked), timeout_ms)
+        """Start to move each replica to a directory of its broker."""
+        paths = {Replica(*replica): path for replica, path in targets.items()}
+        async with self._limited(timeout_ms) as admin:
+            (await admin.log_dirs.alter_replicas(paths)).values_or_raise()
 
     # Settings
 
     async def describe_configs(
         self, resources: Iterable[ConfigResource], *, timeout_ms: float | None = None
     ) -> dict[ConfigResource, Mapping[str, ConfigEntry]]:
-        return await self._each(configs.describe_configs(self._up, list(resources)), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.configs.describe(list(resources))).values_or_raise()
 
     async def incremental_alter_configs(
         self,
@@ -214,25 +245,28 @@ class Admin(AdminBase):
         validate_only: bool = False,
         timeout_ms: float | None = None,
     ) -> None:
-        """All changes of a resource, or none of them."""
-        await self._each(configs.alter_configs(self._up, changes, validate_only=validate_only), timeout_ms)
+        """Make all changes of a resource, or none of them."""
+        async with self._limited(timeout_ms) as admin:
+            (await admin.configs.alter(changes, validate_only=validate_only)).values_or_raise()
 
     async def list_config_resources(
         self, types: Iterable[ConfigResourceType] = (), *, timeout_ms: float | None = None
     ) -> list[ConfigResource]:
-        """Of these types, or of all."""
-        return await self._whole(configs.list_config_resources(self._up, list(types)), timeout_ms)
+        """Return the resources of these types, or of all types, that can have settings."""
+        async with self._limited(timeout_ms) as admin:
+            return await admin.configs.list_resources(list(types))
 
     async def list_client_metrics_resources(self, *, timeout_ms: float | None = None) -> list[str]:
-        """Names of subscriptions to clients' metrics."""
-        found = await self.list_config_resources([ConfigResourceType.CLIENT_METRICS], timeout_ms=timeout_ms)
-        return [each.name for each in found]
+        """Return the names of subscriptions to clients' metrics."""
+        resources = await self.list_config_resources([ConfigResourceType.CLIENT_METRICS], timeout_ms=timeout_ms)
+        return [resource.name for resource in resources]
 
     async def describe_client_quotas(
-        self, wanted: QuotaFilter | None = None, *, timeout_ms: float | None = None
+        self, quota_filter: QuotaFilter | None = None, *, timeout_ms: float | None = None
     ) -> dict[QuotaEntity, dict[str, float]]:
-        """By entity: pairs of type (user, client-id, ip) and name, None being the default of the type."""
-        return await self._whole(quotas.describe_client_quotas(self._up, wanted), timeout_ms)
+        """Return quotas by entity: pairs of type (user, client-id, ip) and name; None is the default of the type."""
+        async with self._limited(timeout_ms) as admin:
+            return await admin.quotas.describe(quota_filter)
 
     async def alter_client_quotas(
         self,
@@ -241,51 +275,51 @@ class Admin(AdminBase):
         validate_only: bool = False,
         timeout_ms: float | None = None,
     ) -> None:
-        """None takes a quota away."""
-        await self._each(quotas.alter_client_quotas(self._up, changes, validate_only=validate_only), timeout_ms)
+        """Set quotas; None removes a quota."""
+        async with self._limited(timeout_ms) as admin:
+            (await admin.quotas.alter(changes, validate_only=validate_only)).values_or_raise()
 
     async def describe_user_scram_credentials(
         self, users: Iterable[str] | None = None, *, timeout_ms: float | None = None
     ) -> dict[str, tuple[ScramCredential, ...]]:
-        """Of these users, or of all that have any."""
+        """Return the credentials of these users, or of all users that have any."""
         names = None if users is None else list(users)
-        return await self._each(quotas.describe_user_scram_credentials(self._up, names), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.quotas.describe_scram_credentials(names)).values_or_raise()
 
     # Groups
 
     async def list_groups(
         self, *, states: Iterable[str] = (), types: Iterable[str] = (), timeout_ms: float | None = None
     ) -> list[GroupListing]:
-        """Of all kinds, or of these types (classic, consumer, …), by name."""
-        return await self._whole(groups.list_groups(self._up, states, types), timeout_ms)
+        """Return groups of all types, or of these types (classic, consumer, …), by name."""
+        async with self._limited(timeout_ms) as admin:
+            return await admin.groups.list_all(states, types)
 
     async def describe_consumer_groups(
         self, group_ids: Iterable[str], *, timeout_ms: float | None = None
     ) -> dict[str, GroupDescription]:
-        """Groups of consumers, whichever protocol they use."""
-        return await self._each(groups.describe_groups(self._up, list(group_ids)), timeout_ms)
+        """Describe groups of consumers, of both protocols."""
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.groups.describe(list(group_ids))).values_or_raise()
 
     async def describe_classic_groups(
         self, group_ids: Iterable[str], *, timeout_ms: float | None = None
     ) -> dict[str, GroupDescription]:
-        return await self._each(groups.describe_classic_groups(self._up, list(group_ids)), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.groups.describe_classic(list(group_ids))).values_or_raise()
 
     async def delete_consumer_groups(self, group_ids: Iterable[str], *, timeout_ms: float | None = None) -> None:
-        await self._each(groups.delete_groups(self._up, list(group_ids)), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            (await admin.groups.delete(list(group_ids))).values_or_raise()
 
     async def list_consumer_group_offsets(
         self, group_ids: Iterable[str], *, require_stable: bool = False, timeout_ms: float | None = None
     ) -> dict[str, dict[TopicPartition, OffsetAndMetadata]]:
-        """All that each group has committed."""
-        asked = groups.committed_offsets(self._up, list(group_ids), require_stable=require_stable)
-        found = await self._each(asked, timeout_ms)
-        return {
-            group_id: {
-                place: OffsetAndMetadata(each.offset, each.leader_epoch, each.metadata)
-                for place, each in accepted_all(offsets).items()
-            }
-            for group_id, offsets in found.items()
-        }
+        """Return all committed offsets of each group."""
+        async with self._limited(timeout_ms) as admin:
+            outcomes = await admin.group_offsets.list_committed(list(group_ids), require_stable=require_stable)
+        return {group_id: offsets.values_or_raise() for group_id, offsets in outcomes.values_or_raise().items()}
 
     async def alter_consumer_group_offsets(
         self,
@@ -294,15 +328,17 @@ class Admin(AdminBase):
         *,
         timeout_ms: float | None = None,
     ) -> None:
-        """Of a group that has no members."""
-        asked = {TopicPartition(*place): each for place, each in offsets.items()}
-        await self._each(groups.set_offsets(self._up, group_id, asked), timeout_ms)
+        """Commit offsets for a group that has no members."""
+        targets = {TopicPartition(*partition): offset for partition, offset in offsets.items()}
+        async with self._limited(timeout_ms) as admin:
+            (await admin.group_offsets.alter(group_id, targets)).values_or_raise()
 
     async def delete_consumer_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None
     ) -> None:
-        """Of topics that the group is not subscribed to."""
-        await self._each(groups.delete_offsets(self._up, group_id, _places(partitions) or []), timeout_ms)
+        """Delete offsets of topics that the group is not subscribed to."""
+        async with self._limited(timeout_ms) as admin:
+            (await admin.group_offsets.delete(group_id, _partitions(partitions))).values_or_raise()
 
     async def remove_members_from_consumer_group(
         self,
@@ -312,10 +348,19 @@ class Admin(AdminBase):
         reason: str | None = None,
         timeout_ms: float | None = None,
     ) -> None:
-        """These members of a classic group, or all of them."""
-        chosen = list(members) if members is not None else await self._members(group_id, timeout_ms)
-        if chosen:
-            await self._each(groups.remove_members(self._up, group_id, chosen, reason), timeout_ms)
+        """Remove these members of a classic group, or all of them."""
+        to_remove = list(members) if members is not None else await self._members(group_id, timeout_ms)
+        if to_remove:
+            async with self._limited(timeout_ms) as admin:
+                (await admin.groups.remove_members(group_id, to_remove, reason)).values_or_raise()
+
+    async def _members(self, group_id: str, timeout_ms: float | None) -> list[MemberToRemove]:
+        """Return all members of a group: static ones by instance id, since they rejoin with another member id."""
+        (group,) = (await self.describe_classic_groups([group_id], timeout_ms=timeout_ms)).values()
+        return [
+            MemberToRemove(instance_id=member.instance_id) if member.instance_id else MemberToRemove(member.member_id)
+            for member in group.members
+        ]
 
     # Transactions
 
@@ -327,14 +372,14 @@ class Admin(AdminBase):
         longer_than_ms: int = -1,
         timeout_ms: float | None = None,
     ) -> list[TransactionListing]:
-        return await self._whole(
-            transactions.list_transactions(self._up, states, producer_ids, longer_than_ms), timeout_ms
-        )
+        async with self._limited(timeout_ms) as admin:
+            return await admin.transactions.list_all(states, producer_ids, longer_than_ms)
 
     async def describe_transactions(
         self, transactional_ids: Iterable[str], *, timeout_ms: float | None = None
     ) -> dict[str, TransactionDescription]:
-        return await self._each(transactions.describe_transactions(self._up, list(transactional_ids)), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.transactions.describe(list(transactional_ids))).values_or_raise()
 
     async def abort_transaction(
         self,
@@ -345,19 +390,19 @@ class Admin(AdminBase):
         *,
         timeout_ms: float | None = None,
     ) -> None:
-        """In one partition, past its coordinator: for one that nobody else will end."""
-        await self._each(
-            transactions.abort_in_partition(
-                self._up, TopicPartition(*partition), producer_id, producer_epoch, coordinator_epoch
-            ),
-            timeout_ms,
-        )
+        """Abort a transaction in one partition without its coordinator: for one that no coordinator will end."""
+        async with self._limited(timeout_ms) as admin:
+            outcomes = await admin.transactions.abort_in_partition(
+                TopicPartition(*partition), producer_id, producer_epoch, coordinator_epoch
+            )
+            outcomes.values_or_raise()
 
     async def fence_producers(
         self, transactional_ids: Iterable[str], *, timeout_ms: float | None = None
     ) -> dict[str, ProducerIdAndEpoch]:
-        """Whoever uses these ids can go on no more, and what they left open is aborted."""
-        return await self._each(transactions.fence_producers(self._up, list(transactional_ids)), timeout_ms)
+        """Fence the producers with these transactional ids, and abort their open transactions."""
+        async with self._limited(timeout_ms) as admin:
+            return (await admin.transactions.fence_producers(list(transactional_ids))).values_or_raise()
 
     async def force_terminate_transaction(self, transactional_id: str, *, timeout_ms: float | None = None) -> None:
         await self.fence_producers([transactional_id], timeout_ms=timeout_ms)
@@ -367,23 +412,28 @@ class Admin(AdminBase):
     async def describe_cluster(
         self, *, include_fenced_brokers: bool = False, timeout_ms: float | None = None
     ) -> NodesDescription:
-        """Brokers, or controllers where those are asked."""
-        return await self._whole(cluster.describe_nodes(self._up, include_fenced=include_fenced_brokers), timeout_ms)
+        """Return the brokers, or the controllers if the client connects to controllers."""
+        async with self._limited(timeout_ms) as admin:
+            return await admin.cluster.describe(include_fenced=include_fenced_brokers)
 
     async def describe_features(self, *, timeout_ms: float | None = None) -> Features:
-        return await self._whole(cluster.describe_features(self._up), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            return await admin.features.describe()
 
     async def update_features(
         self, updates: Mapping[str, FeatureUpdate], *, validate_only: bool = False, timeout_ms: float | None = None
     ) -> None:
-        await self._whole(features.update_features(self._up, updates, validate_only=validate_only), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            await admin.features.update(updates, validate_only=validate_only)
 
     async def unregister_broker(self, broker_id: int, *, timeout_ms: float | None = None) -> None:
-        """One that is gone for good."""
-        await self._whole(cluster.unregister_broker(self._up, broker_id), timeout_ms)
+        """Remove the registration of a broker that will not return."""
+        async with self._limited(timeout_ms) as admin:
+            await admin.cluster.unregister_broker(broker_id)
 
     async def describe_metadata_quorum(self, *, timeout_ms: float | None = None) -> QuorumDescription:
-        return await self._whole(quorum.describe_quorum(self._up), timeout_ms)
+        async with self._limited(timeout_ms) as admin:
+            return await admin.quorum.describe()
 
     async def add_raft_voter(
         self,
@@ -394,23 +444,21 @@ class Admin(AdminBase):
         cluster_id: str | None = None,
         timeout_ms: float | None = None,
     ) -> None:
-        """Returns when the new voter is committed. `cluster_id` makes sure that it is the right cluster."""
-        wanted = cluster_id or (await self.describe_cluster(timeout_ms=timeout_ms)).cluster_id
-        places = tuple(VoterEndpoint(*each) for each in endpoints)
-        await self._whole(quorum.add_voter(self._up, wanted, voter_id, directory_id, places), timeout_ms)
+        """Add a voter, and return when the change is committed. `cluster_id` must be that of the cluster."""
+        expected_id = cluster_id or (await self.describe_cluster(timeout_ms=timeout_ms)).cluster_id
+        addresses = tuple(VoterEndpoint(*endpoint) for endpoint in endpoints)
+        async with self._limited(timeout_ms) as admin:
+            await admin.quorum.add_voter(expected_id, voter_id, directory_id, addresses)
 
     async def remove_raft_voter(self, voter_id: int, directory_id: bytes, *, timeout_ms: float | None = None) -> None:
-        """Returns when its removal is committed."""
-        await self._whole(quorum.remove_voter(self._up, voter_id, directory_id), timeout_ms)
-
-    async def _members(self, group_id: str, timeout_ms: float | None) -> list[MemberToRemove]:
-        """All of a group: static ones by their instance, since they come back under other member ids."""
-        (described,) = (await self.describe_classic_groups([group_id], timeout_ms=timeout_ms)).values()
-        return [
-            MemberToRemove(instance_id=each.instance_id) if each.instance_id else MemberToRemove(each.member_id)
-            for each in described.members
-        ]
+        """Remove a voter, and return when the change is committed."""
+        async with self._limited(timeout_ms) as admin:
+            await admin.quorum.remove_voter(voter_id, directory_id)
 
 
-def _places(partitions: Iterable[TopicPartition] | None) -> list[TopicPartition] | None:
-    return None if partitions is None else [TopicPartition(*each) for each in partitions]
+def _partitions(partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+    return [TopicPartition(*partition) for partition in partitions]
+
+
+def _partitions_or_all(partitions: Iterable[TopicPartition] | None) -> list[TopicPartition] | None:
+    return None if partitions is None else _partitions(partitions)

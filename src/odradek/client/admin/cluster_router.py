@@ -1,18 +1,18 @@
-"""From some addresses of a cluster to a node that answers, and to the active controller.
+"""Requests to a node of a cluster that responds, or to the active controller, given some addresses of the cluster.
 
-The addresses are those of brokers or those of controllers, and each kind knows its own way. Brokers pass on what is
-for the active controller, so that any of them will do. Controllers do not: one that answers is asked who leads
-(DescribeCluster), and the leader is asked itself. Controllers that cannot say it, because they are old or have no
-metadata yet, are asked one after the other. While there is no leader, or the one that is named does not answer, this
-goes on until the operation's time is up, since an election takes only moments.
+The addresses are either those of brokers or those of controllers. Brokers forward requests that are meant for the
+active controller, so any of them will do. Controllers do not: one that responds is asked for the leader with
+DescribeCluster, and requests go to the leader itself. Controllers that do not know the leader, because they are old or
+have no metadata yet, are tried one after the other. While there is no leader, or the named leader does not respond,
+this is repeated until the API timeout has expired, since an election takes only moments.
 
-Addresses are tried in their order, the one that answered last first. A request whose connection breaks is sent again
-only if the caller says that it may be.
+Addresses are tried in their order, the one that responded last first. After a broken connection, a request is sent
+again only if the caller permits it.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -31,7 +31,7 @@ from odradek.protocol.messages.describe_cluster_response import DescribeClusterR
 
 _log = logging.getLogger("odradek.client.network")
 
-#: retry.backoff.ms, between two rounds of asking who leads.
+#: retry.backoff.ms, between two lookups of the leader.
 _RETRY_BACKOFF_S = 0.1
 
 _BROKERS, _CONTROLLERS = 1, 2
@@ -41,30 +41,34 @@ _NOT_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_CONTROLLER, Error
 
 @dataclass(frozen=True, slots=True)
 class ClusterDescription:
+    """Nodes of a cluster, as one of them knows it."""
+
     cluster_id: str
-    #: As the node that answered knows it; None while it knows of none. Brokers name one of themselves instead.
+    #: None if the node knows of no leader. Brokers name one of themselves instead.
     controller_id: int | None
-    #: Brokers or controllers, as those who were asked.
+    #: Brokers if a broker was asked, else controllers.
     nodes: Mapping[int, HostPort]
 
 
 class ClusterRouter:
-    """Sends requests to a node that responds, to one node, or to the active controller. Used as a context manager, or
-    with `close`."""
+    """Sends requests to any node, to one node, or to the active controller. A context manager that closes connections.
+
+    `addresses` are those of brokers, or with `are_controllers` those of controllers.
+    """
 
     def __init__(self, addresses: Sequence[HostPort], config: ClientConfig, *, are_controllers: bool = False) -> None:
         self.addresses = tuple(addresses)
         self.are_controllers = are_controllers
         self.config = config
         self._channels: dict[HostPort, Channel] = {}
-        self._answered: HostPort | None = None
+        self._last_responding: HostPort | None = None
         self._leader: Channel | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
 
@@ -73,23 +77,25 @@ class ClusterRouter:
             await channel.close()
 
     async def any_node(self) -> Channel:
-        """A channel to a node that answers. Raises Unreachable with every address and what became of it."""
+        """Return a channel to a node that responds. Raises Unreachable with every address and its error."""
         reasons: list[str] = []
-        for address in sorted(self.addresses, key=lambda each: each != self._answered):
+        for address in sorted(self.addresses, key=lambda address: address != self._last_responding):
             channel = await self._connect(address, reasons)
             if channel is not None:
-                self._answered = address
+                self._last_responding = address
                 return channel
-        kind = "controller" if self.are_controllers else "broker"
-        raise Unreachable(f"no {kind} answers: {'; '.join(reasons)}")
+        role = "controller" if self.are_controllers else "broker"
+        raise Unreachable(f"no {role} answers: {'; '.join(reasons)}")
 
     async def describe(self) -> ClusterDescription:
         channel = await self.any_node()
-        kind = _CONTROLLERS if self.are_controllers else _BROKERS
-        response: DescribeClusterResponse = await self._send(channel, DescribeClusterRequest(endpoint_type=kind))
+        endpoint_type = _CONTROLLERS if self.are_controllers else _BROKERS
+        response: DescribeClusterResponse = await self._send(
+            channel, DescribeClusterRequest(endpoint_type=endpoint_type)
+        )
         if response.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE:
-            asked, found = ("controller", "broker") if self.are_controllers else ("broker", "controller")
-            raise WrongEndpoint(f"{channel.host}:{channel.port} is the address of a {found}, not of a {asked}")
+            expected, actual = ("controller", "broker") if self.are_controllers else ("broker", "controller")
+            raise WrongEndpoint(f"{channel.host}:{channel.port} is the address of a {actual}, not of a {expected}")
         check_error(response.error_code, response.error_message)
         return ClusterDescription(
             response.cluster_id,
@@ -98,11 +104,14 @@ class ClusterRouter:
         )
 
     async def send_to_any(self, request: Message) -> Any:
-        """The response of a node that answers, whatever it says."""
+        """Return the response of a node that responds; its error code is not checked."""
         return await self._send(await self.any_node(), request)
 
     async def send_to(self, address: HostPort, request: Message, *, last_version: int | None = None) -> Any:
-        """The response of this one, whatever it says, in no later version than is said. Raises Unreachable."""
+        """Return the response of this node, in no version after `last_version`; its error code is not checked.
+
+        Raises Unreachable.
+        """
         reasons: list[str] = []
         channel = await self._connect(address, reasons)
         if channel is None:
@@ -110,17 +119,31 @@ class ClusterRouter:
         version = None if last_version is None else min(last_version, channel.version_for(request))
         return await self._send(channel, request, version)
 
-    async def send_to_leader(self, request: Message, error_of: Callable[[Any], int], *, repeatable: bool) -> Any:
-        """The response of the active controller, whatever it says; `error_of` finds the error code in it.
+    async def send_change(self, request: Message, error_codes_of: Callable[[Any], Iterable[int]]) -> Any:
+        """Return the active controller's response to a change; `error_codes_of` returns all error codes in it.
 
-        `repeatable` if it does no harm twice. Raises NoLeader when none was found in time, and what `any_node` and
-        `Channel.send` raise.
+        The request is sent again only if the node is not the active controller: after a broken connection it is unknown
+        whether the change was made.
+        """
+
+        def not_controller(response: Any) -> int:
+            was_rejected = ErrorCode.NOT_CONTROLLER in error_codes_of(response)
+            return ErrorCode.NOT_CONTROLLER if was_rejected else ErrorCode.NONE
+
+        return await self.send_to_leader(request, not_controller, repeatable=False)
+
+    async def send_to_leader(self, request: Message, error_code_of: Callable[[Any], int], *, repeatable: bool) -> Any:
+        """Return the response of the active controller.
+
+        `error_code_of` returns the error code in a response; only codes of nodes that do not lead are handled here.
+        `repeatable` permits to send the request again after a broken connection. Raises NoLeader if no leader is found
+        in time, and what `any_node` and `Channel.send` raise.
         """
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + self.config.api_timeout_ms / 1000
         while True:
             reasons: list[str] = []
-            for channel in await self._leading(reasons):
+            for channel in await self._leader_candidates(reasons):
                 try:
                     response = await self._send(channel, request)
                 except Unreachable as error:
@@ -128,7 +151,7 @@ class ClusterRouter:
                         raise
                     reasons.append(error.message)
                     continue
-                code = error_of(response)
+                code = error_code_of(response)
                 if code not in _NOT_LEADER:
                     self._leader = channel
                     return response
@@ -141,12 +164,12 @@ class ClusterRouter:
     def _no_leader(self, reasons: list[str]) -> NoLeader:
         seconds = self.config.api_timeout_ms / 1000
         return NoLeader(
-            f"the quorum has no leader that answers after {seconds:g} s ({'; '.join(reasons)}); "
-            "one is elected while a majority of the voters is up and can reach each other"
+            f"no leader of the quorum responded within {seconds:g} s ({'; '.join(reasons)}); "
+            "an election needs a majority of the voters running and connected to each other"
         )
 
-    async def _leading(self, reasons: list[str]) -> list[Channel]:
-        """Those to send to what is for the leader; none, and the reason, while there is no leader."""
+    async def _leader_candidates(self, reasons: list[str]) -> list[Channel]:
+        """Return channels to the nodes that may be the leader; without a leader none, with the reason in `reasons`."""
         if not self.are_controllers:
             return [await self.any_node()]
         if self._leader is not None and self._leader.connected:
@@ -158,14 +181,14 @@ class ClusterRouter:
                 raise
             return await self._connect_all(reasons)
         if description.controller_id is None:
-            reasons.append(f"{self._answered} knows of none")
+            reasons.append(f"{self._last_responding} knows no leader")
             return []
         address = description.nodes.get(description.controller_id)
         if address is None:  # it leads, but has not registered its address yet
             return await self._connect_all(reasons)
-        found: list[str] = []
-        channel = await self._connect(address, found)
-        reasons += [f"controller {description.controller_id} leads, but {reason}" for reason in found]
+        errors: list[str] = []
+        channel = await self._connect(address, errors)
+        reasons += [f"controller {description.controller_id} leads, but {error}" for error in errors]
         return [] if channel is None else [channel]
 
     async def _connect_all(self, reasons: list[str]) -> list[Channel]:

@@ -1,14 +1,15 @@
-"""Groups from outside: list, describe, offsets, reset, delete. Classic groups and consumer groups look alike here."""
+"""Groups: list, describe, delete, remove members. Classic groups and consumer groups have the same description."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.coordinators import CoordinatorKind, ask_coordinators
-from odradek.client.admin.outcomes import Outcomes, TopicPartition, by_topic
+from odradek.client.admin.node_requests import CoordinatorRequests
+from odradek.client.admin.outcomes import Outcomes
 from odradek.client.errors import check_error, refusal
-from odradek.client.types import OffsetAndMetadata
+from odradek.client.net.coordinator_kind import CoordinatorKind
+from odradek.client.types import TopicPartition
 from odradek.common.addresses import HostPort
 from odradek.common.failures import ProtocolError
 from odradek.errors import Refused, VersionsDiffer
@@ -25,34 +26,14 @@ from odradek.protocol.messages.leave_group_request import LeaveGroupRequest, Mem
 from odradek.protocol.messages.leave_group_response import LeaveGroupResponse
 from odradek.protocol.messages.list_groups_request import ListGroupsRequest
 from odradek.protocol.messages.list_groups_response import ListGroupsResponse
-from odradek.protocol.messages.offset_commit_request import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from odradek.protocol.messages.offset_commit_response import OffsetCommitResponse
-from odradek.protocol.messages.offset_delete_request import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
-)
-from odradek.protocol.messages.offset_delete_response import OffsetDeleteResponse
-from odradek.protocol.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
-from odradek.protocol.messages.offset_fetch_response import OffsetFetchResponse
-
-#: The last in which topics have names; people say names.
-_LAST_NAMED_VERSION = 9
-_NO_OFFSET = -1
-_NO_EPOCH = -1
-
-_Value = TypeVar("_Value")
-_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
+    """Name, type and state of a group."""
+
     group_id: str
-    #: classic, consumer, share or streams; empty from brokers that do not say.
+    #: classic, consumer, share or streams; empty if the broker is too old to return it.
     type: str
     state: str
     protocol_type: str
@@ -60,236 +41,136 @@ class GroupListing:
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
+    """Member of a group, with its assignment."""
+
     member_id: str
     instance_id: str | None
     client_id: str
     host: str
     assignment: tuple[TopicPartition, ...]
-    #: What it is to have, and its epoch; None in a classic group.
+    #: Target assignment and epoch of a member of a consumer group; None in a classic group.
     target: tuple[TopicPartition, ...] | None = None
     epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
+    """Group with its members and its coordinator."""
+
     group_id: str
     type: str
     state: str
-    #: The assignor of a consumer group, the chosen protocol of a classic one.
+    #: Assignor of a consumer group, selected protocol of a classic group.
     assignor: str
     members: tuple[GroupMember, ...]
     coordinator: HostPort
     epoch: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
-    offset: int
-    metadata: str
-    leader_epoch: int | None
-
-
 class MemberToRemove(NamedTuple):
-    """By its member id, or, if it is static, by its group.instance.id."""
+    """Member of a classic group, by its member id, or by its group.instance.id if it is static."""
 
     member_id: str = ""
     instance_id: str | None = None
 
 
-async def list_groups(
-    cluster: ClusterRouter, states: Iterable[str] = (), types: Iterable[str] = ()
-) -> list[GroupListing]:
-    """Of all brokers, by name."""
-    found: dict[str, GroupListing] = {}
-    for address in (await cluster.describe()).nodes.values():
-        request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
-        response: ListGroupsResponse = await cluster.send_to(address, request)
-        check_error(response.error_code, None)
-        for each in response.groups:
-            found[each.group_id] = GroupListing(
-                each.group_id, each.group_type.lower(), each.group_state, each.protocol_type
+class GroupOperations:
+    """Lists, describes and deletes groups, and removes members from them."""
+
+    def __init__(self, router: ClusterRouter) -> None:
+        self._router = router
+        self._coordinators = CoordinatorRequests(router, CoordinatorKind.GROUP)
+
+    async def list_all(self, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[GroupListing]:
+        """Return the groups of all brokers in these states and of these types, by name. Raises Refused."""
+        listings: dict[str, GroupListing] = {}
+        for address in (await self._router.describe()).nodes.values():
+            request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+            response: ListGroupsResponse = await self._router.send_to(address, request)
+            check_error(response.error_code, None)
+            for group in response.groups:
+                listings[group.group_id] = GroupListing(
+                    group.group_id, group.group_type.lower(), group.group_state, group.protocol_type
+                )
+        return [listings[name] for name in sorted(listings)]
+
+    async def describe(self, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
+        """Describe consumer groups and classic groups. An unknown group is rejected with GROUP_ID_NOT_FOUND."""
+
+        async def send(address: HostPort, ids: Sequence[str]) -> dict[str, GroupDescription | Refused]:
+            groups = await self._describe_consumer_groups(address, ids)
+            classic_ids = [group_id for group_id in ids if _is_no_consumer_group(groups[group_id])]
+            if classic_ids:
+                groups |= await self._describe_classic_groups(address, classic_ids)
+            return groups
+
+        return await self._coordinators.send(group_ids, send)
+
+    async def describe_classic(self, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
+        """Describe classic groups. Groups of another type are rejected with GROUP_ID_NOT_FOUND, too."""
+        return await self._coordinators.send(group_ids, self._describe_classic_groups)
+
+    async def remove_members(
+        self, group_id: str, members: Sequence[MemberToRemove], reason: str | None = None
+    ) -> Outcomes[MemberToRemove, None]:
+        """Remove members from a classic group. Raises Refused for the whole group."""
+        leaving = [
+            MemberIdentity(member_id=member.member_id, group_instance_id=member.instance_id, reason=reason)
+            for member in members
+        ]
+
+        async def send(address: HostPort, ids: Sequence[str]) -> dict[str, Outcomes[MemberToRemove, None] | Refused]:
+            request = LeaveGroupRequest(group_id=group_id, members=leaving)
+            response: LeaveGroupResponse = await self._router.send_to(address, request)
+            outcomes: Outcomes[MemberToRemove, None] = Outcomes(
+                {
+                    MemberToRemove(member.member_id, member.group_instance_id): refusal(member.error_code)
+                    for member in response.members
+                }
             )
-    return [found[name] for name in sorted(found)]
+            return {group_id: refusal(response.error_code) or outcomes}
 
+        return (await self._coordinators.send([group_id], send)).values_or_raise()[group_id]
 
-async def describe_groups(cluster: ClusterRouter, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
-    """A group that is not there is refused with GROUP_ID_NOT_FOUND."""
+    async def delete(self, group_ids: Sequence[str]) -> Outcomes[str, None]:
+        """Delete groups that have no members, with their offsets."""
 
-    async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, GroupDescription | Refused]:
-        found = await _describe_consumer_groups(cluster, address, ids)
-        rest = [group_id for group_id in ids if _is_of_another_kind(found[group_id])]
-        if rest:
-            response: classic.DescribeGroupsResponse = await cluster.send_to(
-                address, DescribeGroupsRequest(groups=rest)
+        async def send(address: HostPort, ids: Sequence[str]) -> dict[str, Refused | None]:
+            response: DeleteGroupsResponse = await self._router.send_to(
+                address, DeleteGroupsRequest(groups_names=list(ids))
             )
-            found |= {each.group_id: _classic(each, address) for each in response.groups}
-        return found
+            return {group.group_id: refusal(group.error_code, group.error_message) for group in response.results}
 
-    return await ask_coordinators(cluster, CoordinatorKind.GROUP, group_ids, ask)
+        return await self._coordinators.send(group_ids, send)
 
+    async def _describe_consumer_groups(
+        self, address: HostPort, ids: Sequence[str]
+    ) -> dict[str, GroupDescription | Refused]:
+        """Return UNSUPPORTED_VERSION for all groups if the broker is too old for consumer groups."""
+        try:
+            response: consumer.ConsumerGroupDescribeResponse = await self._router.send_to(
+                address, ConsumerGroupDescribeRequest(group_ids=list(ids))
+            )
+        except VersionsDiffer as error:
+            return dict.fromkeys(ids, Refused(error.message, ErrorCode.UNSUPPORTED_VERSION))
+        return {group.group_id: _consumer_group(group, address) for group in response.groups}
 
-async def describe_classic_groups(cluster: ClusterRouter, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
-    """Those of another kind are refused with GROUP_ID_NOT_FOUND, too."""
-
-    async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, GroupDescription | Refused]:
+    async def _describe_classic_groups(
+        self, address: HostPort, ids: Sequence[str]
+    ) -> dict[str, GroupDescription | Refused]:
         request = DescribeGroupsRequest(groups=list(ids))
-        response: classic.DescribeGroupsResponse = await cluster.send_to(address, request)
-        return {each.group_id: _classic(each, address) for each in response.groups}
-
-    return await ask_coordinators(cluster, CoordinatorKind.GROUP, group_ids, ask)
+        response: classic.DescribeGroupsResponse = await self._router.send_to(address, request)
+        return {group.group_id: _classic_group(group, address) for group in response.groups}
 
 
-async def remove_members(
-    cluster: ClusterRouter, group_id: str, members: Sequence[MemberToRemove], reason: str | None = None
-) -> Outcomes[MemberToRemove, None]:
-    """Of a classic group. Raises Refused for the group as a whole."""
-    leaving = [
-        MemberIdentity(member_id=each.member_id, group_instance_id=each.instance_id, reason=reason) for each in members
-    ]
-
-    async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, Outcomes[MemberToRemove, None] | Refused]:
-        request = LeaveGroupRequest(group_id=group_id, members=leaving)
-        response: LeaveGroupResponse = await cluster.send_to(address, request)
-        found = {
-            MemberToRemove(each.member_id, each.group_instance_id): refusal(each.error_code)
-            for each in response.members
-        }
-        return {group_id: refusal(response.error_code) or found}
-
-    return _only((await ask_coordinators(cluster, CoordinatorKind.GROUP, [group_id], ask))[group_id])
-
-
-async def committed_offsets(
-    cluster: ClusterRouter, group_ids: Sequence[str], *, require_stable: bool = False
-) -> Outcomes[str, Mapping[TopicPartition, Committed | Refused]]:
-    """All that each of the groups has committed; with `require_stable` an offset that an open transaction is about to
-    commit is refused with UNSTABLE_OFFSET_COMMIT."""
-
-    async def ask(
-        address: HostPort, ids: Sequence[str]
-    ) -> dict[str, Mapping[TopicPartition, Committed | Refused] | Refused]:
-        groups = [OffsetFetchRequestGroup(group_id=group_id, topics=None) for group_id in ids]
-        response: OffsetFetchResponse = await cluster.send_to(
-            address,
-            OffsetFetchRequest(groups=groups, require_stable=require_stable),
-            last_version=_LAST_NAMED_VERSION,
-        )
-        return {
-            group.group_id: refusal(group.error_code)
-            or {
-                TopicPartition(topic.name, each.partition_index): refusal(each.error_code)
-                or Committed(
-                    each.committed_offset,
-                    each.metadata or "",
-                    None if each.committed_leader_epoch < 0 else each.committed_leader_epoch,
-                )
-                for topic in group.topics
-                for each in topic.partitions
-                if each.committed_offset != _NO_OFFSET or each.error_code
-            }
-            for group in response.groups
-        }
-
-    return await ask_coordinators(cluster, CoordinatorKind.GROUP, group_ids, ask)
-
-
-async def set_offsets(
-    cluster: ClusterRouter, group_id: str, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]
-) -> Outcomes[TopicPartition, int]:
-    """Only a group without members lets that be done. Raises Refused where there is no coordinator."""
-    wanted = {place: OffsetAndMetadata(each) if isinstance(each, int) else each for place, each in offsets.items()}
-    topics = [
-        OffsetCommitRequestTopic(
-            name=topic,
-            partitions=[
-                OffsetCommitRequestPartition(
-                    partition_index=number,
-                    committed_offset=wanted[TopicPartition(topic, number)].offset,
-                    committed_leader_epoch=_epoch(wanted[TopicPartition(topic, number)]),
-                    committed_metadata=wanted[TopicPartition(topic, number)].metadata,
-                )
-                for number in numbers
-            ],
-        )
-        for topic, numbers in by_topic(offsets).items()
-    ]
-
-    async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, Outcomes[TopicPartition, int] | Refused]:
-        request = OffsetCommitRequest(group_id=group_id, topics=topics)
-        response: OffsetCommitResponse = await cluster.send_to(address, request, last_version=_LAST_NAMED_VERSION)
-        found: dict[TopicPartition, int | Refused] = {}
-        for topic in response.topics:
-            for each in topic.partitions:
-                place = TopicPartition(topic.name, each.partition_index)
-                found[place] = refusal(each.error_code) or wanted[place].offset
-        return {group_id: found}
-
-    return _only((await ask_coordinators(cluster, CoordinatorKind.GROUP, [group_id], ask))[group_id])
-
-
-async def delete_offsets(
-    cluster: ClusterRouter, group_id: str, places: Sequence[TopicPartition]
-) -> Outcomes[TopicPartition, None]:
-    """Of topics that the group is not subscribed to. Raises Refused for the group as a whole."""
-    topics = [
-        OffsetDeleteRequestTopic(
-            name=topic, partitions=[OffsetDeleteRequestPartition(partition_index=number) for number in numbers]
-        )
-        for topic, numbers in by_topic(places).items()
-    ]
-
-    async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, Outcomes[TopicPartition, None] | Refused]:
-        request = OffsetDeleteRequest(group_id=group_id, topics=topics)
-        response: OffsetDeleteResponse = await cluster.send_to(address, request)
-        found = {
-            TopicPartition(topic.name, each.partition_index): refusal(each.error_code)
-            for topic in response.topics
-            for each in topic.partitions
-        }
-        return {group_id: refusal(response.error_code) or found}
-
-    return _only((await ask_coordinators(cluster, CoordinatorKind.GROUP, [group_id], ask))[group_id])
-
-
-async def delete_groups(cluster: ClusterRouter, group_ids: Sequence[str]) -> Outcomes[str, None]:
-    async def ask(address: HostPort, ids: Sequence[str]) -> dict[str, Refused | None]:
-        response: DeleteGroupsResponse = await cluster.send_to(address, DeleteGroupsRequest(groups_names=list(ids)))
-        return {each.group_id: refusal(each.error_code, each.error_message) for each in response.results}
-
-    return await ask_coordinators(cluster, CoordinatorKind.GROUP, group_ids, ask)
-
-
-def _epoch(wanted: OffsetAndMetadata) -> int:
-    return _NO_EPOCH if wanted.leader_epoch is None else wanted.leader_epoch
-
-
-def _only(outcome: Outcomes[_Key, _Value] | Refused) -> Outcomes[_Key, _Value]:
-    if isinstance(outcome, Refused):
-        raise outcome
-    return outcome
-
-
-async def _describe_consumer_groups(
-    cluster: ClusterRouter, address: HostPort, ids: Sequence[str]
-) -> dict[str, GroupDescription | Refused]:
-    """Brokers from before consumer groups have none."""
-    try:
-        response: consumer.ConsumerGroupDescribeResponse = await cluster.send_to(
-            address, ConsumerGroupDescribeRequest(group_ids=list(ids))
-        )
-    except VersionsDiffer as error:
-        return dict.fromkeys(ids, Refused(error.message, ErrorCode.UNSUPPORTED_VERSION))
-    return {each.group_id: _consumer(each, address) for each in response.groups}
-
-
-def _is_of_another_kind(outcome: object) -> bool:
+def _is_no_consumer_group(outcome: object) -> bool:
     return isinstance(outcome, Refused) and outcome.code in (
         ErrorCode.GROUP_ID_NOT_FOUND,
         ErrorCode.UNSUPPORTED_VERSION,
     )
 
 
-def _consumer(found: consumer.DescribedGroup, address: HostPort) -> GroupDescription | Refused:
+def _consumer_group(group: consumer.DescribedGroup, address: HostPort) -> GroupDescription | Refused:
     members = tuple(
         GroupMember(
             member.member_id,
@@ -300,46 +181,46 @@ def _consumer(found: consumer.DescribedGroup, address: HostPort) -> GroupDescrip
             _partitions(member.target_assignment.topic_partitions),
             member.member_epoch,
         )
-        for member in found.members
+        for member in group.members
     )
-    return refusal(found.error_code, found.error_message) or GroupDescription(
-        found.group_id, "consumer", found.group_state, found.assignor_name, members, address, found.group_epoch
+    return refusal(group.error_code, group.error_message) or GroupDescription(
+        group.group_id, "consumer", group.group_state, group.assignor_name, members, address, group.group_epoch
     )
 
 
 def _partitions(topics: Iterable[consumer.TopicPartitions]) -> tuple[TopicPartition, ...]:
-    return tuple(TopicPartition(topic.topic_name, number) for topic in topics for number in sorted(topic.partitions))
+    return tuple(TopicPartition(topic.topic_name, index) for topic in topics for index in sorted(topic.partitions))
 
 
-def _classic(found: classic.DescribedGroup, address: HostPort) -> GroupDescription | Refused:
-    if found.group_state == "Dead" and not found.error_code:
-        return Refused(f"Group {found.group_id} not found.", ErrorCode.GROUP_ID_NOT_FOUND)
+def _classic_group(group: classic.DescribedGroup, address: HostPort) -> GroupDescription | Refused:
+    if group.group_state == "Dead" and not group.error_code:
+        return Refused(f"Group {group.group_id} not found.", ErrorCode.GROUP_ID_NOT_FOUND)
     members = tuple(
         GroupMember(
             member.member_id,
             member.group_instance_id,
             member.client_id,
             member.client_host,
-            _assignment(bytes(member.member_assignment)) if found.protocol_type == "consumer" else (),
+            _decoded_assignment(bytes(member.member_assignment)) if group.protocol_type == "consumer" else (),
         )
-        for member in found.members
+        for member in group.members
     )
-    return refusal(found.error_code, found.error_message) or GroupDescription(
-        found.group_id, "classic", found.group_state, found.protocol_data, members, address
+    return refusal(group.error_code, group.error_message) or GroupDescription(
+        group.group_id, "classic", group.group_state, group.protocol_data, members, address
     )
 
 
-def _assignment(data: bytes) -> tuple[TopicPartition, ...]:
-    """As members tell each other; what cannot be read is shown as nothing."""
+def _decoded_assignment(data: bytes) -> tuple[TopicPartition, ...]:
+    """Decode the consumer protocol's assignment; return nothing if it is malformed."""
     if len(data) < 2:
         return ()
     version = min(int.from_bytes(data[:2], "big"), ConsumerProtocolAssignment.VERSIONS[1])
     try:
-        found = decode(ConsumerProtocolAssignment, version, data, 2)
+        assignment = decode(ConsumerProtocolAssignment, version, data, 2)
     except ProtocolError:
         return ()
     return tuple(
-        TopicPartition(topic.topic, number)
-        for topic in found.assigned_partitions
-        for number in sorted(topic.partitions)
+        TopicPartition(topic.topic, index)
+        for topic in assignment.assigned_partitions
+        for index in sorted(topic.partitions)
     )

@@ -1,12 +1,12 @@
 """The committed metadata log of a running cluster, read over the wire into memory.
 
-The leader serves its log to whoever asks like a replica. We ask as an observer without an id, which it answers and
-forgets: nothing about the quorum changes. Fetch brings batches from an offset on; where the log no longer begins there
-the answer names a snapshot, and FetchSnapshot brings it piece by piece. The leader's log runs ahead of what is
-committed, so that batches from the high watermark on are left out.
+The leader serves its log to replicas. The client fetches as an observer without an id, which the leader does not
+remember: the quorum does not change. Fetch returns batches from an offset on; if the log starts later, the response
+names a snapshot, which FetchSnapshot returns in chunks. The leader's log ends after the last committed record, so
+batches from the high watermark on are left out.
 
-What is read is the log as it was at the first answer. A leader that changes meanwhile is followed: what is committed
-is the same everywhere.
+The log is read up to the high watermark of the first response. If the leader changes meanwhile, reading continues from
+the new one: committed records are the same on all replicas.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.quorum import describe_quorum
+from odradek.client.admin.quorum import QuorumOperations
 from odradek.client.errors import check_error
 from odradek.common.failures import ProtocolError
 from odradek.common.ids import METADATA_TOPIC
@@ -30,22 +30,22 @@ from odradek.protocol.messages.fetch_snapshot_request import (
     SnapshotId,
     TopicSnapshot,
 )
-from odradek.protocol.messages.fetch_snapshot_response import PartitionSnapshot as SnapshotPiece
+from odradek.protocol.messages.fetch_snapshot_response import PartitionSnapshot as SnapshotChunk
 from odradek.records.batch import Batch, read_batches
 
 _METADATA_TOPIC_ID = bytes(15) + b"\x01"
 
-#: Kafka's replicas ask for 8 MiB at a time.
+#: Fetch size of Kafka's replicas.
 _FETCH_BYTES = 8 * 1024 * 1024
 
 #: A new leader does not know its high watermark until its followers have fetched from it.
 _MAX_WAIT_MS = 500
 
-#: Kafka opens no snapshot that is larger: positions in it have 31 bits.
+#: Kafka cannot open a larger snapshot: positions in it have 31 bits.
 _SNAPSHOT_BYTES_MAX = 2**31 - 1
 
-#: Answers without progress before we give up: leaders that change, snapshots that are dropped while we fetch them.
-_VAIN_ATTEMPTS_MAX = 20
+#: Consecutive responses without progress: leaders may change, snapshots may be deleted while they are fetched.
+_FRUITLESS_ATTEMPTS_MAX = 20
 _BACKOFF_S = 0.1
 
 _EPOCH_CHANGED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
@@ -53,7 +53,7 @@ _EPOCH_CHANGED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
 
 @dataclass(frozen=True, slots=True)
 class FetchedSnapshot:
-    """Everything before `end_offset`, as one whole snapshot file."""
+    """Snapshot file with the state of all records before `end_offset`."""
 
     end_offset: int
     epoch: int
@@ -62,50 +62,57 @@ class FetchedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class FetchedLog:
+    """Committed metadata log: a snapshot and the batches after it."""
+
     #: None if the log begins at offset 0.
     snapshot: FetchedSnapshot | None
-    #: What was committed behind it, in order.
+    #: Committed batches after the snapshot, in order.
     batches: tuple[Batch, ...] = field(repr=False)
     end_offset: int
 
 
-async def fetch_metadata_log(cluster: ClusterRouter) -> FetchedLog:
-    """`cluster` must be known by its controllers. Raises what `ClusterRouter.send_to_leader` raises, and Refused."""
-    return await _Observer(cluster).read()
+async def fetch_metadata_log(router: ClusterRouter) -> FetchedLog:
+    """Read the log from the controllers. Raises what `ClusterRouter.send_to_leader` raises, and Refused.
+
+    The addresses of `router` must be those of controllers.
+    """
+    return await _Observer(router).read()
 
 
 class _Observer:
-    def __init__(self, cluster: ClusterRouter) -> None:
-        self._cluster = cluster
+    """Reads the log from the leader, and from its successors."""
+
+    def __init__(self, router: ClusterRouter) -> None:
+        self._router = router
         self._leader_epoch = 0
         self._offset = 0
         self._last_epoch = 0
         self._snapshot: FetchedSnapshot | None = None
         self._batches: list[Batch] = []
-        #: That of the first answer that had one; reading ends there.
-        self._until: int | None = None
-        self._vain_attempts = 0
+        #: High watermark of the first response that has one: the end of what is read.
+        self._end_offset: int | None = None
+        self._fruitless_attempts = 0
 
     async def read(self) -> FetchedLog:
         await self._learn_epoch()
-        while self._until is None or self._offset < self._until:
-            before = self._offset
+        while self._end_offset is None or self._offset < self._end_offset:
+            previous_offset = self._offset
             await self._fetch()
-            self._vain_attempts = 0 if self._offset > before else self._vain_attempts + 1
-            if self._vain_attempts:
+            self._fruitless_attempts = 0 if self._offset > previous_offset else self._fruitless_attempts + 1
+            if self._fruitless_attempts:
                 await self._back_off()
         return FetchedLog(self._snapshot, tuple(self._batches), self._offset)
 
     async def _learn_epoch(self) -> None:
-        self._leader_epoch = (await describe_quorum(self._cluster)).leader_epoch
+        self._leader_epoch = (await QuorumOperations(self._router).describe()).leader_epoch
 
     async def _back_off(self) -> None:
-        if self._vain_attempts > _VAIN_ATTEMPTS_MAX:
-            raise Refused(f"the leader has no committed records to give at offset {self._offset}; try again later")
+        if self._fruitless_attempts > _FRUITLESS_ATTEMPTS_MAX:
+            raise Refused(f"the leader returned no committed records at offset {self._offset}; try again later")
         await asyncio.sleep(_BACKOFF_S)
 
     async def _fetch(self) -> None:
-        partition = await self._ask(self._fetch_request(), _fetched_partition)
+        partition = await self._partition_response(self._fetch_request(), _fetched_partition)
         if partition is None:
             return
         if partition.snapshot_id.end_offset >= 0:
@@ -113,13 +120,13 @@ class _Observer:
         elif partition.diverging_epoch.end_offset >= 0:
             raise Refused(f"the log changed below offset {self._offset} while it was read; try again")
         else:
-            self._take(partition)
+            self._append_batches(partition)
 
-    def _take(self, partition: PartitionData) -> None:
-        """A high watermark that is not known is -1."""
+    def _append_batches(self, partition: PartitionData) -> None:
+        """Append the committed batches of a response. An unknown high watermark is -1."""
         high_watermark = partition.high_watermark
-        if self._until is None and high_watermark >= 0:
-            self._until = high_watermark
+        if self._end_offset is None and high_watermark >= 0:
+            self._end_offset = high_watermark
         for batch in read_batches(partition.records or b""):
             if batch.last_offset >= high_watermark:
                 break
@@ -128,26 +135,28 @@ class _Observer:
             self._offset, self._last_epoch = batch.next_offset, batch.leader_epoch
 
     async def _fetch_snapshot(self, end_offset: int, epoch: int) -> None:
-        """It takes the place of all that was read before it. If it is dropped meanwhile, Fetch will name another."""
+        """Fetch a snapshot, which replaces everything read before. If it is deleted meanwhile, Fetch names another."""
         data = bytearray()
         while True:
             request = self._snapshot_request(SnapshotId(end_offset=end_offset, epoch=epoch), len(data))
-            piece = await self._ask(request, _snapshot_piece)
-            if piece is None:
+            chunk = await self._partition_response(request, _snapshot_chunk)
+            if chunk is None:
                 return
-            if piece.position != len(data) or not 0 < piece.size <= _SNAPSHOT_BYTES_MAX or not piece.unaligned_records:
-                raise ProtocolError(f"FetchSnapshot at {len(data)} was answered for {piece.position} of {piece.size}")
-            data += piece.unaligned_records
-            if len(data) >= piece.size:
+            if chunk.position != len(data) or not 0 < chunk.size <= _SNAPSHOT_BYTES_MAX or not chunk.unaligned_records:
+                raise ProtocolError(
+                    f"FetchSnapshot at position {len(data)} returned position {chunk.position} of {chunk.size}"
+                )
+            data += chunk.unaligned_records
+            if len(data) >= chunk.size:
                 break
         self._snapshot = FetchedSnapshot(end_offset, epoch, bytes(data))
         self._batches.clear()
         self._offset, self._last_epoch = end_offset, epoch
 
-    async def _ask(self, request: Message, partition_of: Callable[[Any], Any]) -> Any:
-        """The partition's part of the answer; None if it is worth another attempt."""
-        response = await self._cluster.send_to_leader(
-            request, lambda answer: int(partition_of(answer).error_code), repeatable=True
+    async def _partition_response(self, request: Message, partition_of: Callable[[Any], Any]) -> Any:
+        """Return the partition in the response; None if the request should be repeated."""
+        response = await self._router.send_to_leader(
+            request, lambda r: int(partition_of(r).error_code), repeatable=True
         )
         partition = partition_of(response)
         if partition.error_code in _EPOCH_CHANGED:
@@ -176,11 +185,11 @@ class _Observer:
 
 
 def _fetched_partition(response: FetchResponse) -> PartitionData:
-    """An error of the whole response is told like one of the partition."""
-    found = [partition for topic in response.responses for partition in topic.partitions]
-    return found[0] if found and not response.error_code else PartitionData(error_code=response.error_code)
+    """Return the partition of a response; an error of the whole response becomes one of the partition."""
+    partitions = [partition for topic in response.responses for partition in topic.partitions]
+    return partitions[0] if partitions and not response.error_code else PartitionData(error_code=response.error_code)
 
 
-def _snapshot_piece(response: Any) -> SnapshotPiece:
-    found = [partition for topic in response.topics for partition in topic.partitions]
-    return found[0] if found and not response.error_code else SnapshotPiece(error_code=response.error_code)
+def _snapshot_chunk(response: Any) -> SnapshotChunk:
+    partitions = [partition for topic in response.topics for partition in topic.partitions]
+    return partitions[0] if partitions and not response.error_code else SnapshotChunk(error_code=response.error_code)

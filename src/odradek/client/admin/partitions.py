@@ -1,19 +1,17 @@
-"""What only the leader of a partition can say or do: its offsets, and the removal of its oldest records.
+"""Offsets of partitions, deletion of their oldest records, and elections of their leaders."""
 
-Leaders are looked up once, partitions of one leader are asked about together, and those that have moved meanwhile are
-looked up again, until the operation's time is up.
-"""
-
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from enum import IntEnum
 
 from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.outcomes import Outcomes, TopicPartition, by_topic, in_order
-from odradek.client.errors import refusal
+from odradek.client.admin.node_requests import LeaderRequests
+from odradek.client.admin.outcomes import Outcomes
+from odradek.client.admin.partitions_by_topic import indexes_by_topic
+from odradek.client.errors import check_error, refusal
+from odradek.client.types import TopicPartition
 from odradek.common.addresses import HostPort
-from odradek.errors import Refused, Unreachable
+from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
@@ -21,164 +19,144 @@ from odradek.protocol.messages.delete_records_request import (
     DeleteRecordsTopic,
 )
 from odradek.protocol.messages.delete_records_response import DeleteRecordsResponse
+from odradek.protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from odradek.protocol.messages.elect_leaders_response import ElectLeadersResponse
 from odradek.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsResponse
-from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.messages.metadata_response import MetadataResponse
 
-#: For delete_records: everything that is committed.
+#: Offset for delete_records: all committed records.
 HIGH_WATERMARK = -1
 
 _CONSUMER = -1
-_RETRY_BACKOFF_S = 0.1
-
-_Asked = TypeVar("_Asked")
-_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetAndTimestamp:
-    """None where there is no such record: an empty log, or none so late."""
+    """Offset and timestamp of a record; None if there is no such record: the log is empty, or has none so late."""
 
     offset: int | None
     timestamp_ms: int | None
     leader_epoch: int | None
 
 
-_OffsetOutcome = OffsetAndTimestamp | Refused
+class ElectionType(IntEnum):
+    """Rule by which a leader is elected."""
+
+    #: The first replica of the assignment, if it is in sync.
+    PREFERRED = 0
+    #: Any replica that is alive, for partitions without a leader: records that only the others have are lost.
+    UNCLEAN = 1
 
 
-async def list_offsets(
-    cluster: ClusterRouter, timestamps: Mapping[TopicPartition, int], *, read_committed: bool = False
-) -> Outcomes[TopicPartition, OffsetAndTimestamp]:
-    """Of the first record at or after each timestamp, or of one of the special ones."""
+class PartitionOperations:
+    """Operations of partition leaders, and elections of leaders."""
 
-    async def ask(address: HostPort, asked: Mapping[TopicPartition, int]) -> dict[TopicPartition, _OffsetOutcome]:
-        topics = [
-            ListOffsetsTopic(
-                name=topic,
-                partitions=[
-                    ListOffsetsPartition(partition_index=index, timestamp=asked[TopicPartition(topic, index)])
-                    for index in indexes
-                ],
+    def __init__(self, router: ClusterRouter) -> None:
+        self._router = router
+        self._leaders = LeaderRequests(router)
+
+    async def list_offsets(
+        self,
+        timestamps: Mapping[TopicPartition, int],
+        *,
+        read_committed: bool = False,
+        api_timeout_ms: int | None = None,
+    ) -> Outcomes[TopicPartition, OffsetAndTimestamp]:
+        """Return the first offset at or after each timestamp, or the offset that a special timestamp stands for."""
+
+        async def send(
+            address: HostPort, partitions: Sequence[TopicPartition]
+        ) -> dict[TopicPartition, OffsetAndTimestamp | Refused]:
+            topics = [
+                ListOffsetsTopic(
+                    name=topic,
+                    partitions=[
+                        ListOffsetsPartition(partition_index=index, timestamp=timestamps[TopicPartition(topic, index)])
+                        for index in indexes
+                    ],
+                )
+                for topic, indexes in indexes_by_topic(partitions).items()
+            ]
+            request = ListOffsetsRequest(
+                replica_id=_CONSUMER,
+                isolation_level=int(read_committed),
+                topics=topics,
+                timeout_ms=self._router.config.request_timeout_ms,
             )
-            for topic, indexes in by_topic(asked).items()
-        ]
-        request = ListOffsetsRequest(
-            replica_id=_CONSUMER,
-            isolation_level=int(read_committed),
-            topics=topics,
-            timeout_ms=cluster.config.request_timeout_ms,
+            response: ListOffsetsResponse = await self._router.send_to(address, request)
+            return {
+                TopicPartition(topic.name, partition.partition_index): refusal(partition.error_code)
+                or _offset_and_timestamp(partition)
+                for topic in response.topics
+                for partition in topic.partitions
+            }
+
+        return await self._leaders.send(timestamps, send, api_timeout_ms=api_timeout_ms)
+
+    async def delete_records(self, offsets: Mapping[TopicPartition, int]) -> Outcomes[TopicPartition, int]:
+        """Delete all records before these offsets. The value is the log start offset of all replicas afterwards."""
+
+        async def send(address: HostPort, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | Refused]:
+            topics = [
+                DeleteRecordsTopic(
+                    name=topic,
+                    partitions=[
+                        DeleteRecordsPartition(partition_index=index, offset=offsets[TopicPartition(topic, index)])
+                        for index in indexes
+                    ],
+                )
+                for topic, indexes in indexes_by_topic(partitions).items()
+            ]
+            request = DeleteRecordsRequest(topics=topics, timeout_ms=self._router.config.request_timeout_ms)
+            response: DeleteRecordsResponse = await self._router.send_to(address, request)
+            return {
+                TopicPartition(topic.name, partition.partition_index): refusal(partition.error_code)
+                or partition.low_watermark
+                for topic in response.topics
+                for partition in topic.partitions
+            }
+
+        return await self._leaders.send(offsets, send)
+
+    async def elect_leaders(
+        self, election_type: ElectionType, partitions: Sequence[TopicPartition] | None = None
+    ) -> Outcomes[TopicPartition, bool]:
+        """Elect leaders of these partitions, or of all that need it. The value is false if no election was needed."""
+        topics = None
+        if partitions is not None:
+            topics = [
+                TopicPartitions(topic=topic, partitions=indexes)
+                for topic, indexes in indexes_by_topic(partitions).items()
+            ]
+        request = ElectLeadersRequest(
+            election_type=election_type, topic_partitions=topics, timeout_ms=self._router.config.request_timeout_ms
         )
-        response: ListOffsetsResponse = await cluster.send_to(address, request)
-        return {
-            TopicPartition(topic.name, each.partition_index): refusal(each.error_code) or _offset(each)
-            for topic in response.topics
-            for each in topic.partitions
-        }
-
-    return await ask_leaders(cluster, timestamps, ask)
-
-
-async def delete_records(cluster: ClusterRouter, before: Mapping[TopicPartition, int]) -> Outcomes[TopicPartition, int]:
-    """Everything before these offsets goes. The value is the log start offset that all replicas have then."""
-
-    async def ask(address: HostPort, asked: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | Refused]:
-        topics = [
-            DeleteRecordsTopic(
-                name=topic,
-                partitions=[
-                    DeleteRecordsPartition(partition_index=index, offset=asked[TopicPartition(topic, index)])
-                    for index in indexes
-                ],
-            )
-            for topic, indexes in by_topic(asked).items()
-        ]
-        request = DeleteRecordsRequest(topics=topics, timeout_ms=cluster.config.request_timeout_ms)
-        response: DeleteRecordsResponse = await cluster.send_to(address, request)
-        return {
-            TopicPartition(topic.name, each.partition_index): refusal(each.error_code) or each.low_watermark
-            for topic in response.topics
-            for each in topic.partitions
-        }
-
-    return await ask_leaders(cluster, before, ask)
+        response: ElectLeadersResponse = await self._router.send_change(request, lambda r: [r.error_code])
+        check_error(response.error_code, None)
+        return Outcomes(
+            {
+                TopicPartition(topic.topic, partition.partition_id): _election_outcome(
+                    partition.error_code, partition.error_message
+                )
+                for topic in response.replica_election_results
+                for partition in topic.partition_result
+            }
+        )
 
 
-async def ask_leaders(
-    cluster: ClusterRouter,
-    asked: Mapping[TopicPartition, _Asked],
-    ask: Callable[[HostPort, Mapping[TopicPartition, _Asked]], Awaitable[Mapping[TopicPartition, _Value | Refused]]],
-) -> Outcomes[TopicPartition, _Value]:
-    """Asks again for those whose leader was another one, or does not answer: all of this may be done twice."""
-    loop = asyncio.get_running_loop()
-    deadline_s = loop.time() + cluster.config.api_timeout_ms / 1000
-    outcomes: dict[TopicPartition, _Value | Refused] = {}
-    left = dict(asked)
-    while left:
-        leaders, failed = await _find_leaders(cluster, list(left))
-        outcomes.update(failed)
-        groups: dict[HostPort, dict[TopicPartition, _Asked]] = {}
-        for partition, address in leaders.items():
-            groups.setdefault(address, {})[partition] = left[partition]
-        for address, group in groups.items():
-            try:
-                outcomes.update(await ask(address, group))
-            except Unreachable as error:
-                outcomes.update(dict.fromkeys(group, Refused(error.message, ErrorCode.LEADER_NOT_AVAILABLE)))
-        left = {each: asked[each] for each in asked if _may_pass(outcomes.get(each))}
-        if loop.time() >= deadline_s:
-            break
-        if left:
-            await asyncio.sleep(_RETRY_BACKOFF_S)
-    return in_order(outcomes, asked)
+def _election_outcome(code: int, message: str | None) -> bool | Refused:
+    if code == ErrorCode.ELECTION_NOT_NEEDED:
+        return False
+    return refusal(code, message) or True
 
 
-async def _find_leaders(
-    cluster: ClusterRouter, partitions: Sequence[TopicPartition]
-) -> tuple[dict[TopicPartition, HostPort], dict[TopicPartition, Refused]]:
-    topics = [MetadataRequestTopic(name=name) for name in by_topic(partitions)]
-    request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
-    response: MetadataResponse = await cluster.send_to_any(request)
-    addresses = {broker.node_id: HostPort(broker.host, broker.port) for broker in response.brokers}
-    errors = {topic.name: refusal(topic.error_code) for topic in response.topics}
-    leader_ids = {
-        TopicPartition(topic.name or "", partition.partition_index): partition.leader_id
-        for topic in response.topics
-        for partition in topic.partitions
-    }
-    found: dict[TopicPartition, HostPort] = {}
-    failed: dict[TopicPartition, Refused] = {}
-    for each in partitions:
-        address = addresses.get(leader_ids.get(each, -1))
-        if address is not None:
-            found[each] = address
-            continue
-        failed[each] = errors.get(each.topic) or (_NO_LEADER if each in leader_ids else _NO_PARTITION)
-    return found, failed
+def _offset_and_timestamp(partition: ListOffsetsPartitionResponse) -> OffsetAndTimestamp:
+    return OffsetAndTimestamp(
+        _none_if_negative(partition.offset),
+        _none_if_negative(partition.timestamp),
+        _none_if_negative(partition.leader_epoch),
+    )
 
 
-_NO_LEADER = Refused("LEADER_NOT_AVAILABLE: nobody leads the partition", ErrorCode.LEADER_NOT_AVAILABLE)
-_NO_PARTITION = Refused("UNKNOWN_TOPIC_OR_PARTITION: no such partition", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-
-
-#: Where looking for the leader once more may help. A topic or partition that is unknown stays so.
-_PASSING = (
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.OFFSET_NOT_AVAILABLE,
-)
-
-
-def _may_pass(outcome: object) -> bool:
-    return isinstance(outcome, Refused) and outcome.code in _PASSING
-
-
-def _offset(answer: ListOffsetsPartitionResponse) -> OffsetAndTimestamp:
-    return OffsetAndTimestamp(_known(answer.offset), _known(answer.timestamp), _known(answer.leader_epoch))
-
-
-def _known(value: int) -> int | None:
+def _none_if_negative(value: int) -> int | None:
     return None if value < 0 else value

@@ -1,13 +1,12 @@
-"""Quotas of users, client ids and addresses, and SCRAM credentials of users, from outside."""
+"""Client quotas of users, client ids and addresses, and SCRAM credentials of users."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.outcomes import Outcomes, change
+from odradek.client.admin.outcomes import Outcomes
 from odradek.client.errors import check_error, refusal
-from odradek.errors import Refused
 from odradek.protocol.messages.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,
@@ -23,7 +22,7 @@ from odradek.protocol.messages.describe_user_scram_credentials_request import (
 )
 from odradek.protocol.messages.describe_user_scram_credentials_response import DescribeUserScramCredentialsResponse
 
-#: Pairs of type (user, client-id, ip) and name, by type; a name that is None is the default of the type.
+#: Pairs of entity type (user, client-id, ip) and name, sorted by type; None is the default entity of the type.
 QuotaEntity = tuple[tuple[str, str | None], ...]
 
 _EXACT, _DEFAULT, _ANY = 0, 1, 2
@@ -31,89 +30,105 @@ _EXACT, _DEFAULT, _ANY = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class QuotaFilter:
-    """Entities that have all of these parts; `strict`: and no others."""
+    """Selects the entities that have all of these components; with `strict` only those that have no others."""
 
-    #: Type and name; None is the default of the type.
+    #: Entity type and name; None is the default entity of the type.
     exact: Mapping[str, str | None]
-    #: Types with whatever name.
+    #: Entity types with any name.
     any_name: Sequence[str] = ()
     strict: bool = False
 
 
 class ScramMechanism(IntEnum):
+    """Mechanism of a SCRAM credential."""
+
     SCRAM_SHA_256 = 1
     SCRAM_SHA_512 = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ScramCredential:
+    """Mechanism and iterations of a credential; neither salt nor keys are returned by a cluster."""
+
     mechanism: ScramMechanism
     iterations: int
 
 
-def quota_entity(parts: Mapping[str, str | None]) -> QuotaEntity:
-    return tuple(sorted(parts.items()))
+def quota_entity(components: Mapping[str, str | None]) -> QuotaEntity:
+    return tuple(sorted(components.items()))
 
 
-async def describe_client_quotas(
-    cluster: ClusterRouter, wanted: QuotaFilter | None = None
-) -> dict[QuotaEntity, dict[str, float]]:
-    """All, or those that the filter wants. Raises Refused."""
-    parts = [
-        ComponentData(entity_type=kind, match_type=_DEFAULT if name is None else _EXACT, match=name)
-        for kind, name in (wanted.exact.items() if wanted is not None else ())
-    ]
-    parts += [
-        ComponentData(entity_type=kind, match_type=_ANY, match=None)
-        for kind in (wanted.any_name if wanted is not None else ())
-    ]
-    request = DescribeClientQuotasRequest(components=parts, strict=wanted is not None and wanted.strict)
-    response: DescribeClientQuotasResponse = await cluster.send_to_any(request)
-    check_error(response.error_code, response.error_message)
-    return {
-        quota_entity({part.entity_type: part.entity_name for part in entry.entity}): {
-            value.key: value.value for value in entry.values
+class QuotaOperations:
+    """Describes and alters client quotas, and describes SCRAM credentials."""
+
+    def __init__(self, router: ClusterRouter) -> None:
+        self._router = router
+
+    async def describe(self, quota_filter: QuotaFilter | None = None) -> dict[QuotaEntity, dict[str, float]]:
+        """Return the quotas of all entities, or of those that the filter selects. Raises Refused."""
+        components: list[ComponentData] = []
+        if quota_filter is not None:
+            components += [
+                ComponentData(entity_type=entity_type, match_type=_DEFAULT if name is None else _EXACT, match=name)
+                for entity_type, name in quota_filter.exact.items()
+            ]
+            components += [
+                ComponentData(entity_type=entity_type, match_type=_ANY, match=None)
+                for entity_type in quota_filter.any_name
+            ]
+        request = DescribeClientQuotasRequest(
+            components=components, strict=quota_filter is not None and quota_filter.strict
+        )
+        response: DescribeClientQuotasResponse = await self._router.send_to_any(request)
+        check_error(response.error_code, response.error_message)
+        return {
+            quota_entity({component.entity_type: component.entity_name for component in entry.entity}): {
+                value.key: value.value for value in entry.values
+            }
+            for entry in response.entries or ()
         }
-        for entry in response.entries or ()
-    }
 
-
-async def alter_client_quotas(
-    cluster: ClusterRouter, changes: Mapping[QuotaEntity, Mapping[str, float | None]], *, validate_only: bool = False
-) -> Outcomes[QuotaEntity, None]:
-    """None takes a quota away."""
-    request = AlterClientQuotasRequest(
-        entries=[
-            EntryData(
-                entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
-                ops=[OpData(key=key, value=value or 0.0, remove=value is None) for key, value in values.items()],
-            )
-            for entity, values in changes.items()
-        ],
-        validate_only=validate_only,
-    )
-    response: AlterClientQuotasResponse = await change(
-        cluster, request, lambda r: [each.error_code for each in r.entries]
-    )
-    return {
-        quota_entity({part.entity_type: part.entity_name for part in entry.entity}): refusal(
-            entry.error_code, entry.error_message
+    async def alter(
+        self, changes: Mapping[QuotaEntity, Mapping[str, float | None]], *, validate_only: bool = False
+    ) -> Outcomes[QuotaEntity, None]:
+        """Set quotas; None removes a quota."""
+        request = AlterClientQuotasRequest(
+            entries=[
+                EntryData(
+                    entity=[EntityData(entity_type=entity_type, entity_name=name) for entity_type, name in entity],
+                    ops=[OpData(key=key, value=value or 0.0, remove=value is None) for key, value in values.items()],
+                )
+                for entity, values in changes.items()
+            ],
+            validate_only=validate_only,
         )
-        for entry in response.entries
-    }
-
-
-async def describe_user_scram_credentials(
-    cluster: ClusterRouter, users: Sequence[str] | None = None
-) -> Outcomes[str, tuple[ScramCredential, ...]]:
-    """Of these users, or of all that have any. The passwords are nowhere. Raises Refused."""
-    names = None if users is None else [UserName(name=name) for name in users]
-    request = DescribeUserScramCredentialsRequest(users=names)
-    response: DescribeUserScramCredentialsResponse = await cluster.send_to_any(request)
-    check_error(response.error_code, response.error_message)
-    found: dict[str, tuple[ScramCredential, ...] | Refused] = {}
-    for result in response.results:
-        found[result.user] = refusal(result.error_code, result.error_message) or tuple(
-            ScramCredential(ScramMechanism(each.mechanism), each.iterations) for each in result.credential_infos
+        response: AlterClientQuotasResponse = await self._router.send_change(
+            request, lambda r: [entry.error_code for entry in r.entries]
         )
-    return found
+        return Outcomes(
+            {
+                quota_entity({component.entity_type: component.entity_name for component in entry.entity}): refusal(
+                    entry.error_code, entry.error_message
+                )
+                for entry in response.entries
+            }
+        )
+
+    async def describe_scram_credentials(
+        self, users: Sequence[str] | None = None
+    ) -> Outcomes[str, tuple[ScramCredential, ...]]:
+        """Return the credentials of these users, or of all users that have any. Raises Refused."""
+        names = None if users is None else [UserName(name=name) for name in users]
+        request = DescribeUserScramCredentialsRequest(users=names)
+        response: DescribeUserScramCredentialsResponse = await self._router.send_to_any(request)
+        check_error(response.error_code, response.error_message)
+        return Outcomes(
+            {
+                result.user: refusal(result.error_code, result.error_message)
+                or tuple(
+                    ScramCredential(ScramMechanism(credential.mechanism), credential.iterations)
+                    for credential in result.credential_infos
+                )
+                for result in response.results
+            }
+        )

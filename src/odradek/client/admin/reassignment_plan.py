@@ -1,26 +1,28 @@
-"""Where partitions should live: a plan that moves as little as it can.
+"""Plan of a reassignment: replicas spread evenly over brokers, with as few moves as possible.
 
-A replica on a broker that may keep it stays. Missing ones go to the brokers with the fewest replicas, on a rack that
-the partition does not have yet if there is one. Then replicas move from the fullest broker to the emptiest until no
-two brokers differ by more than one, and at last the order of replicas is changed until the first ones, who lead, are
-spread as evenly. The same input gives the same plan.
+A replica on one of the brokers stays. Missing replicas go to the brokers with the fewest replicas, if possible on a
+rack that the partition does not have yet. Then replicas move from the broker with the most replicas to the one with the
+fewest until no two brokers differ by more than one. At last the order of replicas is changed until the preferred
+leaders are spread as evenly. The same input results in the same plan.
 """
 
 from collections.abc import Mapping, Sequence
 
-from odradek.client.admin.outcomes import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 
 Assignment = Mapping[TopicPartition, Sequence[int]]
 
 
 def plan_reassignment(current: Assignment, racks: Mapping[int, str | None]) -> dict[TopicPartition, tuple[int, ...]]:
-    """All partitions of `current`, on the brokers of `racks`. Raises InputError where those are too few."""
+    """Return the replicas of all partitions of `current` on the brokers of `racks`.
+
+    Raises InputError if a partition has more replicas than there are brokers.
+    """
     for partition, replicas in current.items():
         if len(replicas) > len(racks):
             raise InputError(
-                f"{partition} has {len(replicas)} replicas, and {len(racks)} brokers are named; "
-                "each replica needs one of its own."
+                f"{partition} has {len(replicas)} replicas, which need as many brokers, but {len(racks)} are available."
             )
     plan = _Plan(racks)
     for partition, replicas in current.items():
@@ -33,6 +35,8 @@ def plan_reassignment(current: Assignment, racks: Mapping[int, str | None]) -> d
 
 
 class _Plan:
+    """Assignment of replicas under construction, with the number of replicas of each broker."""
+
     def __init__(self, racks: Mapping[int, str | None]) -> None:
         self.racks = racks
         self.replicas: dict[TopicPartition, list[int]] = {}
@@ -46,32 +50,32 @@ class _Plan:
     def fill(self, partition: TopicPartition, count: int) -> None:
         replicas = self.replicas[partition]
         while len(replicas) < count:
-            chosen = min(
-                (broker_id for broker_id in self.load if broker_id not in replicas),
-                key=lambda broker_id: (self._crowding(broker_id, replicas), self.load[broker_id], broker_id),
+            broker_id = min(
+                (candidate for candidate in self.load if candidate not in replicas),
+                key=lambda candidate: (self._replicas_on_rack(candidate, replicas), self.load[candidate], candidate),
             )
-            replicas.append(chosen)
-            self.load[chosen] += 1
+            replicas.append(broker_id)
+            self.load[broker_id] += 1
 
     def even_out(self) -> None:
-        """Each move lessens the sum of squares of the loads, so it ends."""
+        """Move replicas until loads differ by at most one. Each move lowers the sum of their squares, so it ends."""
         while True:
             ranked = sorted(self.load, key=lambda broker_id: (self.load[broker_id], broker_id))
             if not any(
-                self._move(fullest, emptiest)
-                for fullest in reversed(ranked)
-                for emptiest in ranked
-                if self.load[fullest] - self.load[emptiest] > 1
+                self._move(source, target)
+                for source in reversed(ranked)
+                for target in ranked
+                if self.load[source] - self.load[target] > 1
             ):
                 return
 
     def _move(self, source: int, target: int) -> bool:
-        """One replica that `target` does not have, and whose partition loses no rack by it."""
+        """Move one replica of a partition that `target` does not have, unless the partition would lose a rack."""
         for replicas in self.replicas.values():
             if source not in replicas or target in replicas:
                 continue
             others = [broker_id for broker_id in replicas if broker_id != source]
-            if self._crowding(target, others) > self._crowding(source, others):
+            if self._replicas_on_rack(target, others) > self._replicas_on_rack(source, others):
                 continue
             replicas[replicas.index(source)] = target
             self.load[source] -= 1
@@ -80,23 +84,23 @@ class _Plan:
         return False
 
     def even_out_leaders(self) -> None:
-        leads = dict.fromkeys(self.load, 0)
+        leaderships = dict.fromkeys(self.load, 0)
         for replicas in self.replicas.values():
             if replicas:
-                leads[replicas[0]] += 1
+                leaderships[replicas[0]] += 1
         changed = True
         while changed:
             changed = False
             for replicas in self.replicas.values():
-                best = min(replicas, key=lambda broker_id: (leads[broker_id], broker_id), default=None)
-                if best is not None and leads[replicas[0]] - leads[best] > 1:
-                    leads[replicas[0]] -= 1
-                    leads[best] += 1
+                best = min(replicas, key=lambda broker_id: (leaderships[broker_id], broker_id), default=None)
+                if best is not None and leaderships[replicas[0]] - leaderships[best] > 1:
+                    leaderships[replicas[0]] -= 1
+                    leaderships[best] += 1
                     replicas.remove(best)
                     replicas.insert(0, best)
                     changed = True
 
-    def _crowding(self, broker_id: int, replicas: Sequence[int]) -> int:
-        """How many of these replicas are on the broker's rack already; brokers without one have each its own."""
+    def _replicas_on_rack(self, broker_id: int, replicas: Sequence[int]) -> int:
+        """Return how many of these replicas are on the broker's rack; brokers without a rack have each their own."""
         rack = self.racks[broker_id]
-        return 0 if rack is None else sum(self.racks[each] == rack for each in replicas)
+        return 0 if rack is None else sum(self.racks[replica] == rack for replica in replicas)

@@ -1,5 +1,7 @@
-"""The admin client where a cluster does not answer at once and in one piece. What it says when all is well is tested
-on real nodes, ours and Kafka's, in tests/system/test_cli_admin.py."""
+"""Admin operations on a cluster whose leaders move, whose nodes are unavailable, or whose responses come in parts.
+
+Responses of real nodes, of Odradek and of Apache Kafka, are tested in tests/system/test_cli_admin.py.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,14 +11,14 @@ import pytest
 
 from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running
 from helpers.ports import free_ports
-from odradek.client.admin.cluster import describe_log_dirs, unregister_broker
 from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.configs import ConfigChange, ConfigResource, alter_configs
-from odradek.client.admin.outcomes import TopicPartition
-from odradek.client.admin.partitions import OffsetAndTimestamp, delete_records, list_offsets
-from odradek.client.admin.topics import NewTopic, TopicDescription, create_topics, describe_topics
+from odradek.client.admin.configs import ConfigChange, ConfigResource
+from odradek.client.admin.operations import AdminOperations
+from odradek.client.admin.partitions import OffsetAndTimestamp
+from odradek.client.admin.topics import NewTopic, TopicDescription
 from odradek.client.net.channel import ChannelConfig
 from odradek.client.net.config import ClientConfig
+from odradek.client.types import TopicPartition
 from odradek.common.addresses import HostPort
 from odradek.common.special_timestamps import LATEST
 from odradek.errors import Refused, Unreachable
@@ -69,7 +71,7 @@ ORDERS = TopicPartition("orders", 0)
 
 
 class Brokers(FakeQuorum):
-    """They know each other, and a topic `orders` whose partitions the given brokers lead."""
+    """Brokers with a topic `orders`, whose partitions have the given leaders."""
 
     listener = api_keys.Listener.BROKER
 
@@ -101,19 +103,22 @@ class Brokers(FakeQuorum):
         )
 
 
-def on(
-    brokers: Brokers, work: Callable[[ClusterRouter], Awaitable[Any]], count: int = 1, api_timeout_ms: int = PATIENT_MS
+def run_on(
+    brokers: Brokers,
+    work: Callable[[AdminOperations], Awaitable[Any]],
+    count: int = 1,
+    api_timeout_ms: int = PATIENT_MS,
 ) -> Any:
     async def main() -> Any:
         channel = ChannelConfig(reconnect_backoff_ms=1, reconnect_backoff_max_ms=10)
         config = ClientConfig(channel, api_timeout_ms=api_timeout_ms)
-        async with running(brokers, count), ClusterRouter([brokers.addresses[1]], config) as cluster:
-            return await work(cluster)
+        async with running(brokers, count), ClusterRouter([brokers.addresses[1]], config) as router:
+            return await work(AdminOperations(router))
 
     return asyncio.run(main())
 
 
-def test_a_change_is_sent_again_if_it_was_not_this_controllers_to_decide() -> None:
+def test_a_change_is_sent_again_if_the_node_is_not_the_active_controller() -> None:
     brokers = Brokers()
 
     def create(_: int, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -122,21 +127,21 @@ def test_a_change_is_sent_again_if_it_was_not_this_controllers_to_decide() -> No
         return CreateTopicsResponse(topics=[CreatableTopicResult(name="orders", error_code=code, num_partitions=4)])
 
     brokers.handlers[ApiKey.CREATE_TOPICS] = create
-    outcomes = on(brokers, lambda cluster: create_topics(cluster, [NewTopic("orders")]))
+    outcomes = run_on(brokers, lambda admin: admin.topics.create([NewTopic("orders")]))
     assert outcomes["orders"].partitions == 4
     assert len(brokers.asked_for(CreateTopicsRequest)) == 2
 
 
-def test_outcomes_stand_in_the_order_of_the_question() -> None:
+def test_outcomes_are_in_the_order_of_the_request() -> None:
     brokers = Brokers()
     brokers.handlers[ApiKey.CREATE_TOPICS] = lambda _, request: CreateTopicsResponse(
         topics=[CreatableTopicResult(name=topic.name) for topic in reversed(request.topics)]
     )
-    outcomes = on(brokers, lambda cluster: create_topics(cluster, [NewTopic(name) for name in "bac"]))
+    outcomes = run_on(brokers, lambda admin: admin.topics.create([NewTopic(name) for name in "bac"]))
     assert list(outcomes) == ["b", "a", "c"]
 
 
-def test_a_change_whose_connection_breaks_is_not_sent_again() -> None:
+def test_a_change_is_not_sent_again_after_a_broken_connection() -> None:
     brokers = Brokers()
 
     def unregister(node_id: int, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
@@ -145,7 +150,7 @@ def test_a_change_whose_connection_breaks_is_not_sent_again() -> None:
 
     brokers.handlers[ApiKey.UNREGISTER_BROKER] = unregister
     with pytest.raises(Unreachable):
-        on(brokers, lambda cluster: unregister_broker(cluster, 3))
+        run_on(brokers, lambda admin: admin.cluster.unregister_broker(3))
     assert len(brokers.asked_for(UnregisterBrokerRequest)) == 1
 
 
@@ -166,39 +171,41 @@ def offsets_of(request: ListOffsetsRequest, code: int, offset: int) -> ListOffse
     )
 
 
-def test_the_leader_of_each_partition_is_asked_and_followed_where_it_goes() -> None:
+def test_requests_go_to_the_leader_of_each_partition_and_follow_it() -> None:
     brokers = Brokers(leaders=[1, 2, 2])
 
-    def answer(node_id: int, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    def list_offsets(node_id: int, request: ListOffsetsRequest) -> ListOffsetsResponse:
         if node_id == 2:
             brokers.leaders = [1, 3, 3]
             return offsets_of(request, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
         return offsets_of(request, ErrorCode.NONE, 100 * node_id)
 
-    brokers.handlers[ApiKey.LIST_OFFSETS] = answer
-    asked = {TopicPartition("orders", index): LATEST for index in range(3)}
-    outcomes = on(brokers, lambda cluster: list_offsets(cluster, asked), 3)
-    assert [outcomes[each].offset for each in asked] == [100, 300, 300]
-    assert brokers.asked_for(ListOffsetsRequest) == [1, 2, 3], "those with one leader are asked about together"
+    brokers.handlers[ApiKey.LIST_OFFSETS] = list_offsets
+    timestamps = {TopicPartition("orders", index): LATEST for index in range(3)}
+    outcomes = run_on(brokers, lambda admin: admin.partitions.list_offsets(timestamps), 3)
+    assert [outcomes[partition].offset for partition in timestamps] == [100, 300, 300]
+    assert brokers.asked_for(ListOffsetsRequest) == [1, 2, 3], "partitions with the same leader share a request"
 
 
 def test_each_partition_has_its_own_error() -> None:
     brokers = Brokers()
     brokers.handlers[ApiKey.LIST_OFFSETS] = lambda _, request: offsets_of(request, ErrorCode.NONE, 7)
-    asked = dict.fromkeys([ORDERS, TopicPartition("orders", 5), TopicPartition("nowhere", 0)], LATEST)
-    outcomes = on(brokers, lambda cluster: list_offsets(cluster, asked))
+    timestamps = dict.fromkeys([ORDERS, TopicPartition("orders", 5), TopicPartition("nowhere", 0)], LATEST)
+    outcomes = run_on(brokers, lambda admin: admin.partitions.list_offsets(timestamps))
     assert outcomes[ORDERS] == OffsetAndTimestamp(7, None, 2)
-    for each in list(asked)[1:]:
-        assert outcomes[each].code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert len(brokers.asked_for(MetadataRequest)) == 1, "what is not there does not come by waiting"
+    for partition in list(timestamps)[1:]:
+        assert outcomes[partition].code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert len(brokers.asked_for(MetadataRequest)) == 1, "an unknown partition is not retried"
 
 
-def test_a_partition_without_a_leader_is_given_up_when_the_time_is_over() -> None:
-    outcomes = on(Brokers(leaders=[-1]), lambda cluster: list_offsets(cluster, {ORDERS: LATEST}), api_timeout_ms=1)
+def test_a_partition_without_a_leader_fails_after_the_api_timeout() -> None:
+    outcomes = run_on(
+        Brokers(leaders=[-1]), lambda admin: admin.partitions.list_offsets({ORDERS: LATEST}), api_timeout_ms=1
+    )
     assert outcomes[ORDERS].code == ErrorCode.LEADER_NOT_AVAILABLE
 
 
-def test_a_leader_that_cannot_be_reached_is_looked_up_again() -> None:
+def test_an_unreachable_leader_is_looked_up_again() -> None:
     brokers = Brokers(leaders=[9])
 
     def metadata(node_id: int, request: MetadataRequest) -> MetadataResponse:
@@ -212,15 +219,15 @@ def test_a_leader_that_cannot_be_reached_is_looked_up_again() -> None:
 
     brokers.handlers |= {ApiKey.METADATA: metadata, ApiKey.DELETE_RECORDS: delete}
 
-    async def work(cluster: ClusterRouter) -> Any:
+    async def work(admin: AdminOperations) -> Any:
         brokers.registered = {**brokers.addresses, 9: HostPort("127.0.0.1", free_ports(1)[0])}
-        return await delete_records(cluster, {ORDERS: 12})
+        return await admin.partitions.delete_records({ORDERS: 12})
 
-    assert on(brokers, work) == {ORDERS: 12}
+    assert run_on(brokers, work) == {ORDERS: 12}
 
 
-def test_a_long_description_is_put_together() -> None:
-    """The broker cuts where it likes, also within a topic."""
+def test_a_description_in_several_responses_is_merged() -> None:
+    """A broker may end a response within a topic."""
     pages = [
         ("a", [0, 1], Cursor(topic_name="a", partition_index=2)),
         ("a", [2], Cursor(topic_name="b")),
@@ -235,15 +242,15 @@ def test_a_long_description_is_put_together() -> None:
         return DescribeTopicPartitionsResponse(topics=[topic], next_cursor=cursor)
 
     brokers.handlers[ApiKey.DESCRIBE_TOPIC_PARTITIONS] = describe
-    outcomes = on(brokers, lambda cluster: describe_topics(cluster, ["b", "a"]))
-    counts = {name: len(each.partitions) for name, each in outcomes.items() if isinstance(each, TopicDescription)}
+    outcomes = run_on(brokers, lambda admin: admin.topics.describe(["b", "a"]))
+    counts = {name: len(topic.partitions) for name, topic in outcomes.items() if isinstance(topic, TopicDescription)}
     assert counts == {"a": 3, "b": 1}
-    asked = [request for _, request in brokers.asked if isinstance(request, DescribeTopicPartitionsRequest)]
-    assert [[topic.name for topic in each.topics] for each in asked] == [["a", "b"], ["a", "b"], ["b"]]
-    assert asked[1].cursor is not None and asked[1].cursor.partition_index == 2
+    requests = [request for _, request in brokers.asked if isinstance(request, DescribeTopicPartitionsRequest)]
+    assert [[topic.name for topic in request.topics] for request in requests] == [["a", "b"], ["a", "b"], ["b"]]
+    assert requests[1].cursor is not None and requests[1].cursor.partition_index == 2
 
 
-def test_settings_of_a_broker_go_to_that_broker() -> None:
+def test_changes_of_a_brokers_settings_go_to_that_broker() -> None:
     brokers = Brokers()
 
     def alter(_: int, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
@@ -261,25 +268,25 @@ def test_settings_of_a_broker_go_to_that_broker() -> None:
         ConfigResource(ConfigResourceType.TOPIC, "orders"),
         ConfigResource(ConfigResourceType.BROKER, "9"),
     ]
-    changes = {each: [ConfigChange("num.io.threads", ConfigOp.SET, "4")] for each in resources}
-    outcomes = on(brokers, lambda cluster: alter_configs(cluster, changes), 2)
+    changes = {resource: [ConfigChange("num.io.threads", ConfigOp.SET, "4")] for resource in resources}
+    outcomes = run_on(brokers, lambda admin: admin.configs.alter(changes), 2)
     assert sorted(brokers.asked_for(IncrementalAlterConfigsRequest)) == [1, 2]
-    assert [outcomes[each] for each in resources[:3]] == [None, None, None]
-    assert isinstance(outcomes[resources[3]], Refused) and "no broker 9" in outcomes[resources[3]].message
+    assert [outcomes[resource] for resource in resources[:3]] == [None, None, None]
+    assert isinstance(outcomes[resources[3]], Refused) and "broker 9 is not running" in outcomes[resources[3]].message
 
 
-def test_a_broker_that_is_gone_does_not_keep_the_others_from_telling() -> None:
+def test_log_dirs_of_other_brokers_are_returned_if_one_is_unreachable() -> None:
     brokers = Brokers()
     brokers.handlers[ApiKey.DESCRIBE_LOG_DIRS] = lambda _, request: DescribeLogDirsResponse(
         results=[DescribeLogDirsResult(log_dir="/b"), DescribeLogDirsResult(log_dir="/a", error_code=56)]
     )
 
-    async def work(cluster: ClusterRouter) -> Any:
+    async def work(admin: AdminOperations) -> Any:
         brokers.registered = {**brokers.addresses, 9: HostPort("127.0.0.1", free_ports(1)[0])}
-        return await describe_log_dirs(cluster)
+        return await admin.log_dirs.describe()
 
-    outcomes = on(brokers, work)
-    failed, well = outcomes[1]
-    assert (failed.path, failed.error.code, well.path, well.error) == ("/a", ErrorCode.KAFKA_STORAGE_ERROR, "/b", None)
+    outcomes = run_on(brokers, work)
+    failed, good = outcomes[1]
+    assert (failed.path, failed.error.code, good.path, good.error) == ("/a", ErrorCode.KAFKA_STORAGE_ERROR, "/b", None)
     assert "connection refused" in outcomes[9].message
     assert brokers.asked_for(DescribeLogDirsRequest) == [1]

@@ -1,4 +1,4 @@
-"""From addresses to the node that answers, and to the leader wherever it goes."""
+"""Requests to any node of a cluster, and to the active controller."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import pytest
 from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running
 from helpers.ports import free_ports
 from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.quorum import describe_quorum, remove_voter
+from odradek.client.admin.quorum import QuorumOperations
 from odradek.client.errors import check_error
 from odradek.client.net.channel import ChannelConfig
 from odradek.client.net.config import ClientConfig
@@ -33,7 +33,7 @@ def closed_address() -> HostPort:
     return HostPort("127.0.0.1", free_ports(1)[0])
 
 
-def test_addresses_are_tried_until_one_answers() -> None:
+def test_addresses_are_tried_until_a_node_responds() -> None:
     async def main() -> None:
         async with running(FakeQuorum()) as quorum, cluster([closed_address(), quorum.addresses[1]]) as ours:
             channel = await ours.any_node()
@@ -43,7 +43,7 @@ def test_addresses_are_tried_until_one_answers() -> None:
     asyncio.run(main())
 
 
-def test_all_addresses_are_named_when_none_answers() -> None:
+def test_an_unreachable_cluster_is_reported_with_all_addresses() -> None:
     closed = [closed_address(), closed_address()]
 
     async def main() -> None:
@@ -65,22 +65,22 @@ def test_the_cluster_is_described() -> None:
     asyncio.run(main())
 
 
-def test_what_is_for_the_leader_goes_to_the_leader() -> None:
+def test_requests_for_the_leader_go_to_the_leader() -> None:
     quorum = FakeQuorum()
     quorum.leader_id = 3
 
     async def main() -> None:
         async with running(quorum, 3), cluster([quorum.addresses[1]]) as ours:
-            assert (await describe_quorum(ours)).leader_epoch == 3
-            await describe_quorum(ours)
+            assert (await QuorumOperations(ours).describe()).leader_epoch == 3
+            await QuorumOperations(ours).describe()
 
     asyncio.run(main())
     assert quorum.asked_for(DescribeQuorumRequest) == [3, 3]
-    assert len(quorum.asked) == 3, "who leads is asked once"
+    assert len(quorum.asked) == 3, "the leader is looked up once"
 
 
-def test_a_leader_that_moves_is_followed() -> None:
-    """The old one says that it no longer leads; so does whoever is asked meanwhile; the new one does it."""
+def test_a_new_leader_is_followed() -> None:
+    """The old leader rejects the request, the new one handles it."""
     quorum = FakeQuorum()
 
     def remove(node_id: int, _: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
@@ -93,14 +93,14 @@ def test_a_leader_that_moves_is_followed() -> None:
 
     async def main() -> None:
         async with running(quorum, 2), cluster([quorum.addresses[1]]) as ours:
-            await remove_voter(ours, 1, bytes(16))
+            await QuorumOperations(ours).remove_voter(1, bytes(16))
 
     asyncio.run(main())
     assert quorum.asked_for(RemoveRaftVoterRequest) == [1, 2]
 
 
 @pytest.mark.parametrize("repeatable", [True, False])
-def test_a_connection_that_breaks_ends_only_what_must_not_be_repeated(repeatable: bool) -> None:
+def test_only_repeatable_requests_are_sent_again_after_a_broken_connection(repeatable: bool) -> None:
     quorum = FakeQuorum()
 
     def remove(node_id: int, _: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
@@ -112,7 +112,9 @@ def test_a_connection_that_breaks_ends_only_what_must_not_be_repeated(repeatable
 
     async def main() -> None:
         async with running(quorum), cluster([quorum.addresses[1]]) as ours:
-            await ours.send_to_leader(RemoveRaftVoterRequest(), lambda answer: answer.error_code, repeatable=repeatable)
+            await ours.send_to_leader(
+                RemoveRaftVoterRequest(), lambda response: response.error_code, repeatable=repeatable
+            )
 
     if repeatable:
         asyncio.run(main())
@@ -122,63 +124,63 @@ def test_a_connection_that_breaks_ends_only_what_must_not_be_repeated(repeatable
     assert len(quorum.asked_for(RemoveRaftVoterRequest)) == 1 + repeatable
 
 
-def test_an_election_is_waited_for() -> None:
+def test_a_request_waits_for_an_election() -> None:
     quorum = FakeQuorum()
     quorum.leader_id = None
 
     async def main() -> None:
         async with running(quorum, 2), cluster([quorum.addresses[1]]) as ours:
-            asked = asyncio.ensure_future(describe_quorum(ours))
+            response = asyncio.ensure_future(QuorumOperations(ours).describe())
             while len(quorum.asked) < 2:
                 await asyncio.sleep(0.01)
             quorum.leader_id = 2
-            await asked
+            await response
 
     asyncio.run(main())
     assert quorum.asked_for(DescribeQuorumRequest) == [2]
 
 
-def test_no_leader_is_told_with_what_would_help() -> None:
+def test_a_quorum_without_a_leader_is_reported_with_advice() -> None:
     quorum = FakeQuorum()
     quorum.leader_id = None
 
     async def main() -> None:
         async with running(quorum), cluster([quorum.addresses[1]], api_timeout_ms=1) as ours:
-            await describe_quorum(ours)
+            await QuorumOperations(ours).describe()
 
-    with pytest.raises(NoLeader, match=r"knows of none.*majority of the voters"):
+    with pytest.raises(NoLeader, match=r"knows no leader.*majority of the voters"):
         asyncio.run(main())
 
 
-def test_a_leader_that_is_named_but_down_is_told_with_its_address() -> None:
+def test_an_unreachable_leader_is_reported_with_its_address() -> None:
     quorum, down = FakeQuorum(), closed_address()
     quorum.leader_id = 2
 
     async def main() -> None:
         async with running(quorum), cluster([quorum.addresses[1]], api_timeout_ms=1) as ours:
             quorum.registered[2] = down
-            await describe_quorum(ours)
+            await QuorumOperations(ours).describe()
 
     with pytest.raises(NoLeader, match=f"controller 2 leads, but {down}: connection refused"):
         asyncio.run(main())
 
 
-def test_a_leader_that_has_not_registered_is_found_among_the_addresses() -> None:
+def test_an_unregistered_leader_is_found_among_the_addresses() -> None:
     quorum = FakeQuorum()
     quorum.leader_id = 2
 
     async def main() -> None:
         async with running(quorum, 2), cluster([*quorum.addresses.values()]) as ours:
             quorum.registered.clear()
-            await describe_quorum(ours)
+            await QuorumOperations(ours).describe()
 
     asyncio.run(main())
     assert quorum.asked_for(DescribeQuorumRequest) == [1, 2]
 
 
 @pytest.mark.parametrize("is_older", [True, False])
-def test_controllers_that_cannot_say_who_leads_are_asked_in_turn(is_older: bool) -> None:
-    """Those before 3.7 have no DescribeCluster; those without metadata yet do not answer it."""
+def test_controllers_that_do_not_know_the_leader_are_tried_in_turn(is_older: bool) -> None:
+    """Controllers before 3.7 have no DescribeCluster; without metadata they reject it."""
     quorum = FakeQuorum()
     quorum.leader_id = 2
     if is_older:
@@ -189,13 +191,13 @@ def test_controllers_that_cannot_say_who_leads_are_asked_in_turn(is_older: bool)
 
     async def main() -> None:
         async with running(quorum, 3), cluster([*quorum.addresses.values()]) as ours:
-            await describe_quorum(ours)
+            await QuorumOperations(ours).describe()
 
     asyncio.run(main())
     assert quorum.asked_for(DescribeQuorumRequest) == [1, 2]
 
 
-def test_a_controller_is_no_broker() -> None:
+def test_the_address_of_a_controller_is_rejected_for_a_broker() -> None:
     async def main() -> None:
         async with running(FakeQuorum()) as quorum, ClusterRouter([quorum.addresses[1]], ClientConfig()) as ours:
             await ours.describe()
@@ -204,10 +206,10 @@ def test_a_controller_is_no_broker() -> None:
         asyncio.run(main())
 
 
-def test_a_node_that_cannot_do_it_says_what_it_can() -> None:
+def test_a_request_without_a_common_version_is_reported() -> None:
     async def main() -> None:
         async with running(FakeQuorum()) as quorum, cluster([quorum.addresses[1]]) as ours:
-            await remove_voter(ours, 1, bytes(16))
+            await QuorumOperations(ours).remove_voter(1, bytes(16))
 
     with pytest.raises(VersionsDiffer, match="has no version of RemoveRaftVoter"):
         asyncio.run(main())
@@ -221,7 +223,7 @@ def test_a_node_that_cannot_do_it_says_what_it_can() -> None:
         (31_999, None, "error 31999: which this software does not know"),
     ],
 )
-def test_a_refusal_has_a_name_and_a_reason(code: int, message: str | None, text: str) -> None:
+def test_an_error_has_its_name_and_a_message(code: int, message: str | None, text: str) -> None:
     with pytest.raises(Refused) as raised:
         check_error(code, message)
     assert raised.value.code == code

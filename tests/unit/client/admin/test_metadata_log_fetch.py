@@ -149,7 +149,7 @@ def test_pieces_that_do_not_fit_are_no_snapshot(leader: Leader) -> None:
     leader.handlers[ApiKey.FETCH_SNAPSHOT] = lambda _, request: FetchSnapshotResponse(
         topics=[TopicSnapshot(partitions=[misplaced])]
     )
-    with pytest.raises(ProtocolError, match="FetchSnapshot at 0 was answered for 5 of 10"):
+    with pytest.raises(ProtocolError, match="FetchSnapshot at position 0 returned position 5 of 10"):
         fetched(leader)
 
 
@@ -168,7 +168,7 @@ def test_a_new_leader_is_given_time_to_learn_its_high_watermark(leader: Leader) 
 
 def test_a_leader_without_anything_committed_is_given_up(leader: Leader) -> None:
     leader.high_watermark = -1
-    with pytest.raises(Refused, match="no committed records to give at offset 0"):
+    with pytest.raises(Refused, match="returned no committed records at offset 0"):
         fetched(leader)
 
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from odradek.client.admin.outcomes import TopicPartition
 from odradek.client.admin.reassignment_plan import plan_reassignment
+from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 
 NO_RACKS = {1: None, 2: None, 3: None}
@@ -52,7 +52,7 @@ def test_replicas_are_on_as_many_racks_as_there_are() -> None:
 
 
 def test_too_few_brokers() -> None:
-    with pytest.raises(InputError, match="orders-0 has 3 replicas, and 2 brokers are named"):
+    with pytest.raises(InputError, match="orders-0 has 3 replicas, which need as many brokers, but 2 are available"):
         plan_reassignment(assignment((1, 2, 3)), {1: None, 2: None})
 
 

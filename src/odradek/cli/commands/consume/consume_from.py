@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from odradek.cli.base.times import parse_moment
+from odradek.cli.base.times import parse_timestamp
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
@@ -44,7 +44,7 @@ def parse_start(text: str) -> Start:
         return Start(Kind.OFFSET, int(text))
     if text.startswith("-") and text[1:].isdecimal():
         return Start(Kind.BEFORE_END, int(text[1:]))
-    moment_ms = parse_moment(text) if text.startswith("@") else None
+    moment_ms = parse_timestamp(text) if text.startswith("@") else None
     if moment_ms is None:
         right = (
             "earliest, latest, an offset, -N for the last N records, or a time: @2026-01-31T12:00 or @ and milliseconds"

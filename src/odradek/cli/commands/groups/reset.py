@@ -1,11 +1,11 @@
-"""`odradek groups reset-offsets`: a group goes on from somewhere else.
+"""`odradek groups reset-offsets`: commit other offsets for a group.
 
-What would be committed is shown before anybody is asked. Only a group without members can be reset: its members would
-commit over it. That is looked at first, and by the coordinator again.
+The new offsets are shown before confirmation is requested. Only a group without members can be reset: its members would
+overwrite the offsets. This is checked first, and again by the coordinator.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import click
@@ -15,39 +15,43 @@ from odradek.cli.base.confirm import confirm
 from odradek.cli.base.connection import on_cluster
 from odradek.cli.base.errors import echo
 from odradek.cli.base.options import Settings, network_options
-from odradek.cli.base.outcomes import accepted, refused, status_of, unknown_topic
+from odradek.cli.base.outcomes import report_rejected, unknown_topic_advice
 from odradek.cli.base.output import plural, print_json, print_table
 from odradek.cli.base.partitions import find_partitions
-from odradek.cli.base.times import parse_moment
-from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.groups import Committed, committed_offsets, describe_groups, set_offsets
-from odradek.client.admin.outcomes import Outcomes, TopicPartition
-from odradek.client.admin.partitions import list_offsets
+from odradek.cli.base.times import parse_timestamp
+from odradek.client.admin.operations import AdminOperations
+from odradek.client.admin.outcomes import Outcomes
+from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 from odradek.common.special_timestamps import EARLIEST, LATEST
 from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 
 _EARLIEST, _LATEST, _CURRENT = "earliest", "latest", "current"
-_NOTHING = "-"
+_NONE = "-"
 
-HAS_MEMBERS = "it has members; stop them first, odradek groups describe --members shows where they are"
+HAS_MEMBERS = "has members; stop them first. odradek groups describe --members shows their hosts"
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    #: None: nothing was committed.
-    now: Mapping[TopicPartition, int | None]
-    then: Mapping[TopicPartition, int]
-    missing: Mapping[TopicPartition, Refused]
+class _ResetPlan:
+    """Offsets of the partitions, now and after the reset."""
+
+    #: None if nothing is committed.
+    current: Mapping[TopicPartition, int | None]
+    target: Mapping[TopicPartition, int]
+    #: Partitions that cannot be reset.
+    rejected: Mapping[TopicPartition, Refused]
 
 
 @click.command("reset-offsets")
 @click.argument("name", metavar="GROUP", shell_complete=complete_groups)
-@click.option("--topic", "topics", multiple=True, metavar="TOPIC[:PARTITION]", help="[default: all it has committed]")
-@click.option("--to", metavar="WHERE", help="earliest, latest, current, an offset, or @TIME as milliseconds or ISO.")
-@click.option("--shift-by", type=int, metavar="N", help="Forth by N records, or back by -N.")
-@click.option("--dry-run", is_flag=True, help="Only show what would be committed.")
+@click.option(
+    "--topic", "topics", multiple=True, metavar="TOPIC[:PARTITION]", help="[default: all with committed offsets]"
+)
+@click.option("--to", metavar="OFFSET", help="earliest, latest, current, a number, or @TIME as milliseconds or ISO.")
+@click.option("--shift-by", type=int, metavar="N", help="Move N records forward, or back by -N.")
+@click.option("--dry-run", is_flag=True, help="Only show the new offsets.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @network_options
 @click.pass_obj
@@ -60,114 +64,133 @@ def reset_command(
     dry_run: bool,
     yes: bool,
 ) -> int:
-    """Let a group go on from somewhere else."""
+    """Reset the committed offsets of a group that has no members."""
     if (to is None) == (shift_by is None):
-        raise click.UsageError("Say where: --to, or else --shift-by.")
-    _check_where(to)
+        raise click.UsageError("Pass either --to or --shift-by.")
+    _check_target(to)
     if not name:
         raise InputError("the name of the group is empty")
     if not dry_run:
-        on_cluster(settings, lambda cluster: _check_members(cluster, name))
-    plan = on_cluster(settings, lambda cluster: _plan(cluster, name, topics, to, shift_by))
+        on_cluster(settings, lambda admin: _check_no_members(admin, name))
+    plan = on_cluster(settings, lambda admin: _plan_reset(admin, name, topics, to, shift_by))
     if not settings.as_json:
-        _show(plan)
-    if dry_run or not plan.then:
+        _show_plan(plan)
+    if dry_run or not plan.target:
         if settings.as_json:
-            print_json(_documents(plan, plan.then))
-        return status_of(plan.missing, "partition", unknown_topic)
-    confirm(f"{plural(len(plan.then), 'offset')} of group {name} will be changed.", yes=yes)
-    outcomes: Outcomes[TopicPartition, int] = on_cluster(
-        settings, lambda cluster: set_offsets(cluster, name, plan.then)
-    )
-    done = accepted(outcomes)
+            print_json(_documents(plan, plan.target))
+        return report_rejected(Outcomes(plan.rejected), "partition", unknown_topic_advice)
+    confirm(f"{plural(len(plan.target), 'offset')} of group {name} will be changed.", yes=yes)
+    outcomes = on_cluster(settings, lambda admin: admin.group_offsets.alter(name, plan.target))
+    committed = outcomes.succeeded()
     if settings.as_json:
-        print_json(_documents(plan, done))
-    elif done:
-        echo(f"Changed {plural(len(done), 'offset')} of {name}.")
-    return status_of({**plan.missing, **outcomes}, "partition", _has_members)
+        print_json(_documents(plan, committed))
+    elif committed:
+        echo(f"Changed {plural(len(committed), 'offset')} of {name}.")
+    return report_rejected(Outcomes({**plan.rejected, **outcomes}), "partition", _commit_advice)
 
 
-async def _check_members(cluster: ClusterRouter, name: str) -> None:
-    """A group that is not there yet may be given offsets to begin with."""
-    found = (await describe_groups(cluster, [name]))[name]
-    if not isinstance(found, Refused) and found.members:
+async def _check_no_members(admin: AdminOperations, name: str) -> None:
+    """Raise InputError if the group has members. A group that does not exist yet can be given offsets."""
+    group = (await admin.groups.describe([name])).succeeded().get(name)
+    if group is not None and group.members:
         raise InputError(f"group {name}: {HAS_MEMBERS}")
 
 
-async def _plan(
-    cluster: ClusterRouter, name: str, topics: tuple[str, ...], to: str | None, shift_by: int | None
-) -> _Plan:
-    known = (await committed_offsets(cluster, [name]))[name]
-    if isinstance(known, Refused):
-        raise known
-    committed = {place: each.offset for place, each in known.items() if isinstance(each, Committed)}
-    places, missing = (sorted(committed), {}) if not topics else await find_partitions(cluster, topics)
-    if not places and not missing:
-        raise InputError(f"group {name} has committed nothing; --topic says what to begin with")
-    ranges = await asyncio.gather(*(list_offsets(cluster, dict.fromkeys(places, each)) for each in (EARLIEST, LATEST)))
-    first, last = ({place: each.offset or 0 for place, each in accepted(one).items()} for one in ranges)
-    wanted = await _wanted(cluster, [place for place in places if place in last], committed, last, to, shift_by)
-    then = {place: min(max(offset, first.get(place, 0)), last[place]) for place, offset in wanted.items()}
-    gone = refused(ranges[0])
-    return _Plan({place: committed.get(place) for place in then}, then, {**missing, **gone})
+async def _plan_reset(
+    admin: AdminOperations, name: str, topics: Sequence[str], to: str | None, shift_by: int | None
+) -> _ResetPlan:
+    offsets = (await admin.group_offsets.list_committed([name])).values_or_raise()[name].succeeded()
+    committed = {partition: offset.offset for partition, offset in offsets.items()}
+    partitions, unknown = (sorted(committed), {}) if not topics else await find_partitions(admin, topics)
+    if not partitions and not unknown:
+        raise InputError(f"group {name} has no committed offsets; choose partitions with --topic")
+    starts, ends = await asyncio.gather(
+        *(admin.partitions.list_offsets(dict.fromkeys(partitions, bound)) for bound in (EARLIEST, LATEST))
+    )
+    first = {partition: start.offset or 0 for partition, start in starts.succeeded().items()}
+    last = {partition: end.offset or 0 for partition, end in ends.succeeded().items()}
+    known_partitions = [partition for partition in partitions if partition in last]
+    if shift_by is None:
+        assert to is not None
+        requested = await _offsets_at(admin, known_partitions, committed, last, to)
+    else:
+        requested = _shifted_offsets(known_partitions, committed, shift_by)
+    target = {
+        partition: min(max(offset, first.get(partition, 0)), last[partition]) for partition, offset in requested.items()
+    }
+    current = {partition: committed.get(partition) for partition in target}
+    return _ResetPlan(current, target, {**unknown, **starts.rejected()})
 
 
-async def _wanted(
-    cluster: ClusterRouter,
-    places: list[TopicPartition],
+def _shifted_offsets(
+    partitions: Sequence[TopicPartition], committed: Mapping[TopicPartition, int], shift_by: int
+) -> dict[TopicPartition, int]:
+    """Return shifted offsets, which may lie outside of the log."""
+    without_offset = [str(partition) for partition in partitions if partition not in committed]
+    if without_offset:
+        raise InputError(f"nothing is committed for {', '.join(without_offset)}; use --to for these partitions")
+    return {partition: committed[partition] + shift_by for partition in partitions}
+
+
+async def _offsets_at(
+    admin: AdminOperations,
+    partitions: Sequence[TopicPartition],
     committed: Mapping[TopicPartition, int],
     last: Mapping[TopicPartition, int],
-    to: str | None,
-    shift_by: int | None,
+    to: str,
 ) -> dict[TopicPartition, int]:
-    """Perhaps outside of what there is: before the beginning is at the beginning, after the end is at the end."""
-    if shift_by is not None:
-        unknown = [str(place) for place in places if place not in committed]
-        if unknown:
-            raise InputError(f"nothing is committed for {', '.join(unknown)}; --to says where to begin there")
-        return {place: committed[place] + shift_by for place in places}
+    """Return the offsets that `--to` names, which may lie outside of the log."""
     if to == _CURRENT:
-        return {place: committed.get(place, last[place]) for place in places}
+        return {partition: committed.get(partition, last[partition]) for partition in partitions}
     if to == _EARLIEST:
-        return dict.fromkeys(places, 0)
+        return dict.fromkeys(partitions, 0)
     if to == _LATEST:
-        return {place: last[place] for place in places}
-    assert to is not None
+        return {partition: last[partition] for partition in partitions}
     if not to.startswith("@"):
-        return dict.fromkeys(places, int(to))
-    moment_ms = parse_moment(to)
-    assert moment_ms is not None
-    found = accepted(await list_offsets(cluster, dict.fromkeys(places, moment_ms)))
-    return {place: last[place] if each.offset is None else each.offset for place, each in found.items()}
+        return dict.fromkeys(partitions, int(to))
+    timestamp_ms = parse_timestamp(to)
+    assert timestamp_ms is not None
+    offsets = (await admin.partitions.list_offsets(dict.fromkeys(partitions, timestamp_ms))).succeeded()
+    return {
+        partition: last[partition] if result.offset is None else result.offset for partition, result in offsets.items()
+    }
 
 
-def _check_where(to: str | None) -> None:
-    if to in (None, _EARLIEST, _LATEST, _CURRENT) or to.isdecimal():
+def _check_target(to: str | None) -> None:
+    if to is None or to in (_EARLIEST, _LATEST, _CURRENT) or to.isdecimal():
         return
-    if to is not None and to.startswith("@") and parse_moment(to) is not None:
+    if to.startswith("@") and parse_timestamp(to) is not None:
         return
     raise InputError(
-        f'--to: "{to}" is no place. Right would be earliest, latest, current, an offset such as 42, or a time such as '
+        f'--to: "{to}" is not an offset. Expected earliest, latest, current, a number such as 42, or a time such as '
         "@2026-01-31T12:00."
     )
 
 
-def _show(plan: _Plan) -> None:
-    if not plan.then:
+def _show_plan(plan: _ResetPlan) -> None:
+    if not plan.target:
         return
-    rows = [(*place, _NOTHING if plan.now[place] is None else plan.now[place], plan.then[place]) for place in plan.then]
-    print_table(("topic", "partition", "now", "then"), rows)
+    rows = []
+    for partition, offset in plan.target.items():
+        current = plan.current[partition]
+        rows.append((*partition, _NONE if current is None else current, offset))
+    print_table(("topic", "partition", "current", "new"), rows)
 
 
-def _documents(plan: _Plan, done: Mapping[TopicPartition, int]) -> list[dict[str, object]]:
+def _documents(plan: _ResetPlan, offsets: Mapping[TopicPartition, int]) -> list[dict[str, object]]:
     return [
-        {"topic": place.topic, "partition": place.partition, "from": plan.now[place], "to": done[place]}
-        for place in done
+        {
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "from": plan.current[partition],
+            "to": offsets[partition],
+        }
+        for partition in offsets
     ]
 
 
-def _has_members(key: object, error: Refused) -> str | None:
-    """Those who commit without being members are unknown members, once there are others."""
+def _commit_advice(key: object, error: Refused) -> str | None:
+    """Return advice for UNKNOWN_MEMBER_ID: once a group has members, only they can commit."""
     if error.code == ErrorCode.UNKNOWN_MEMBER_ID:
         return "the group has members by now; stop them first"
-    return unknown_topic(key, error)
+    return unknown_topic_advice(key, error)

@@ -1,39 +1,33 @@
-"""How groups look: offsets with their lag, members, states."""
+"""Descriptions of groups as text and JSON: offsets with their lag, members, states."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from odradek.cli.base.errors import warn
 from odradek.cli.base.output import UNKNOWN, print_table
-from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.groups import (
-    Committed,
-    GroupDescription,
-    GroupMember,
-    committed_offsets,
-    describe_groups,
-    list_groups,
-)
-from odradek.client.admin.outcomes import Outcomes, TopicPartition
-from odradek.client.admin.partitions import OffsetAndTimestamp, list_offsets
+from odradek.client.admin.groups import GroupDescription, GroupMember
+from odradek.client.admin.operations import AdminOperations
+from odradek.client.admin.outcomes import Outcomes
+from odradek.client.admin.partitions import OffsetAndTimestamp
+from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.special_timestamps import LATEST
 from odradek.errors import Refused
 
-_NOBODY = "-"
+_NONE = "-"
 
-#: A new leader is elected well within this; the groups' other partitions are worth more than a longer wait for it.
-_LEADERS_MS = 3_000
+#: An election takes less; longer waits for leaders would delay the offsets of all other partitions.
+_LEADERS_TIMEOUT_MS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A partition of which the group has committed an offset, or that a member has."""
+class PartitionLag:
+    """Partition with a committed offset, or assigned to a member."""
 
-    place: TopicPartition
+    partition: TopicPartition
     committed: int | None
-    #: None where it could not be found out, as of a partition without a leader.
+    #: None if it is unknown, as of a partition without a leader.
     end: int | None
     member: GroupMember | None
 
@@ -43,101 +37,103 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Lag:
+class GroupLag:
+    """Group with the lag of its partitions."""
+
     group: GroupDescription
-    rows: tuple[Row, ...]
+    partitions: tuple[PartitionLag, ...]
 
 
-async def describe_all(cluster: ClusterRouter, names: Sequence[str]) -> Outcomes[str, Lag]:
-    wanted = list(names) or [each.group_id for each in await list_groups(cluster)]
-    if not wanted:
-        return {}
-    described, committed = await asyncio.gather(describe_groups(cluster, wanted), committed_offsets(cluster, wanted))
-    owners = {
-        name: {place: member for member in group.members for place in member.assignment}
-        for name, group in described.items()
-        if not isinstance(group, Refused)
-    }
-    offsets = {name: _good(committed.get(name)) for name in owners}
-    places = dict.fromkeys(place for name in owners for place in (*offsets[name], *owners[name]))
-    ends = await _ends(cluster, places)
-    return {
-        name: group
-        if isinstance(group, Refused)
-        else Lag(group, tuple(_row(place, offsets[name], owners[name], ends) for place in _all(offsets, owners, name)))
-        for name, group in described.items()
-    }
+async def describe_groups(admin: AdminOperations, names: Sequence[str]) -> Outcomes[str, GroupLag]:
+    """Describe the named groups, or all groups, with their lag."""
+    requested = list(names) or [group.group_id for group in await admin.groups.list_all()]
+    if not requested:
+        return Outcomes()
+    groups, committed = await asyncio.gather(
+        admin.groups.describe(requested), admin.group_offsets.list_committed(requested)
+    )
+    offsets_of_groups = committed.succeeded()
+    owners: dict[str, dict[TopicPartition, GroupMember]] = {}
+    offsets: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {}
+    for name, group in groups.succeeded().items():
+        owners[name] = {partition: member for member in group.members for partition in member.assignment}
+        offsets[name] = offsets_of_groups[name].succeeded() if name in offsets_of_groups else {}
+    ends = await _end_offsets(
+        admin, dict.fromkeys(partition for name in owners for partition in (*offsets[name], *owners[name]))
+    )
+    lags: Outcomes[str, GroupLag] = Outcomes()
+    for name, described in groups.items():
+        if isinstance(described, Refused):
+            lags[name] = described
+            continue
+        partitions = sorted({*offsets[name], *owners[name]})
+        lags[name] = GroupLag(
+            described, tuple(_partition_lag(partition, offsets[name], owners[name], ends) for partition in partitions)
+        )
+    return lags
 
 
-async def _ends(
-    cluster: ClusterRouter, places: Iterable[TopicPartition]
+async def _end_offsets(
+    admin: AdminOperations, partitions: Iterable[TopicPartition]
 ) -> Outcomes[TopicPartition, OffsetAndTimestamp]:
-    """Of those that have a leader; the others are told."""
-    brief = replace(cluster.config, api_timeout_ms=min(cluster.config.api_timeout_ms, _LEADERS_MS))
-    async with ClusterRouter(cluster.addresses, brief) as asked:
-        ends = await list_offsets(asked, dict.fromkeys(places, LATEST))
-    for place, end in ends.items():
-        if isinstance(end, Refused):
-            warn(f"{place}: its end is not known after {brief.api_timeout_ms / 1000:g} s: {end.message}")
+    """Return the end offsets; write a warning for each partition whose leader does not respond."""
+    timeout_ms = min(admin.router.config.api_timeout_ms, _LEADERS_TIMEOUT_MS)
+    ends = await admin.partitions.list_offsets(dict.fromkeys(partitions, LATEST), api_timeout_ms=timeout_ms)
+    for partition, error in ends.rejected().items():
+        warn(f"{partition}: its end offset is unknown after {timeout_ms / 1000:g} s: {error.message}")
     return ends
 
 
-def _good(committed: object) -> dict[TopicPartition, int]:
-    if not isinstance(committed, Mapping):
-        return {}
-    return {place: each.offset for place, each in committed.items() if isinstance(each, Committed)}
-
-
-def _all(offsets: Mapping[str, Any], owners: Mapping[str, Any], name: str) -> list[TopicPartition]:
-    return sorted({*offsets[name], *owners[name]})
-
-
-def _row(
-    place: TopicPartition,
-    offsets: Mapping[TopicPartition, int],
+def _partition_lag(
+    partition: TopicPartition,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
     owners: Mapping[TopicPartition, GroupMember],
-    ends: Mapping[TopicPartition, Any],
-) -> Row:
-    end = ends.get(place)
-    known = None if end is None or isinstance(end, Refused) else end.offset
-    return Row(place, offsets.get(place), known, owners.get(place))
+    ends: Outcomes[TopicPartition, OffsetAndTimestamp],
+) -> PartitionLag:
+    committed, end = offsets.get(partition), ends.get(partition)
+    return PartitionLag(
+        partition,
+        None if committed is None else committed.offset,
+        None if end is None or isinstance(end, Refused) else end.offset,
+        owners.get(partition),
+    )
 
 
 # Text
 
 
-def print_lags(found: Sequence[Lag]) -> None:
+def print_lags(lags: Sequence[GroupLag]) -> None:
     headers = ("group", "topic", "partition", "committed", "end", "lag", "member", "host")
-    rows = [cells for each in found for cells in _lag_rows(each) or [_alone(each.group, headers)]]
+    rows = [
+        row
+        for lag in lags
+        for row in [_lag_row(lag.group, partition) for partition in lag.partitions] or [_empty_row(lag.group, headers)]
+    ]
     if rows:
         print_table(headers, rows)
 
 
-def _lag_rows(found: Lag) -> list[tuple[object, ...]]:
-    return [_lag_cells(found.group, row) for row in found.rows]
+def _empty_row(group: GroupDescription, headers: Sequence[str]) -> tuple[object, ...]:
+    """Return a row for a group that has nothing else to show."""
+    return (group.group_id, *[_NONE] * (len(headers) - 1))
 
 
-def _alone(group: GroupDescription, headers: Sequence[str]) -> tuple[object, ...]:
-    """A group of which there is nothing to tell is there nevertheless."""
-    return (group.group_id, *[_NOBODY] * (len(headers) - 1))
-
-
-def _lag_cells(group: GroupDescription, row: Row) -> tuple[object, ...]:
-    member = row.member
+def _lag_row(group: GroupDescription, lag: PartitionLag) -> tuple[object, ...]:
+    member = lag.member
     return (
         group.group_id,
-        *row.place,
-        _NOBODY if row.committed is None else row.committed,
-        UNKNOWN if row.end is None else row.end,
-        _NOBODY if row.committed is None else UNKNOWN if row.lag is None else row.lag,
-        _NOBODY if member is None else member.member_id,
-        _NOBODY if member is None else member.host,
+        *lag.partition,
+        _NONE if lag.committed is None else lag.committed,
+        UNKNOWN if lag.end is None else lag.end,
+        _NONE if lag.committed is None else UNKNOWN if lag.lag is None else lag.lag,
+        _NONE if member is None else member.member_id,
+        _NONE if member is None else member.host,
     )
 
 
-def print_members(found: Sequence[Lag]) -> None:
+def print_members(lags: Sequence[GroupLag]) -> None:
     headers = ("group", "member", "instance", "client", "host", "epoch", "partitions")
-    rows = [cells for each in found for cells in _member_rows(each.group) or [_alone(each.group, headers)]]
+    rows = [row for lag in lags for row in _member_rows(lag.group) or [_empty_row(lag.group, headers)]]
     if rows:
         print_table(headers, rows)
 
@@ -147,32 +143,33 @@ def _member_rows(group: GroupDescription) -> list[tuple[object, ...]]:
         (
             group.group_id,
             member.member_id,
-            member.instance_id or _NOBODY,
+            member.instance_id or _NONE,
             member.client_id,
             member.host,
-            _NOBODY if member.epoch is None else member.epoch,
-            ", ".join(map(str, member.assignment)) or _NOBODY,
+            _NONE if member.epoch is None else member.epoch,
+            ", ".join(map(str, member.assignment)) or _NONE,
         )
         for member in group.members
     ]
 
 
-def print_states(found: Sequence[Lag]) -> None:
-    if not found:
+def print_states(lags: Sequence[GroupLag]) -> None:
+    if not lags:
         return
     headers = ("group", "type", "state", "assignor", "members", "coordinator")
+    groups = [lag.group for lag in lags]
     print_table(
         headers,
         [
             (
-                each.group.group_id,
-                each.group.type,
-                each.group.state,
-                each.group.assignor or _NOBODY,
-                len(each.group.members),
-                each.group.coordinator,
+                group.group_id,
+                group.type,
+                group.state,
+                group.assignor or _NONE,
+                len(group.members),
+                group.coordinator,
             )
-            for each in found
+            for group in groups
         ],
     )
 
@@ -180,25 +177,25 @@ def print_states(found: Sequence[Lag]) -> None:
 # JSON
 
 
-def description_document(each: Lag) -> dict[str, Any]:
-    return _head(each.group) | {
+def description_document(lag: GroupLag) -> dict[str, Any]:
+    return _group_document(lag.group) | {
         "partitions": [
             {
-                "topic": row.place.topic,
-                "partition": row.place.partition,
+                "topic": row.partition.topic,
+                "partition": row.partition.partition,
                 "committed": row.committed,
                 "end": row.end,
                 "lag": row.lag,
                 "member": None if row.member is None else row.member.member_id,
                 "host": None if row.member is None else row.member.host,
             }
-            for row in each.rows
+            for row in lag.partitions
         ]
     }
 
 
-def member_document(each: Lag) -> dict[str, Any]:
-    return _head(each.group) | {
+def member_document(group: GroupDescription) -> dict[str, Any]:
+    return _group_document(group) | {
         "members": [
             {
                 "member": member.member_id,
@@ -206,14 +203,16 @@ def member_document(each: Lag) -> dict[str, Any]:
                 "client": member.client_id,
                 "host": member.host,
                 "epoch": member.epoch,
-                "partitions": [{"topic": place.topic, "partition": place.partition} for place in member.assignment],
+                "partitions": [
+                    {"topic": partition.topic, "partition": partition.partition} for partition in member.assignment
+                ],
             }
-            for member in each.group.members
+            for member in group.members
         ]
     }
 
 
-def _head(group: GroupDescription) -> dict[str, Any]:
+def _group_document(group: GroupDescription) -> dict[str, Any]:
     return {
         "group": group.group_id,
         "type": group.type,

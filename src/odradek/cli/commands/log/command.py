@@ -2,7 +2,7 @@
 
 import click
 
-from odradek.cli.base.errors import tell
+from odradek.cli.base.errors import report_error
 from odradek.cli.base.options import Settings, local_options
 from odradek.common.failures import InputError
 
@@ -77,7 +77,7 @@ def verify(settings: Settings, directories: tuple[str, ...]) -> int:
             if isinstance(target, LogFile):
                 raise InputError(f"{directory}: a file; verify checks the directory of a partition or of all data")
         except (InputError, OSError) as error:
-            tell(error, verbose=settings.verbose)
+            report_error(error, verbose=settings.verbose)
             refused += 1
         else:
             verification.check(target)

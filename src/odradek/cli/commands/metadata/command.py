@@ -1,4 +1,4 @@
-"""`odradek metadata`: what a cluster knows of itself, as a tree.
+"""`odradek metadata`: the metadata of a cluster as a tree.
 
 odradek metadata tree --bootstrap-controller localhost:9093
 odradek metadata tree image/topics -s /var/lib/odradek
@@ -19,7 +19,7 @@ from odradek.cli.commands.metadata.image_tree import Leaf, Node, document, find,
 from odradek.cli.commands.metadata.show import pretty_json, tree_lines
 from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.metadata_log_fetch import FetchedLog, fetch_metadata_log
-from odradek.client.admin.quorum import describe_quorum
+from odradek.client.admin.operations import AdminOperations
 from odradek.common.failures import InputError
 from odradek.inspection.metadata_source import image_from_fetched, image_from_path
 from odradek.metadata.image.image import MetadataImage
@@ -30,17 +30,19 @@ _NAMES_MAX = 12
 
 def _source_options(command: Callable[..., Any]) -> Callable[..., Any]:
     secrets = click.option("--secrets", is_flag=True, help="Show keys and passwords too.")
-    where = "A metadata snapshot, or the directory of a node; it may be running. Without it, a cluster is asked."
-    source = click.option("-s", "--source", "--snapshot", "source", metavar="FILE|DIR", help=where)
+    help_text = (
+        "A metadata snapshot, or the directory of a node, also of a running one [default: read from the cluster]."
+    )
+    source = click.option("-s", "--source", "--snapshot", "source", metavar="FILE|DIR", help=help_text)
     return source(secrets(network_options(command)))
 
 
 @click.group()
 @local_options
 def metadata() -> None:
-    """Look into a cluster's metadata as a tree: brokers, topics, partitions, settings, features, quotas, ACLs.
+    """Show the metadata of a cluster as a tree: brokers, topics, partitions, settings, features, quotas, ACLs.
 
-    The names are those of Kafka's metadata shell. Nothing is ever changed.
+    The names are those of Kafka's metadata shell. Nothing is changed.
     """
 
 
@@ -49,7 +51,7 @@ def metadata() -> None:
 @_source_options
 @click.pass_obj
 def tree_command(settings: Settings, path: str, source: str | None, secrets: bool) -> None:
-    """Show all below PATH, for example image/topics/byName; without it, everything."""
+    """Show the tree below PATH, for example image/topics/byName, or the whole tree."""
     node = _find(_image(settings, source), path, secrets)
     if settings.as_json:
         print_json(document(node))
@@ -64,7 +66,7 @@ def tree_command(settings: Settings, path: str, source: str | None, secrets: boo
 @_source_options
 @click.pass_obj
 def cat_command(settings: Settings, path: str, source: str | None, secrets: bool) -> None:
-    """Print what is at PATH as JSON, for example image/topics/byName/orders/0."""
+    """Print the value at PATH as JSON, for example image/topics/byName/orders/0."""
     content = document(_find(_image(settings, source), path, secrets))
     if settings.as_json:
         print_json(content)
@@ -80,27 +82,26 @@ def _image(settings: Settings, source: str | None) -> MetadataImage:
     return image_from_path(source)
 
 
-async def _fetch(cluster: ClusterRouter) -> FetchedLog:
-    """Only controllers have the metadata log to give; brokers know where they are."""
-    if cluster.are_controllers:
-        return await fetch_metadata_log(cluster)
-    addresses = (await describe_quorum(cluster)).controllers
+async def _fetch(admin: AdminOperations) -> FetchedLog:
+    """Fetch the metadata log from the controllers; brokers only know their addresses."""
+    if admin.router.are_controllers:
+        return await fetch_metadata_log(admin.router)
+    addresses = (await admin.quorum.describe()).controllers
     if not addresses:
-        raise InputError("the brokers do not say where the controllers are; --bootstrap-controller would")
-    async with ClusterRouter(addresses, cluster.config, are_controllers=True) as controllers:
+        raise InputError("the brokers do not return the addresses of controllers; use --bootstrap-controller")
+    async with ClusterRouter(addresses, admin.router.config, are_controllers=True) as controllers:
         return await fetch_metadata_log(controllers)
 
 
 def _find(image: MetadataImage, path: str, secrets: bool) -> Node:
-    wanted = [name for name in path.split("/") if name]
-    node, missing = find(root(image, secrets=secrets), wanted)
+    names = [name for name in path.split("/") if name]
+    node, missing = find(root(image, secrets=secrets), names)
     if not missing:
         return node
-    found = "/".join(wanted[: len(wanted) - len(missing)])
-    where = found or "the top"
+    parent = "/".join(names[: len(names) - len(missing)])
     if isinstance(node, Leaf):
-        raise InputError(f"{path}: {found} has nothing below it")
-    names = sorted_names(node.children())
-    shown = ", ".join(names[:_NAMES_MAX]) or "nothing"
-    more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
-    raise InputError(f"{path}: there is no {missing[0]} in {where}, only {shown}{more}")
+        raise InputError(f"{path}: {parent} is a value and has no children")
+    children = sorted_names(node.children())
+    listed = ", ".join(children[:_NAMES_MAX]) or "nothing"
+    more = f" and {len(children) - _NAMES_MAX} more" if len(children) > _NAMES_MAX else ""
+    raise InputError(f"{path}: {parent or 'the root'} has no child {missing[0]}, only {listed}{more}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import click
 
-from odradek.cli.base.client_options import client_config, is_for, property_option
+from odradek.cli.base.client_options import applies_to, client_config, property_option
 from odradek.cli.base.complete import complete_topics
 from odradek.cli.base.errors import echo
 from odradek.cli.base.options import Settings, local_options, network_options
@@ -130,7 +130,7 @@ def latency_command(
     """Send one record after the other, and measure how long each takes until a consumer has it."""
     from odradek.cli.commands.perf.latency import latency_load
 
-    own = {kind: [each for each in properties if is_for(kind, each.partition("=")[0])] for kind in Kind}
+    own = {kind: [each for each in properties if applies_to(kind, each.partition("=")[0])] for kind in Kind}
     producing = client_config(settings, Kind.PRODUCER, own[Kind.PRODUCER], {"acks": acks}, {"linger.ms": 0})
     consuming = client_config(settings, Kind.CONSUMER, own[Kind.CONSUMER], {}, {"allow.auto.create.topics": False})
     asyncio.run(latency_load(settings, producing, consuming, Load(topic, records, size_bytes)))

@@ -16,11 +16,11 @@ import click
 from odradek.cli.base.client_options import client_config, property_option
 from odradek.cli.base.complete import complete_topics
 from odradek.cli.base.errors import echo, warn, wrong_usage
-from odradek.cli.base.input_chunks import STDIN, pieces, whole
+from odradek.cli.base.input_chunks import STDIN, delimited, read_all
 from odradek.cli.base.options import Settings, network_options
 from odradek.cli.base.output import Progress, plural, print_json, print_table
 from odradek.cli.base.pairs import split_pair
-from odradek.cli.base.times import parse_moment
+from odradek.cli.base.times import parse_timestamp
 from odradek.cli.commands.produce.record_input import Outgoing, RecordForm, numbered, unescaped
 from odradek.cli.main import INTERRUPTED
 from odradek.client.producer.delivery import BatchDelivery
@@ -140,10 +140,10 @@ class _Source:
         """As many at a time as have come."""
         for path in self.paths:
             if self.is_whole:
-                yield [self.form.record(await whole(path))]
+                yield [self.form.record(await read_all(path))]
                 continue
             number = 1
-            async for some in pieces(path, self.delimiter):
+            async for some in delimited(path, self.delimiter):
                 yield self._parsed(some, number, path)
                 number += len(some)
 
@@ -278,7 +278,7 @@ def _cells(each: _Range) -> tuple[object, ...]:
 def _parse_time(text: str | None) -> int | None:
     if text is None:
         return None
-    moment_ms = parse_moment(text)
+    moment_ms = parse_timestamp(text)
     if moment_ms is None:
         right = "Right would be milliseconds since 1970, or a time such as 2026-01-31T12:00."
         raise InputError(f'--timestamp: "{text}" is no time. {right}')

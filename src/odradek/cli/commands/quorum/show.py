@@ -1,11 +1,11 @@
-"""How a quorum looks: as text for people, as JSON for programs."""
+"""Descriptions of the quorum as text and JSON."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from odradek.cli.base.errors import echo
 from odradek.cli.base.output import UNKNOWN, format_timestamp, plural, print_table
-from odradek.client.admin.quorum import QuorumDescription, Replica
+from odradek.client.admin.quorum import QuorumDescription, QuorumReplica
 from odradek.common.ids import uuid_to_text
 
 _LABEL_WIDTH = 18
@@ -42,12 +42,12 @@ def replication_document(quorum: QuorumDescription) -> list[dict[str, Any]]:
 
 def print_status(cluster_id: str | None, quorum: QuorumDescription) -> None:
     lag, lag_ms = _max_follower_lag(quorum)
-    behind = "unknown" if lag is None else plural(lag, "record")
+    lag_text = "unknown" if lag is None else plural(lag, "record")
     rows = [
         ("cluster id", [cluster_id or "unknown"]),
         ("leader", [f"{quorum.leader_id}, epoch {quorum.leader_epoch}"]),
         ("high watermark", [str(quorum.high_watermark)]),
-        ("max follower lag", [behind if lag_ms is None else f"{behind}, {lag_ms} ms"]),
+        ("max follower lag", [lag_text if lag_ms is None else f"{lag_text}, {lag_ms} ms"]),
         ("voters", _members(quorum.voters)),
         ("observers", _members(quorum.observers)),
     ]
@@ -71,8 +71,8 @@ def print_replication(quorum: QuorumDescription, *, utc: bool) -> None:
     print_table(("node", "status", "log end", "lag", "last fetch", "last caught up", "directory id"), rows)
 
 
-def _ranked(quorum: QuorumDescription) -> list[tuple[Replica, str]]:
-    """The leader, the other voters, the observers."""
+def _ranked(quorum: QuorumDescription) -> list[tuple[QuorumReplica, str]]:
+    """Return the leader, the other voters, and the observers, each with its role."""
     leader, followers = [], []
     for voter in quorum.voters:
         if voter.id == quorum.leader_id:
@@ -83,28 +83,28 @@ def _ranked(quorum: QuorumDescription) -> list[tuple[Replica, str]]:
 
 
 def _max_follower_lag(quorum: QuorumDescription) -> tuple[int | None, int | None]:
-    """Of the voter that is furthest behind: records, and milliseconds since it had caught up."""
+    """Return the lag of the slowest voter: in records, and in ms since it had caught up."""
     leader = quorum.leader
     if leader is None:
         return None, None
-    last = min(quorum.voters, key=lambda voter: voter.log_end_offset)
-    return leader.log_end_offset - last.log_end_offset, _behind_ms(leader, last)
+    slowest = min(quorum.voters, key=lambda voter: voter.log_end_offset)
+    return leader.log_end_offset - slowest.log_end_offset, _lag_ms(leader, slowest)
 
 
-def _behind_ms(leader: Replica, last: Replica) -> int | None:
-    if last is leader:
+def _lag_ms(leader: QuorumReplica, slowest: QuorumReplica) -> int | None:
+    if slowest is leader:
         return 0
-    if leader.last_caught_up_ms is None or last.last_caught_up_ms is None:
+    if leader.last_caught_up_ms is None or slowest.last_caught_up_ms is None:
         return None
-    return leader.last_caught_up_ms - last.last_caught_up_ms
+    return leader.last_caught_up_ms - slowest.last_caught_up_ms
 
 
-def _lag(quorum: QuorumDescription, replica: Replica) -> int | None:
+def _lag(quorum: QuorumDescription, replica: QuorumReplica) -> int | None:
     leader = quorum.leader
     return None if leader is None else leader.log_end_offset - replica.log_end_offset
 
 
-def _member(replica: Replica) -> dict[str, Any]:
+def _member(replica: QuorumReplica) -> dict[str, Any]:
     return {
         "id": replica.id,
         "directory_id": _directory(replica),
@@ -112,8 +112,8 @@ def _member(replica: Replica) -> dict[str, Any]:
     }
 
 
-def _members(replicas: Sequence[Replica]) -> list[str]:
-    """One a line; those without a directory or an address say what they have."""
+def _members(replicas: Sequence[QuorumReplica]) -> list[str]:
+    """Return a line for each replica: its id, its addresses, and its directory."""
     lines = []
     for replica in replicas:
         parts = (str(replica.id), *map(str, replica.endpoints), _directory(replica))
@@ -121,5 +121,5 @@ def _members(replicas: Sequence[Replica]) -> list[str]:
     return lines or ["none"]
 
 
-def _directory(replica: Replica) -> str | None:
+def _directory(replica: QuorumReplica) -> str | None:
     return None if replica.directory_id is None else uuid_to_text(replica.directory_id)

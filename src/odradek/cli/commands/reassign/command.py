@@ -5,7 +5,7 @@ odradek reassign run plan.json --throttle 50000000 --wait
 odradek reassign status plan.json
 odradek reassign cancel orders
 
-Plans are files of Kafka's own form, so that those made for its tool can be run here and the other way round.
+Plans have the format of kafka-reassign-partitions.sh, so both tools can run each other's plans.
 """
 
 import asyncio
@@ -17,25 +17,23 @@ from odradek.cli.base.complete import complete_topics
 from odradek.cli.base.connection import on_cluster
 from odradek.cli.base.errors import echo
 from odradek.cli.base.options import Settings, local_options, network_options
-from odradek.cli.base.outcomes import accepted, refused, status_of, unknown_topic
+from odradek.cli.base.outcomes import report_rejected, unknown_topic_advice
 from odradek.cli.base.output import Progress, plural, print_json, print_table
 from odradek.cli.base.pairs import parse_ids
 from odradek.cli.base.partitions import find_partitions
-from odradek.cli.commands.reassign import dirs
 from odradek.cli.commands.reassign.files import Replicas, plan_document, read_plan, write_plan
-from odradek.client.admin.cluster import describe_nodes
-from odradek.client.admin.cluster_router import ClusterRouter
+from odradek.cli.commands.reassign.log_dir_moves import DONE, ELSEWHERE, MOVING, LogDirMoves
 from odradek.client.admin.configs import ConfigResource
 from odradek.client.admin.log_dirs import Replica
-from odradek.client.admin.outcomes import Outcomes, TopicPartition
+from odradek.client.admin.operations import AdminOperations
+from odradek.client.admin.outcomes import Outcomes
 from odradek.client.admin.reassignment_plan import plan_reassignment
-from odradek.client.admin.reassignment_throttle import clear_throttle, set_throttle
-from odradek.client.admin.reassignments import Reassignment, alter_reassignments, list_reassignments
-from odradek.client.admin.topics import describe_topics, list_topics
+from odradek.client.admin.reassignment_throttle import ReassignmentThrottle
+from odradek.client.admin.reassignments import Reassignment
+from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 
-#: Between two looks at what still moves.
-_LOOK_S = 0.5
+_POLL_INTERVAL_S = 0.5
 
 
 @click.group()
@@ -46,22 +44,23 @@ def reassign() -> None:
 
 @reassign.command("plan")
 @click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1, shell_complete=complete_topics)
-@click.option("--brokers", metavar="ID,ID,…", help="Who may have replicas [default: all that are active].")
-@click.option("--output", metavar="FILE", help="Write the plan there.")
+@click.option("--brokers", metavar="ID,ID,…", help="Brokers to place replicas on [default: all active brokers].")
+@click.option("--output", metavar="FILE", help="Write the plan to FILE.")
 @network_options
 @click.pass_obj
 def plan_command(settings: Settings, names: tuple[str, ...], brokers: str | None, output: str | None) -> None:
-    """Work out how partitions, all unless named, could be spread evenly over brokers by moving as few as possible."""
+    """Plan how to spread partitions, by default of all topics, evenly over brokers with as few moves as possible."""
     ids = None if brokers is None else parse_ids(brokers, "--brokers")
 
-    async def work(cluster: ClusterRouter) -> tuple[Replicas, Replicas]:
-        current = await _current(cluster, names)
-        racks = {node.id: node.rack for node in (await describe_nodes(cluster)).nodes}
+    async def work(admin: AdminOperations) -> tuple[Replicas, Replicas]:
+        current = await _current_replicas(admin, names)
+        racks = {node.id: node.rack for node in (await admin.cluster.describe()).nodes}
         for broker_id in ids or ():
             if broker_id not in racks:
-                raise InputError(f"--brokers: there is no broker {broker_id} that runs; there are {_ids(racks)}.")
-        wanted = plan_reassignment(current, {each: racks[each] for each in ids or racks})
-        return current, {each: wanted[each] for each in current if tuple(current[each]) != wanted[each]}
+                raise InputError(f"--brokers: broker {broker_id} is not running; running brokers: {_ids(racks)}.")
+        plan = plan_reassignment(current, {broker_id: racks[broker_id] for broker_id in ids or racks})
+        moves = {partition: plan[partition] for partition in current if tuple(current[partition]) != plan[partition]}
+        return current, moves
 
     current, moves = on_cluster(settings, work)
     if output is not None:
@@ -73,47 +72,53 @@ def plan_command(settings: Settings, names: tuple[str, ...], brokers: str | None
         echo("Nothing to move.")
         return
     print_table(
-        ("topic", "partition", "now", "then"), [(*each, _ids(current[each]), _ids(moves[each])) for each in moves]
+        ("topic", "partition", "current", "planned"),
+        [(*partition, _ids(current[partition]), _ids(moves[partition])) for partition in moves],
     )
 
 
 @reassign.command("run")
 @click.argument("path", metavar="FILE")
-@click.option("--throttle", type=click.IntRange(min=1), metavar="BYTES", help="A second, of each broker.")
-@click.option("--wait", is_flag=True, help="Until all is moved; then the throttle goes, too.")
-@click.option("--rollback", metavar="FILE", help="Write the plan that would undo it there, first.")
+@click.option("--throttle", type=click.IntRange(min=1), metavar="BYTES", help="Limit of each broker, in bytes/s.")
+@click.option("--wait", is_flag=True, help="Wait until all is moved, and remove the throttle.")
+@click.option("--rollback", metavar="FILE", help="First write a plan to FILE that restores the current replicas.")
 @network_options
 @click.pass_obj
 def run_command(settings: Settings, path: str, throttle: int | None, wait: bool, rollback: str | None) -> int:
-    """Begin to move partitions as the plan in FILE says."""
+    """Start to move partitions according to the plan in FILE."""
     plan, log_dirs = read_plan(path)
 
-    async def work(cluster: ClusterRouter) -> tuple[Outcomes[TopicPartition, None], Outcomes[Replica, None]]:
-        current = await _current(cluster, [f"{each.topic}:{each.partition}" for each in plan])
+    async def work(admin: AdminOperations) -> tuple[Outcomes[TopicPartition, None], Outcomes[Replica, None]]:
+        current = await _current_replicas(admin, _names(plan))
         if rollback is not None:
             write_plan(rollback, current)
         if throttle is not None:
-            _raise_first(await set_throttle(cluster, current, plan, throttle, between_dirs=bool(log_dirs)))
-        await dirs.prepare(cluster, log_dirs)
-        outcomes = await alter_reassignments(cluster, plan)
-        placed = await dirs.begin(cluster, log_dirs)
+            limits = ReassignmentThrottle(admin.configs)
+            _raise_first(await limits.apply(current, plan, throttle, between_log_dirs=bool(log_dirs)))
+        moves = LogDirMoves(admin.log_dirs, log_dirs)
+        await moves.announce()
+        outcomes = await admin.reassignments.alter(plan)
+        started = await moves.start()
         if wait:
-            await _wait(cluster, list(accepted(outcomes)))
-            await dirs.wait(cluster, {each: log_dirs[each] for each in accepted(placed)})
+            await _wait(admin, list(outcomes.succeeded()))
+            await moves.wait(started)
             if throttle is not None:
-                await _end_throttle(cluster, plan)
-        return outcomes, placed
+                await _clear_throttle(admin, plan)
+        return outcomes, started
 
-    outcomes, placed = on_cluster(settings, work)
-    status = max(status_of(outcomes, "partition", unknown_topic), status_of(placed, "replica", unknown_topic))
-    misplaced = {replica.topic_partition for replica in placed.keys() - accepted(placed).keys()}
-    begun = [each for each in accepted(outcomes) if each not in misplaced]
+    outcomes, moved_replicas = on_cluster(settings, work)
+    status = max(
+        report_rejected(outcomes, "partition", unknown_topic_advice),
+        report_rejected(moved_replicas, "replica", unknown_topic_advice),
+    )
+    not_moved = {replica.topic_partition for replica in moved_replicas.rejected()}
+    started = [partition for partition in outcomes.succeeded() if partition not in not_moved]
     if settings.as_json:
-        print_json([{"topic": each.topic, "partition": each.partition, "done": wait} for each in begun])
-    elif begun:
-        echo(f"{'Moved' if wait else 'Began to move'} {plural(len(begun), 'partition')}.")
+        print_json([{**_document(partition), "done": wait} for partition in started])
+    elif started:
+        echo(f"{'Moved' if wait else 'Started to move'} {plural(len(started), 'partition')}.")
         if throttle is not None and not wait:
-            echo(f"odradek reassign status {path} takes the throttle away when all is moved.")
+            echo(f"When all is moved, odradek reassign status {path} removes the throttle.")
     return status
 
 
@@ -122,131 +127,147 @@ def run_command(settings: Settings, path: str, throttle: int | None, wait: bool,
 @network_options
 @click.pass_obj
 def status_command(settings: Settings, path: str | None) -> int:
-    """Show what moves; with a plan what became of it, and take its throttle away when it is done."""
+    """Show reassignments in progress, or the state of those of a plan; remove its throttle when all are done."""
     if path is None:
-        _show_moving(settings, on_cluster(settings, list_reassignments))
+        _show_in_progress(settings, on_cluster(settings, lambda admin: admin.reassignments.list_in_progress()))
         return 0
     plan, log_dirs = read_plan(path)
 
-    async def work(cluster: ClusterRouter) -> dict[TopicPartition, str]:
-        moving = await list_reassignments(cluster, list(plan))
-        current = await _current(cluster, [f"{each.topic}:{each.partition}" for each in plan])
-        states = {each: _state(each, plan, moving, current) for each in plan}
-        for replica, state in (await dirs.states(cluster, log_dirs)).items():
-            if states[replica.topic_partition] == _DONE:
+    async def work(admin: AdminOperations) -> dict[TopicPartition, str]:
+        in_progress = await admin.reassignments.list_in_progress(list(plan))
+        current = await _current_replicas(admin, _names(plan))
+        states = {partition: _state(partition, plan, in_progress, current) for partition in plan}
+        for replica, state in (await LogDirMoves(admin.log_dirs, log_dirs).states()).items():
+            if states[replica.topic_partition] == DONE:
                 states[replica.topic_partition] = state
-        if _MOVING not in states.values():
-            await _end_throttle(cluster, plan)
+        if MOVING not in states.values():
+            await _clear_throttle(admin, plan)
         return states
 
     states = on_cluster(settings, work)
     if settings.as_json:
-        print_json([{"topic": each.topic, "partition": each.partition, "state": states[each]} for each in states])
+        print_json([{**_document(partition), "state": state} for partition, state in states.items()])
     else:
         print_table(
-            ("topic", "partition", "wanted", "state"), [(*each, _ids(plan[each]), states[each]) for each in plan]
+            ("topic", "partition", "planned", "state"),
+            [(*partition, _ids(plan[partition]), state) for partition, state in states.items()],
         )
-    return 1 if _ELSEWHERE in states.values() else 0
+    return 1 if ELSEWHERE in states.values() else 0
 
 
 @reassign.command("cancel")
 @click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1, shell_complete=complete_topics)
-@click.option("--all", "everything", is_flag=True, help="Whatever moves.")
+@click.option("--all", "everything", is_flag=True, help="Cancel all reassignments.")
 @network_options
 @click.pass_obj
 def cancel_command(settings: Settings, names: tuple[str, ...], everything: bool) -> int:
-    """Let partitions stay where they were before they began to move."""
+    """Cancel reassignments: the partitions keep their previous replicas."""
     if bool(names) == everything:
-        raise click.UsageError("Name topics or partitions, or else --all.")
+        raise click.UsageError("Pass either topics or partitions, or --all.")
 
-    async def work(cluster: ClusterRouter) -> Outcomes[TopicPartition, None]:
-        wanted, missing = await find_partitions(cluster, names) if names else (None, {})
-        moving = await list_reassignments(cluster, wanted) if wanted != [] else {}
-        done = await alter_reassignments(cluster, dict.fromkeys(moving)) if moving else {}
-        return {**done, **missing}
+    async def work(admin: AdminOperations) -> Outcomes[TopicPartition, None]:
+        partitions, unknown = await find_partitions(admin, names) if names else (None, {})
+        in_progress = await admin.reassignments.list_in_progress(partitions) if partitions != [] else {}
+        cancelled = await admin.reassignments.alter(dict.fromkeys(in_progress)) if in_progress else {}
+        return Outcomes({**cancelled, **unknown})
 
     outcomes = on_cluster(settings, work)
-    stopped = list(accepted(outcomes))
+    cancelled = list(outcomes.succeeded())
     if settings.as_json:
-        print_json([{"topic": each.topic, "partition": each.partition, "cancelled": True} for each in stopped])
+        print_json([{**_document(partition), "cancelled": True} for partition in cancelled])
+    elif cancelled:
+        echo(f"Cancelled the reassignment of {plural(len(cancelled), 'partition')}.")
     else:
-        echo(f"Cancelled the move of {plural(len(stopped), 'partition')}." if stopped else "Nothing moves.")
-    return status_of(outcomes, "partition", unknown_topic)
-
-
-_DONE, _MOVING, _ELSEWHERE = dirs.DONE, dirs.MOVING, dirs.ELSEWHERE
+        echo("No reassignment is in progress.")
+    return report_rejected(outcomes, "partition", unknown_topic_advice)
 
 
 def _state(
-    partition: TopicPartition, plan: Replicas, moving: Mapping[TopicPartition, Reassignment], current: Replicas
+    partition: TopicPartition, plan: Replicas, in_progress: Mapping[TopicPartition, Reassignment], current: Replicas
 ) -> str:
-    if partition in moving:
-        return _MOVING
-    return _DONE if list(current[partition]) == list(plan[partition]) else _ELSEWHERE
+    if partition in in_progress:
+        return MOVING
+    return DONE if list(current[partition]) == list(plan[partition]) else ELSEWHERE
 
 
-async def _current(cluster: ClusterRouter, names: Sequence[str]) -> Replicas:
-    """Of these, or of all but internal topics. Raises InputError for one that is not there."""
-    wanted = list(names) or [topic.name for topic in await list_topics(cluster) if not topic.is_internal]
-    found, missing = await find_partitions(cluster, wanted)
-    for partition, error in missing.items():
-        raise InputError(f"partition {partition}: {unknown_topic(partition, error) or error.message}")
-    topics = accepted(await describe_topics(cluster, [each.topic for each in found]))
+async def _current_replicas(admin: AdminOperations, names: Sequence[str]) -> Replicas:
+    """Return the replicas of these partitions, or of all but internal topics. Raises InputError for unknown ones."""
+    requested = list(names) or [topic.name for topic in await admin.topics.list_all() if not topic.is_internal]
+    partitions, unknown = await find_partitions(admin, requested)
+    for partition, error in unknown.items():
+        raise InputError(f"partition {partition}: {unknown_topic_advice(partition, error) or error.message}")
+    topics = (await admin.topics.describe([partition.topic for partition in partitions])).succeeded()
     replicas = {
-        TopicPartition(topic.name, each.index): each.replicas for topic in topics.values() for each in topic.partitions
+        TopicPartition(topic.name, partition.index): partition.replicas
+        for topic in topics.values()
+        for partition in topic.partitions
     }
-    for partition in found:
+    for partition in partitions:
         if partition not in replicas:
-            count = len(topics[partition.topic].partitions)
-            raise InputError(f"{partition}: there is no such partition; {partition.topic} has {count}.")
-    return {partition: replicas[partition] for partition in found}
+            count = plural(len(topics[partition.topic].partitions), "partition")
+            raise InputError(f"{partition} does not exist: {partition.topic} has {count}.")
+    return {partition: replicas[partition] for partition in partitions}
 
 
-async def _wait(cluster: ClusterRouter, partitions: Sequence[TopicPartition]) -> None:
+async def _wait(admin: AdminOperations, partitions: Sequence[TopicPartition]) -> None:
     progress = Progress()
     try:
         while partitions:
-            moving = await list_reassignments(cluster, partitions)
-            if not moving:
+            in_progress = await admin.reassignments.list_in_progress(partitions)
+            if not in_progress:
                 return
-            progress.say(f"{plural(len(moving), 'partition')} of {len(partitions)} still move")
-            await asyncio.sleep(_LOOK_S)
+            progress.say(f"{plural(len(in_progress), 'partition')} of {len(partitions)} still moving")
+            await asyncio.sleep(_POLL_INTERVAL_S)
     finally:
         progress.finish()
 
 
-async def _end_throttle(cluster: ClusterRouter, plan: Replicas) -> None:
-    """Of all brokers that run: those that gave away their replicas had it, too."""
+async def _clear_throttle(admin: AdminOperations, plan: Replicas) -> None:
+    """Remove the throttle from all running brokers: those that have lost their replicas had it, too."""
     topics = dict.fromkeys(partition.topic for partition in plan)
-    _raise_first(await clear_throttle(cluster, topics, (await cluster.describe()).nodes))
+    throttle = ReassignmentThrottle(admin.configs)
+    _raise_first(await throttle.clear(topics, await admin.cluster.node_addresses()))
 
 
 def _raise_first(outcomes: Outcomes[ConfigResource, None]) -> None:
-    for error in refused(outcomes).values():
+    for error in outcomes.rejected().values():
         raise error
 
 
-def _show_moving(settings: Settings, moving: Mapping[TopicPartition, Reassignment]) -> None:
+def _show_in_progress(settings: Settings, reassignments: Mapping[TopicPartition, Reassignment]) -> None:
     if settings.as_json:
         print_json(
             [
                 {
-                    "topic": each.topic,
-                    "partition": each.partition,
-                    "replicas": list(found.replicas),
-                    "adding": list(found.adding),
-                    "removing": list(found.removing),
+                    **_document(partition),
+                    "replicas": list(reassignment.replicas),
+                    "adding": list(reassignment.adding),
+                    "removing": list(reassignment.removing),
                 }
-                for each, found in moving.items()
+                for partition, reassignment in reassignments.items()
             ]
         )
-    elif not moving:
-        echo("Nothing moves.")
+    elif not reassignments:
+        echo("No reassignment is in progress.")
     else:
         rows = [
-            (*each, _ids(found.replicas), _ids(found.adding), _ids(found.removing)) for each, found in moving.items()
+            (
+                *partition,
+                _ids(reassignment.replicas),
+                _ids(reassignment.adding),
+                _ids(reassignment.removing),
+            )
+            for partition, reassignment in reassignments.items()
         ]
         print_table(("topic", "partition", "replicas", "adding", "removing"), rows)
+
+
+def _document(partition: TopicPartition) -> dict[str, object]:
+    return {"topic": partition.topic, "partition": partition.partition}
+
+
+def _names(plan: Replicas) -> list[str]:
+    return [f"{partition.topic}:{partition.partition}" for partition in plan]
 
 
 def _ids(ids: Sequence[int] | Mapping[int, object]) -> str:

@@ -7,12 +7,11 @@ from urllib.parse import urlsplit
 
 import click
 
-from odradek.cli.base.connection import cluster_of, on_cluster
+from odradek.cli.base.connection import on_cluster, router_for
 from odradek.cli.base.errors import describe, echo, wrong_usage
 from odradek.cli.base.options import Settings, network_options
 from odradek.cli.base.output import plural, print_json, print_table
 from odradek.cli.base.pairs import parse_pairs
-from odradek.client.admin.cluster import describe_nodes
 from odradek.common.failures import ApiError, InputError, ProtocolError
 from odradek.spark.deploy.diagnosis import PROBLEM, Examination, Finding, Process, findings
 from odradek.spark.deploy.doctor import run_doctor
@@ -82,10 +81,10 @@ def _addresses(settings: Settings) -> tuple[tuple[tuple[str, int], ...], str | N
     not be asked."""
     if not settings.bootstrap and not os.environ.get("ODRADEK_BOOTSTRAP"):
         return (), None
-    cluster = cluster_of(settings)
-    named = [(address.host, address.port) for address in cluster.addresses]
+    router = router_for(settings)
+    named = [(address.host, address.port) for address in router.addresses]
     try:
-        nodes = on_cluster(settings, describe_nodes).nodes
+        nodes = on_cluster(settings, lambda admin: admin.cluster.describe()).nodes
     except (ApiError, ProtocolError, OSError) as error:
         return tuple(named), f"{settings.bootstrap_servers} does not answer from this machine ({describe(error)})"
     return tuple(dict.fromkeys([*named, *((node.host, node.port) for node in nodes)])), None

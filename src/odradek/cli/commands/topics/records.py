@@ -1,4 +1,4 @@
-"""`odradek topics offsets` and `delete-records`: where the records of a topic begin and end, and a new beginning."""
+"""`odradek topics offsets` and `delete-records`: first and last offsets of topics, and deletion of old records."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ from odradek.cli.base.complete import complete_topics
 from odradek.cli.base.confirm import confirm
 from odradek.cli.base.connection import on_cluster
 from odradek.cli.base.options import Settings, network_options
-from odradek.cli.base.outcomes import accepted, refused, status_of, unknown_topic
+from odradek.cli.base.outcomes import report_rejected, unknown_topic_advice
 from odradek.cli.base.output import UNKNOWN, format_timestamp, plural, print_json, print_table
 from odradek.cli.base.partitions import find_partitions
-from odradek.cli.base.times import parse_moment
-from odradek.client.admin.cluster_router import ClusterRouter
-from odradek.client.admin.outcomes import Outcomes, TopicPartition
-from odradek.client.admin.partitions import HIGH_WATERMARK, OffsetAndTimestamp, delete_records, list_offsets
-from odradek.client.admin.topics import list_topics
+from odradek.cli.base.times import parse_timestamp
+from odradek.client.admin.operations import AdminOperations
+from odradek.client.admin.outcomes import Outcomes
+from odradek.client.admin.partitions import HIGH_WATERMARK, OffsetAndTimestamp
+from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.special_timestamps import (
@@ -29,7 +29,7 @@ from odradek.common.special_timestamps import (
     MAX_TIMESTAMP,
 )
 
-_TIMES = {
+_SPECIAL_TIMESTAMPS = {
     "earliest": EARLIEST,
     "latest": LATEST,
     "max-timestamp": MAX_TIMESTAMP,
@@ -43,33 +43,34 @@ _END = "end"
 
 @click.command("offsets")
 @click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1, shell_complete=complete_topics)
-@click.option("--at", metavar="TIME", help=f"One of {', '.join(_TIMES)}; or milliseconds, or 2026-01-31T12:00.")
-@click.option("--exclude-internal", is_flag=True, help="Without the topics that brokers keep for themselves.")
+@click.option("--at", metavar="TIME", help=f"{', '.join(_SPECIAL_TIMESTAMPS)}; or milliseconds, or 2026-01-31T12:00.")
+@click.option("--exclude-internal", is_flag=True, help="Leave out internal topics.")
 @network_options
 @click.pass_obj
 def offsets_command(settings: Settings, names: tuple[str, ...], at: str | None, exclude_internal: bool) -> int:
-    """Show where the records of topics, all unless named, begin and end; or the first one at or after a time."""
-    timestamp = None if at is None else _parse_time(at)
+    """Show the first and last offsets of topics, by default of all; or the first offset at or after a time."""
+    timestamp = None if at is None else _parse_at(at)
 
-    async def ask(cluster: ClusterRouter) -> list[Outcomes[TopicPartition, OffsetAndTimestamp]]:
-        wanted = names or await _all_topics(cluster, exclude_internal=exclude_internal)
-        found, missing = await find_partitions(cluster, wanted)
-        times = (EARLIEST, LATEST) if timestamp is None else (timestamp,)
-        asked = [await list_offsets(cluster, dict.fromkeys(found, each)) for each in times]
-        return [{**missing, **outcomes} for outcomes in asked]
+    async def work(admin: AdminOperations) -> list[Outcomes[TopicPartition, OffsetAndTimestamp]]:
+        requested = names or await _all_topics(admin, exclude_internal=exclude_internal)
+        partitions, unknown = await find_partitions(admin, requested)
+        timestamps = (EARLIEST, LATEST) if timestamp is None else (timestamp,)
+        responses = [await admin.partitions.list_offsets(dict.fromkeys(partitions, bound)) for bound in timestamps]
+        return [Outcomes({**unknown, **offsets}) for offsets in responses]
 
-    outcomes = on_cluster(settings, ask)
+    outcomes = on_cluster(settings, work)
     if len(outcomes) == 1:
-        _show_offsets(settings, accepted(outcomes[0]))
+        _show_offsets(settings, outcomes[0].succeeded())
     else:
-        _show_ranges(settings, accepted(outcomes[0]), accepted(outcomes[1]))
-    return status_of({**outcomes[-1], **refused(outcomes[0])}, "partition", unknown_topic)
+        _show_ranges(settings, outcomes[0].succeeded(), outcomes[1].succeeded())
+    rejected = Outcomes({**outcomes[-1], **outcomes[0].rejected()})
+    return report_rejected(rejected, "partition", unknown_topic_advice)
 
 
 @click.command("delete-records")
 @click.argument("names", metavar="[TOPIC[:PARTITION]]...", nargs=-1, shell_complete=complete_topics)
-@click.option("--before", metavar="OFFSET", help=f'The first offset that stays; "{_END}" deletes all.')
-@click.option("--file", "path", metavar="FILE", help="What to delete where, in the form of Kafka's tool.")
+@click.option("--before", metavar="OFFSET", help=f'First offset to keep; "{_END}" deletes all records.')
+@click.option("--file", "path", metavar="FILE", help="Offsets in the JSON format of kafka-delete-records.sh.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @network_options
 @click.pass_obj
@@ -84,41 +85,45 @@ def delete_records_command(
         targets = _read_targets(path)
     elif path is None and names and before is not None:
         first = _parse_before(before)
-        targets = dict.fromkeys(_existing(settings, names), first)
+        targets = dict.fromkeys(_existing_partitions(settings, names), first)
     else:
-        raise click.UsageError("Name topics and --before, or else a --file.")
-    many = plural(len(targets), "partition")
-    confirm(f"Records of {many} will be deleted: {_listed(targets)}.", yes=yes)
-    outcomes = on_cluster(settings, lambda cluster: delete_records(cluster, targets))
-    deleted = sorted(accepted(outcomes).items())
+        raise click.UsageError("Pass either topics and --before, or --file.")
+    count = plural(len(targets), "partition")
+    confirm(f"Records of {count} will be deleted: {_summary(targets)}.", yes=yes)
+    outcomes = on_cluster(settings, lambda admin: admin.partitions.delete_records(targets))
+    starts = sorted(outcomes.succeeded().items())
     if settings.as_json:
-        print_json([{**_document(each), "log_start_offset": offset} for each, offset in deleted])
-    elif deleted:
-        print_table(("topic", "partition", "begins at"), [(*each, offset) for each, offset in deleted])
-    return status_of(outcomes, "partition", unknown_topic)
+        print_json([{**_document(partition), "log_start_offset": offset} for partition, offset in starts])
+    elif starts:
+        print_table(("topic", "partition", "log start"), [(*partition, offset) for partition, offset in starts])
+    return report_rejected(outcomes, "partition", unknown_topic_advice)
 
 
-async def _all_topics(cluster: ClusterRouter, *, exclude_internal: bool) -> list[str]:
-    return [topic.name for topic in await list_topics(cluster) if not (exclude_internal and topic.is_internal)]
+async def _all_topics(admin: AdminOperations, *, exclude_internal: bool) -> list[str]:
+    return [topic.name for topic in await admin.topics.list_all() if not (exclude_internal and topic.is_internal)]
 
 
-def _existing(settings: Settings, names: Sequence[str]) -> list[TopicPartition]:
-    """Looked up before anything is asked or deleted."""
-    found, missing = on_cluster(settings, lambda cluster: find_partitions(cluster, names))
-    for partition, error in missing.items():
-        raise InputError(f"partition {partition}: {unknown_topic(partition, error) or error.message}")
-    return found
+def _existing_partitions(settings: Settings, names: Sequence[str]) -> list[TopicPartition]:
+    """Return the named partitions, before a confirmation is requested. Raises InputError for an unknown one."""
+    partitions, unknown = on_cluster(settings, lambda admin: find_partitions(admin, names))
+    for partition, error in unknown.items():
+        raise InputError(f"partition {partition}: {unknown_topic_advice(partition, error) or error.message}")
+    return partitions
 
 
 def _show_offsets(settings: Settings, offsets: Mapping[TopicPartition, OffsetAndTimestamp]) -> None:
-    found = sorted(offsets.items())
     if settings.as_json:
-        print_json([{**_document(each), "offset": at.offset, "timestamp_ms": at.timestamp_ms} for each, at in found])
+        print_json(
+            [
+                {**_document(partition), "offset": result.offset, "timestamp_ms": result.timestamp_ms}
+                for partition, result in sorted(offsets.items())
+            ]
+        )
         return
     rows = []
-    for each, at in found:
-        time = "-" if at.timestamp_ms is None else format_timestamp(at.timestamp_ms, utc=settings.utc)
-        rows.append((*each, UNKNOWN if at.offset is None else at.offset, time))
+    for partition, result in sorted(offsets.items()):
+        time = "-" if result.timestamp_ms is None else format_timestamp(result.timestamp_ms, utc=settings.utc)
+        rows.append((*partition, UNKNOWN if result.offset is None else result.offset, time))
     print_table(("topic", "partition", "offset", "time"), rows)
 
 
@@ -127,45 +132,53 @@ def _show_ranges(
     starts: Mapping[TopicPartition, OffsetAndTimestamp],
     ends: Mapping[TopicPartition, OffsetAndTimestamp],
 ) -> None:
-    rows = [(each, starts[each].offset or 0, ends[each].offset or 0) for each in sorted(starts) if each in ends]
+    ranges = [
+        (partition, starts[partition].offset or 0, ends[partition].offset or 0)
+        for partition in sorted(starts)
+        if partition in ends
+    ]
     if settings.as_json:
-        print_json([{**_document(each), "start_offset": start, "end_offset": end} for each, start, end in rows])
+        print_json(
+            [{**_document(partition), "start_offset": start, "end_offset": end} for partition, start, end in ranges]
+        )
     else:
-        cells = [(*each, start, end, end - start) for each, start, end in rows]
-        print_table(("topic", "partition", "start", "end", "offsets"), cells)
+        rows = [(*partition, start, end, end - start) for partition, start, end in ranges]
+        print_table(("topic", "partition", "start", "end", "offsets"), rows)
 
 
 def _document(partition: TopicPartition) -> dict[str, Any]:
     return {"topic": partition.topic, "partition": partition.partition}
 
 
-def _listed(targets: Mapping[TopicPartition, int]) -> str:
-    said = [
-        f"{each} {'all' if before == HIGH_WATERMARK else f'before {before}'}" for each, before in list(targets.items())
+def _summary(targets: Mapping[TopicPartition, int]) -> str:
+    items = [
+        f"{partition} {'all' if offset == HIGH_WATERMARK else f'before {offset}'}"
+        for partition, offset in targets.items()
     ]
-    return ", ".join(said[:_LISTED_MAX]) + (", …" if len(said) > _LISTED_MAX else "")
+    return ", ".join(items[:_SUMMARY_ITEMS_MAX]) + (", …" if len(items) > _SUMMARY_ITEMS_MAX else "")
 
 
-#: A question is one that can be read.
-_LISTED_MAX = 10
+#: Keeps the question readable.
+_SUMMARY_ITEMS_MAX = 10
 
 
-def _parse_time(text: str) -> int:
-    """A special one, milliseconds since 1970, or a time of the calendar: local, unless it says its zone."""
-    if text in _TIMES:
-        return _TIMES[text]
-    moment_ms = parse_moment(text)
-    if moment_ms is None:
-        right = f"Right would be {', '.join(_TIMES)}, milliseconds since 1970, or a time such as 2026-01-31T12:00."
-        raise InputError(f'--at: "{text}" is no time. {right}')
-    return moment_ms
+def _parse_at(text: str) -> int:
+    """Return a special timestamp by its name, or ms since 1970. Raises InputError."""
+    if text in _SPECIAL_TIMESTAMPS:
+        return _SPECIAL_TIMESTAMPS[text]
+    timestamp_ms = parse_timestamp(text)
+    if timestamp_ms is None:
+        names = ", ".join(_SPECIAL_TIMESTAMPS)
+        expected = f"Expected {names}, milliseconds since 1970, or a time such as 2026-01-31T12:00."
+        raise InputError(f'--at: "{text}" is not a valid time. {expected}')
+    return timestamp_ms
 
 
 def _parse_before(text: str) -> int:
     if text == _END:
         return HIGH_WATERMARK
     if not text.isdecimal():
-        raise InputError(f'--before: "{text}" is no offset. Right would be a number, or "{_END}" to delete all.')
+        raise InputError(f'--before: "{text}" is not an offset. Expected a number, or "{_END}" to delete all records.')
     return int(text)
 
 
@@ -173,14 +186,14 @@ def _read_targets(path: str) -> dict[TopicPartition, int]:
     try:
         document = json.loads(OsFileSystem().read_file(path))
         targets = {
-            TopicPartition(str(each["topic"]), int(each["partition"])): int(each["offset"])
-            for each in document["partitions"]
+            TopicPartition(str(entry["topic"]), int(entry["partition"])): int(entry["offset"])
+            for entry in document["partitions"]
         }
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"{path}: {type(error).__name__} {error}; right would be "
+            f"{path}: {type(error).__name__} {error}; expected "
             '{"version": 1, "partitions": [{"topic": "orders", "partition": 0, "offset": 100}]}.'
         ) from None
     if not targets:
-        raise InputError(f"{path}: it names no partition.")
+        raise InputError(f"{path}: the list of partitions is empty.")
     return targets

@@ -1,10 +1,10 @@
-"""How groups look, to people and to programs."""
+"""Descriptions of groups as text and JSON."""
 
 import pytest
 
 from odradek.cli.commands.groups.show import (
-    Lag,
-    Row,
+    GroupLag,
+    PartitionLag,
     description_document,
     member_document,
     print_lags,
@@ -12,30 +12,30 @@ from odradek.cli.commands.groups.show import (
     print_states,
 )
 from odradek.client.admin.groups import GroupDescription, GroupMember
-from odradek.client.admin.outcomes import TopicPartition
+from odradek.client.types import TopicPartition
 from odradek.common.addresses import HostPort
 
-PLACES = tuple(TopicPartition("orders", number) for number in range(4))
-MEMBER = GroupMember("m-1", "static", "app", "/10.0.0.1", PLACES[:2], PLACES[:2], 7)
+PARTITIONS = tuple(TopicPartition("orders", index) for index in range(4))
+MEMBER = GroupMember("m-1", "static", "app", "/10.0.0.1", PARTITIONS[:2], PARTITIONS[:2], 7)
 COORDINATOR = HostPort("here", 9092)
-BUSY = Lag(
+BUSY = GroupLag(
     GroupDescription("my group", "consumer", "Stable", "uniform", (MEMBER,), COORDINATOR, 7),
     (
-        Row(PLACES[0], 3, 20, MEMBER),
-        Row(PLACES[1], None, 20, MEMBER),  # assigned, and nothing committed yet
-        Row(PLACES[2], 3, None, None),  # without a leader
-        Row(PLACES[3], 9, 4, None),  # committed before the topic was made anew
+        PartitionLag(PARTITIONS[0], 3, 20, MEMBER),
+        PartitionLag(PARTITIONS[1], None, 20, MEMBER),  # assigned, and nothing committed yet
+        PartitionLag(PARTITIONS[2], 3, None, None),  # without a leader
+        PartitionLag(PARTITIONS[3], 9, 4, None),  # committed before the topic was created again
     ),
 )
-IDLE = Lag(GroupDescription("idle", "classic", "Empty", "", (), COORDINATOR), ())
+IDLE = GroupLag(GroupDescription("idle", "classic", "Empty", "", (), COORDINATOR), ())
 
 
 def columns(text: str) -> list[list[str]]:
-    """Words of each line but the first; the one name with a space in it as one word."""
+    """Return the columns of each line but the header; the name with a space counts as one column."""
     return [line.replace("my group", "my_group").split() for line in text.splitlines()[1:]]
 
 
-def test_lag_tells_what_is_not_there_from_what_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lag_distinguishes_missing_and_unknown_offsets(capsys: pytest.CaptureFixture[str]) -> None:
     print_lags([BUSY, IDLE])
     assert columns(capsys.readouterr().out) == [
         ["my_group", "orders", "0", "3", "20", "17", "m-1", "/10.0.0.1"],
@@ -62,31 +62,31 @@ def test_states(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_no_groups_have_no_heading(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_header_without_groups(capsys: pytest.CaptureFixture[str]) -> None:
     for show in (print_lags, print_members, print_states):
         show([])
     assert capsys.readouterr().out == ""
 
 
-def test_documents_say_the_same() -> None:
+def test_documents() -> None:
     head = {"group": "my group", "type": "consumer", "state": "Stable", "assignor": "uniform", "epoch": 7}
     document = description_document(BUSY)
     assert document.items() >= {**head, "coordinator": "here:9092"}.items()
-    numbers = ("topic", "partition", "committed", "end", "lag", "member", "host")
-    assert [tuple(row[name] for name in numbers) for row in document["partitions"]] == [
+    fields = ("topic", "partition", "committed", "end", "lag", "member", "host")
+    assert [tuple(row[name] for name in fields) for row in document["partitions"]] == [
         ("orders", 0, 3, 20, 17, "m-1", "/10.0.0.1"),
         ("orders", 1, None, 20, None, "m-1", "/10.0.0.1"),
         ("orders", 2, 3, None, None, None, None),
         ("orders", 3, 9, 4, 0, None, None),
     ]
-    assert member_document(BUSY)["members"] == [
+    assert member_document(BUSY.group)["members"] == [
         {
             "member": "m-1",
             "instance": "static",
             "client": "app",
             "host": "/10.0.0.1",
             "epoch": 7,
-            "partitions": [{"topic": "orders", "partition": number} for number in (0, 1)],
+            "partitions": [{"topic": "orders", "partition": index} for index in (0, 1)],
         }
     ]
-    assert member_document(IDLE)["members"] == description_document(IDLE)["partitions"] == []
+    assert member_document(IDLE.group)["members"] == description_document(IDLE)["partitions"] == []

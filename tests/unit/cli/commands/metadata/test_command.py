@@ -240,11 +240,13 @@ def test_what_holds_no_metadata_is_refused(clean: Path, tmp_path: Path, capsys: 
 
 
 def test_a_wrong_path_says_what_is_there(clean: Path, capsys: Captured) -> None:
-    assert refused(capsys, "cat", "images", "-s", clean) == "images: there is no images in the top, only image, local"
+    assert refused(capsys, "cat", "images", "-s", clean) == "images: the root has no child images, only image, local"
     assert refused(capsys, "cat", "image/cluster/broker/1", "-s", clean) == (
-        "image/cluster/broker/1: there is no broker in image/cluster, only brokers, controllers"
+        "image/cluster/broker/1: image/cluster has no child broker, only brokers, controllers"
     )
-    assert refused(capsys, "cat", "image/topics/byName/gzip/0/leader", "-s", clean).endswith("has nothing below it")
+    assert refused(capsys, "cat", "image/topics/byName/gzip/0/leader", "-s", clean).endswith(
+        "is a value and has no children"
+    )
     assert refused(capsys, "tree", "image/clientQuotas/x", "-s", clean).endswith("only nothing")
 
 

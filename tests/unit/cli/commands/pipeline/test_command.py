@@ -171,7 +171,7 @@ def test_brokers_that_are_away_when_run_starts(
         (["--continuous", "--trigger", "soon"], "'soon' is no time"),
         (["--master", "local", "--remote", "sc://a"], "contradict each other"),
         (["--full-refresh-all", "--refresh", "a"], "takes no other choice of tables"),
-        (["--conf", "novalue"], "is no setting"),
+        (["--conf", "novalue"], "is not a valid setting"),
         (["--retries", "-1"], "--retries"),
         (["--metrics", "here"], "--metrics: 'here' is not an address"),
     ],

@@ -188,7 +188,7 @@ def test_the_environment_names_the_cluster(capsys: pytest.CaptureFixture[str], m
 
 def test_a_controller_is_reached_with_its_own_option(quorum: Quorum, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["quorum", "describe", "-b", str(quorum.addresses[1])]) == 1
-    assert "not of a broker; say it with --bootstrap-controller" in capsys.readouterr().err
+    assert "not of a broker; use --bootstrap-controller" in capsys.readouterr().err
 
 
 def test_brokers_and_controllers_at_once_are_wrong_usage(quorum: Quorum, capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,7 +203,7 @@ def test_no_leader_is_told_and_waited_for_as_long_as_the_file_says(
     (tmp_path / "client.properties").write_text("default.api.timeout.ms=1\n")
     config = ["--command-config", str(tmp_path / "client.properties")]
     assert run(["quorum", "describe", *address(quorum), *config]) == 1
-    assert "the quorum has no leader that answers after 0.001 s" in capsys.readouterr().err
+    assert "no leader of the quorum responded within 0.001 s" in capsys.readouterr().err
 
 
 def test_add_voter_reads_who_it_is_from_its_file(
@@ -236,7 +236,7 @@ def test_a_dry_run_changes_nothing_and_needs_nobody(tmp_path: Path, capsys: pyte
 def test_only_a_formatted_controller_can_be_added(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = write_config(tmp_path, tmp_path, dynamic=True, roles="controller")
     assert run(["quorum", "add-voter", "-c", str(config), "--dry-run"]) == 1
-    assert "one is not formatted; odradek storage format -t CLUSTER-ID -c" in capsys.readouterr().err
+    assert "one is not formatted; run odradek storage format -t CLUSTER-ID -c" in capsys.readouterr().err
     config = write_config(tmp_path, tmp_path, dynamic=True, roles="broker")
     assert run(["quorum", "add-voter", "-c", str(config), "--dry-run"]) == 1
     assert "process.roles: broker: only a controller can vote" in capsys.readouterr().err
@@ -265,7 +265,7 @@ def test_remove_voter_asks_first(
 
     monkeypatch.setattr(sys, "stdin", Terminal("n\ny\n"))
     assert run([*REMOVE, *address(quorum)]) == 1
-    assert capsys.readouterr().err.endswith("odradek: nothing was done\n")
+    assert capsys.readouterr().err.endswith("odradek: not confirmed; nothing was changed\n")
     assert not quorum.removed
     assert run([*REMOVE, *address(quorum)]) == 0
     assert capsys.readouterr().out == f"Removed controller 2, directory {TEXTS[2]}.\n"
