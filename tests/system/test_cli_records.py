@@ -135,15 +135,15 @@ def test_what_goes_wrong_is_one_line(cluster: Cluster, command: Command, stdin: 
     cluster.create_topic("wrong")
     stdin.put("a:b\nno key\n")
     for arguments, said in (
-        (("produce", "wrong", "-K", ":"), 'standard input:2: there is no key: ":" should stand between key and value.'),
+        (("produce", "wrong", "-K", ":"), 'standard input:2: no key: expected ":" between key and value.'),
         (("produce", "wrong", "/nowhere/file"), "/nowhere/file: No such file or directory"),
         (("produce", "wrong", "-X", "linger.mss=5"), "linger.ms"),
-        (("consume", "missing", "-e"), "there is no topic missing; odradek topics list shows those there are"),
-        (("consume", "wrong", "-p", "7"), "wrong has no partition 7; there are 0 to 0"),
-        (("produce", "wrong", "-p", "7"), "wrong has no partition 7; there are 0 to 0"),
+        (("consume", "missing", "-e"), "topic missing does not exist; odradek topics list shows all topics"),
+        (("consume", "wrong", "-p", "7"), "wrong has no partition 7, only 0 to 0"),
+        (("produce", "wrong", "-p", "7"), "wrong has no partition 7, only 0 to 0"),
         (
             ("perf", "consume", "wrong", "-n", "10", "--timeout", "0.5"),
-            "records came, and then none for 0.5 s (--timeout)",
+            "records, then none for 0.5 s (--timeout)",
         ),
     ):
         status, out, err = command.say(*arguments)
@@ -153,11 +153,11 @@ def test_what_goes_wrong_is_one_line(cluster: Cluster, command: Command, stdin: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("consume", "t", "--from", "yesterday"), '"yesterday" is no place to begin'),
+        (("consume", "t", "--from", "yesterday"), '"yesterday" is not a start position'),
         (("consume", "t", "-f", "%q"), "%q"),
-        (("consume", "t", "-X", "foo"), '"foo" is no setting'),
-        (("produce", "t", "-H", "foo"), '"foo" is no header'),
-        (("produce", "t", "-t", "noon"), '"noon" is no time'),
+        (("consume", "t", "-X", "foo"), '"foo" is not a valid setting'),
+        (("produce", "t", "-H", "foo"), '"foo" is not a valid header'),
+        (("produce", "t", "-t", "noon"), '"noon" is not a valid time'),
     ],
 )
 def test_what_is_wrong_with_options_is_wrong_usage(command: Command, arguments: tuple[str, ...], said: str) -> None:
@@ -171,7 +171,7 @@ def test_what_was_sent_before_a_wrong_record_is_said(cluster: Cluster, command: 
     (tmp_path / "wrong").write_text("no key\n")
     files = [str(tmp_path / name) for name in ("right", "wrong")]
     status, out, err = command.say("produce", "half", "-K", ":", "-H", "tag=1", "-H", "tag=2", *files)
-    assert status == 1 and f"{files[1]}:1: there is no key" in err
+    assert status == 1 and f"{files[1]}:1: no key" in err
     assert out.splitlines()[0] == "Delivered 2 records to half."
     assert command.do("consume", "half", "-e", "-f", "%k %h\\n") == "a tag=1,tag=2\nb tag=1,tag=2\n"
 

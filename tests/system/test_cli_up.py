@@ -133,14 +133,14 @@ def test_two_cannot_have_one_directory_or_one_port(up: Callable[..., Up], tmp_pa
     twice = subprocess.run([*ODRADEK, "up", "--port", free_port(2)], cwd=tmp_path, capture_output=True, text=True)
     assert twice.returncode == 1
     assert twice.stderr == (
-        f"odradek: a cluster is running in {tmp_path}/.odradek already; --data names another directory.\n"
+        f"odradek: a cluster is already running in {tmp_path}/.odradek; use --data for another directory.\n"
     )
     elsewhere = subprocess.run(
         [*ODRADEK, "up", "--port", port, "--data", "other"], cwd=tmp_path, capture_output=True, text=True
     )
     assert elsewhere.returncode == 1
     assert elsewhere.stderr == (
-        f"odradek: port {port} of localhost cannot be had (Address already in use); --port names others.\n"
+        f"odradek: port {port} of localhost is not available (Address already in use); use --port for other ports.\n"
     )
 
 
@@ -155,7 +155,7 @@ def test_three_nodes_outlive_one(up: Callable[..., Up], tmp_path: Path) -> None:
     err = cluster.stop()
     assert cluster.process.returncode == 0
     again = f"odradek server start {tmp_path}/three/node-2/server.properties starts it again"
-    assert f"odradek: node 2 is gone: it was ended by SIGKILL; the others go on, and {again}\n" in err
+    assert f"odradek: node 2: ended by SIGKILL; the other nodes continue. {again}\n" in err
     assert not any(map(is_running, cluster.pids))
     fewer = subprocess.run(
         [*ODRADEK, "up", "--nodes", "1", "--data", "three"], cwd=tmp_path, capture_output=True, text=True
@@ -170,7 +170,7 @@ def test_the_last_node_takes_the_command_with_it(up: Callable[..., Up]) -> None:
     os.kill(cluster.pids[0], signal.SIGKILL)
     _, err = cluster.process.communicate(timeout=WAIT_S)
     assert cluster.process.returncode == 1
-    assert "odradek: node 1: it was ended by SIGKILL" in err
+    assert "odradek: node 1: ended by SIGKILL" in err
     assert not os.path.exists(data), "nothing of an ephemeral cluster is kept"
 
 

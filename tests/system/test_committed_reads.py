@@ -62,7 +62,7 @@ def test_a_transaction_index_of_kafkas_is_read_correctly_and_corrected(
         node.stop()
         capsys.readouterr()
         assert run(["log", "verify", str(node.data / f"{TOPIC}-0")]) == 1
-        problems = [line for line in capsys.readouterr().out.splitlines() if line.startswith("wrong: ")]
+        problems = [line for line in capsys.readouterr().out.splitlines() if line.startswith("problem: ")]
         assert len(problems) == 1
         # All but the last, which is followed by the other producer's transaction at once.
         assert f"last stable offset too high in {ABORTED - 1} of {ABORTED} entries" in problems[0]

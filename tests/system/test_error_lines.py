@@ -214,7 +214,7 @@ def test_a_directory_in_use(place: Place) -> None:
         (
             ["--data", "file"],
             "{here}/file: a part of this path is a file. It must be a directory, or not exist yet. "
-            "--data names another directory.",
+            "Use --data for another directory.",
         ),
         (["--port", "65535"], "--port 65535: ports 65535 to 65536 would be needed, and there are 1 to 65535."),
     ],

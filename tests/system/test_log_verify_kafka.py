@@ -89,4 +89,4 @@ def cleanings(cluster: Cluster) -> int:
 def problems_in(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> list[str]:
     capsys.readouterr()
     run(["log", "verify", str(cluster[1].data)])
-    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("wrong: ")]
+    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("problem: ")]

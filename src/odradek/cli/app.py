@@ -1,8 +1,8 @@
-"""The command as a whole: its subcommands, and what becomes of an error.
+"""The `odradek` command: its subcommands, and the handling of errors.
 
-Exit status: 0 done; 1 the operation failed, the reason in one line on stderr; 2 wrong usage; 130 stopped by Ctrl-C.
-A reader that closes our pipe has seen enough: that is no error. What a user cannot cause is a bug of ours and keeps
-its traceback; `-v` shows it for the others too.
+Exit status: 0 success; 1 failure, with the reason in one line on stderr; 2 wrong usage; 130 stopped by Ctrl-C. A reader
+that closes the pipe is no error. An error that a user cannot cause is a bug and keeps its traceback; `-v` shows the
+traceback of all errors.
 """
 
 import io
@@ -20,50 +20,54 @@ from odradek.cli.main import INTERRUPTED, version_text
 from odradek.common.failures import ApiError, Fault, InputError, ProtocolError
 from odradek.common.printable import printable
 
-#: Only what exists is listed. The text is here so that `--help` imports none of them.
+#: The summaries are here so that `--help` imports no subcommand.
 SUBCOMMANDS = (
     Subcommand(
         "cluster", "odradek.cli.commands.cluster", "Show brokers, features and log directories; unregister a broker."
     ),
-    Subcommand(
-        "completion", "odradek.cli.commands.completion", "Teach a shell to complete commands, topics and groups."
-    ),
+    Subcommand("completion", "odradek.cli.commands.completion", "Print the completion script of a shell."),
     Subcommand(
         "configs", "odradek.cli.commands.configs", "Show and change the settings of topics, brokers and groups."
     ),
     Subcommand(
         "consume",
         "odradek.cli.commands.consume.command",
-        "Show the records of a topic, alone or as a member of a group.",
+        "Read the records of a topic, with or without a consumer group.",
     ),
-    Subcommand("elect-leaders", "odradek.cli.commands.elect_leaders", "Let preferred replicas lead again."),
+    Subcommand("elect-leaders", "odradek.cli.commands.elect_leaders", "Elect preferred leaders."),
     Subcommand(
         "groups",
         "odradek.cli.commands.groups.command",
-        "Show groups of consumers and their lag; reset offsets; delete groups.",
+        "Show consumer groups and their lag; reset offsets; delete groups.",
     ),
     Subcommand("log", "odradek.cli.commands.log.command", "Show and check the files of a data directory."),
-    Subcommand("metadata", "odradek.cli.commands.metadata.command", "Look into a cluster's metadata as a tree."),
-    Subcommand("perf", "odradek.cli.commands.perf.command", "Measure how fast a cluster takes and gives records."),
-    Subcommand("pipeline", "odradek.cli.commands.pipeline.command", "Make, check, run and watch pipelines on Spark."),
+    Subcommand("metadata", "odradek.cli.commands.metadata.command", "Show the metadata of a cluster as a tree."),
+    Subcommand("perf", "odradek.cli.commands.perf.command", "Measure the throughput and latency of a cluster."),
+    Subcommand("pipeline", "odradek.cli.commands.pipeline.command", "Create, check, run and watch pipelines on Spark."),
     Subcommand("produce", "odradek.cli.commands.produce.command", "Send lines or files as records to a topic."),
     Subcommand(
-        "protocol", "odradek.cli.commands.protocol", "Kafka's messages: the API table, all their names, decode, encode."
+        "protocol",
+        "odradek.cli.commands.protocol",
+        "List APIs and messages of the Kafka protocol; decode and encode messages.",
     ),
     Subcommand(
-        "quorum", "odradek.cli.commands.quorum.command", "Show the quorum of controllers, and change who votes in it."
+        "quorum", "odradek.cli.commands.quorum.command", "Show the quorum of controllers; add and remove voters."
     ),
     Subcommand("reassign", "odradek.cli.commands.reassign.command", "Move partitions to other brokers."),
     Subcommand("server", "odradek.cli.commands.server", "Run a node."),
-    Subcommand("service", "odradek.cli.commands.service", "Run a consumer service: handlers, retries, dead letters."),
     Subcommand(
-        "spark", "odradek.cli.commands.spark.command", "Bring Odradek to the executors of Spark, and examine a cluster."
+        "service", "odradek.cli.commands.service", "Run a consumer service with handlers, retries and dead letters."
     ),
-    Subcommand("storage", "odradek.cli.commands.storage", "Format the directories of a node, and look at them."),
+    Subcommand(
+        "spark",
+        "odradek.cli.commands.spark.command",
+        "Package Odradek for Spark executors, and examine a Spark cluster.",
+    ),
+    Subcommand("storage", "odradek.cli.commands.storage", "Format and show the directories of a node."),
     Subcommand(
         "topics",
         "odradek.cli.commands.topics.command",
-        "List, create, describe, alter and delete topics; their offsets.",
+        "List, create, describe, alter and delete topics; show offsets, delete records.",
     ),
     Subcommand("transactions", "odradek.cli.commands.transactions", "List, describe and abort transactions."),
     Subcommand(
@@ -71,7 +75,7 @@ SUBCOMMANDS = (
     ),
 )
 
-#: Set by a shell that wants to know what would complete a line (see `odradek.cli.commands.completion`).
+#: Set by a shell to request completions (see `odradek.cli.commands.completion`).
 _COMPLETION = "_ODRADEK_COMPLETE"
 
 _EXPECTED = (InputError, ApiError, ProtocolError, Fault, OSError)
@@ -83,7 +87,7 @@ _EXPECTED = (InputError, ApiError, ProtocolError, Fault, OSError)
 def odradek() -> None:
     """Kafka's architecture in Python.
 
-    Exit status: 0 done; 1 failed, the reason on standard error; 2 wrong usage; 130 stopped by Ctrl-C.
+    Exit status: 0 success; 1 failure, with the reason on standard error; 2 wrong usage; 130 stopped by Ctrl-C.
     """
 
 
@@ -125,12 +129,12 @@ def _complete(instruction: str) -> int:
 
 
 def _invoke(arguments: list[str], settings: Settings) -> int:
-    """A verb returns its exit status, or nothing for 0."""
+    """Run the subcommand, which returns its exit status, or None for 0."""
     try:
         with odradek.make_context("odradek", arguments, obj=settings) as context:
             status = odradek.invoke(context)
-    except click.exceptions.Exit as end:  # --help and --version
-        return end.exit_code
+    except click.exceptions.Exit as error:  # --help and --version
+        return error.exit_code
     except click.ClickException as error:
         text = io.StringIO()
         error.show(text)
@@ -140,10 +144,9 @@ def _invoke(arguments: list[str], settings: Settings) -> int:
 
 
 def _have_streams() -> bool:
-    """A command may be started with its streams closed. Without stdout it has nobody to answer; stderr may be done
-    without, and is replaced, since printing to a stream that is None means stdout."""
+    """Return whether stdout is open. A closed stderr is replaced: printing to a stream that is None means stdout."""
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  it is there until the end
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  open until the process exits
     if sys.stdout is None:
         echo("odradek: standard output is closed", err=True)
         return False
@@ -151,19 +154,19 @@ def _have_streams() -> bool:
 
 
 def _accept_any_text() -> None:
-    """What lies on disk need not be text in the terminal's encoding; it is shown escaped then."""
+    """Escape text that the encoding of the terminal does not have, such as file names."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _flush_or_discard(stream: TextIO) -> None:
-    """Flush a stream; if nobody can receive what it has, send that nowhere.
+    """Flush a stream; if that fails, discard what it has buffered.
 
     Python flushes both streams once more when it exits, and exits with status 120 if one of them fails."""
     try:
         stream.flush()
     except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)

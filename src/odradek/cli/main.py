@@ -1,10 +1,10 @@
 """The entry point of the `odradek` command.
 
-`--version` is answered before anything large is imported; everything else goes to `odradek.cli.app`. Nothing here or
-there imports a room of the house: a subcommand does, when it is called.
+`--version` is handled before anything large is imported; everything else goes to `odradek.cli.app`. Neither imports
+other packages of Odradek: a subcommand does so when it is called.
 
-Ctrl-C ends the command with the status that shells expect, and without a word. While it starts and while it ends there
-is nothing to tidy up, so it leaves at once; in between, `run` is told by a KeyboardInterrupt.
+Ctrl-C ends the command with the status that shells expect, and without output. During start-up and exit there is
+nothing to clean up, so the process exits at once; in between, `run` gets a KeyboardInterrupt.
 """
 
 import sys
@@ -13,8 +13,8 @@ from odradek import __version__
 
 INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
-#: What is imported stays: to look for garbage in it every 700 containers, as Python does, takes a tenth of the start.
-_YOUNG_CONTAINERS = 50_000
+#: Imported modules stay: Python's garbage collection every 700 containers takes a tenth of the start-up time.
+_GC_THRESHOLD = 50_000
 
 
 def main() -> int:
@@ -31,21 +31,21 @@ def _main(arguments: list[str]) -> int:
     import gc
     import signal
 
-    gc.set_threshold(_YOUNG_CONTAINERS)
+    gc.set_threshold(_GC_THRESHOLD)
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, for example under nohup
         return _run(arguments)
-    signal.signal(signal.SIGINT, _leave)
+    signal.signal(signal.SIGINT, _exit_at_once)
     try:
-        import odradek.cli.app  # noqa: F401  the slow part of the start
+        import odradek.cli.app  # noqa: F401  the slow part of start-up
 
         signal.signal(signal.SIGINT, signal.default_int_handler)
         return _run(arguments)
     finally:
-        signal.signal(signal.SIGINT, _leave)
+        signal.signal(signal.SIGINT, _exit_at_once)
 
 
 def version_text() -> str:
-    """Return the version, and whether the hot modules are compiled: both decide how fast this installation is."""
+    """Return the version, and whether the hot modules are compiled, which determines the speed of this installation."""
     from odradek.common.hot_modules import describe, plain_modules
 
     return f"{__version__} ({describe(plain_modules())})"
@@ -57,7 +57,7 @@ def _run(arguments: list[str]) -> int:
     return run(arguments)
 
 
-def _leave(signum: int, frame: object) -> None:
+def _exit_at_once(signum: int, frame: object) -> None:
     import os
 
     os._exit(INTERRUPTED)

@@ -24,7 +24,6 @@ CORES = (
 #: Package -> accesses to private names of other objects.
 PRIVATE_ACCESSES: dict[str, int] = {
     "api": 2,
-    "cli": 3,
     "client": 19,
     "inspection": 1,
     "log": 4,

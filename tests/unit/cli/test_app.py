@@ -101,7 +101,7 @@ def test_a_missing_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_a_file_where_a_directory_should_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("hello")
     assert run(["log", "verify", str(tmp_path / "file")]) == 1
-    assert "a file; verify checks the directory" in capsys.readouterr().err
+    assert "is a file; expected a data directory" in capsys.readouterr().err
 
 
 def test_a_directory_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

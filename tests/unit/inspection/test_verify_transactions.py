@@ -31,7 +31,7 @@ def problems_in(log: UnifiedLog, capsys: pytest.CaptureFixture[str]) -> list[str
     checkpoint.write_text(f"0\n1\ntopic 0 {log.offsets.log_start_offset}\n")
     capsys.readouterr()
     status = run(["log", "verify", log.directory])
-    problems = [line for line in capsys.readouterr().out.splitlines() if line.startswith("wrong: ")]
+    problems = [line for line in capsys.readouterr().out.splitlines() if line.startswith("problem: ")]
     assert status == (1 if problems else 0)
     return problems
 
@@ -102,7 +102,7 @@ def test_last_stable_offsets_that_are_too_high_are_one_problem(
     replace_index(log, aborted_entries([history.batches], as_kafka=True))
     path = f"{log.directory}/00000000000000000000.txnindex"
     assert problems_in(log, capsys) == [
-        f"wrong: {path}:26: last stable offset too high in 6 of 7 entries, first in entry 0, the aborted transaction "
+        f"problem: {path}:26: last stable offset too high in 6 of 7 entries, first in entry 0, the aborted transaction "
         "of producer 5, offsets 0..1: 14, should be 2. A read_committed consumer that fetches small ranges from Apache "
         "Kafka gets aborted records. Odradek reads such an index correctly, and corrects the file when it next loads "
         "the log"

@@ -1,4 +1,4 @@
-"""A group of subcommands that are imported when they are called, not when they are listed."""
+"""Command groups whose subcommands are imported when they are called, not when they are listed."""
 
 import importlib
 from collections.abc import Sequence
@@ -10,8 +10,11 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """`module` holds a click command in a variable of the name `name` (dashes as underscores). `extra` is the optional
-    dependency without which the module cannot be imported."""
+    """Subcommand that is not imported yet.
+
+    `module` has a click command in a variable called `name`, with underscores instead of dashes. `extra` is an optional
+    dependency without which the module cannot be imported.
+    """
 
     name: str
     module: str
@@ -19,7 +22,7 @@ class Subcommand:
     extra: str | None = None
 
     def load(self, group: str) -> click.Command:
-        """`group` is the command line up to here. Raise InputError if the extra is not installed."""
+        """Import the command of the group with this command line. Raises InputError if the extra is not installed."""
         if self.extra is not None:
             from odradek.common.extras import require_extra  # few commands need one
 
@@ -31,6 +34,8 @@ class Subcommand:
 
 
 class LazyGroup(click.Group):
+    """Group that imports a subcommand when it is called."""
+
     def __init__(self, *args: Any, subcommands: Sequence[Subcommand] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._subcommands = {subcommand.name: subcommand for subcommand in subcommands}
@@ -49,12 +54,12 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches  # here, so that nobody else waits for it
+            from difflib import get_close_matches  # imported here because it is seldom needed
 
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            if not near:
+            matches = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if not matches:
                 raise
-            raise click.UsageError(f"{error.message} Did you mean {near[0]}?", ctx) from None
+            raise click.UsageError(f"{error.message} Did you mean {matches[0]}?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, self._summary(ctx, name)) for name in self.list_commands(ctx)]

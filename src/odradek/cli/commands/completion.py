@@ -1,9 +1,9 @@
-"""`odradek completion SHELL`: the lines that teach a shell to complete the command.
+"""`odradek completion SHELL`: the completion script of a shell.
 
     eval "$(odradek completion bash)"       in ~/.bashrc; zsh likewise in ~/.zshrc
     odradek completion fish | source        in ~/.config/fish/config.fish
 
-Names of topics and groups are asked of the cluster at the moment (see `odradek.cli.base.complete`).
+Names of topics and groups are read from the cluster (see `odradek.cli.base.complete`).
 """
 
 import click
@@ -11,7 +11,7 @@ from click.shell_completion import get_completion_class
 
 from odradek.cli.base.options import Settings, local_options
 
-#: In the environment it makes the command say what would complete a line (see `odradek.cli.app`).
+#: Environment variable that makes the command print completions (see `odradek.cli.app`).
 _VARIABLE = "_ODRADEK_COMPLETE"
 
 
@@ -20,12 +20,12 @@ _VARIABLE = "_ODRADEK_COMPLETE"
 @local_options
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes a shell complete commands, options, topics and groups.
+    """Print a script that completes commands, options, topics and groups.
 
     \b
     eval "$(odradek completion bash)"       in ~/.bashrc; zsh likewise in ~/.zshrc
     odradek completion fish | source        in ~/.config/fish/config.fish
     """
-    made = get_completion_class(shell)
-    assert made is not None
-    click.echo(made(context.find_root().command, {"obj": Settings()}, "odradek", _VARIABLE).source())
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    click.echo(completion_class(context.find_root().command, {"obj": Settings()}, "odradek", _VARIABLE).source())

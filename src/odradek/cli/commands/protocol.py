@@ -1,4 +1,4 @@
-"""`odradek protocol`: Kafka's messages at the command line.
+"""`odradek protocol`: APIs and messages of the Kafka protocol.
 
 odradek protocol apis
 odradek protocol decode ApiVersionsRequest 3 0e6f647261646b02302e3100
@@ -21,24 +21,24 @@ from odradek.cli.commands.protocol_lines import BadMessage, Converter, decode_fi
 from odradek.common.failures import InputError
 from odradek.common.printable import dump_json, printable
 
-#: A frame has 100 MiB at most by default (socket.request.max.bytes); as hex and JSON together it is three times that.
+#: A frame has at most 100 MiB by default (socket.request.max.bytes); as hex and JSON together it has three times that.
 _MAX_LINE_BYTES = 512 * 1024 * 1024
 
-#: Versions are 16 bits wide.
+#: Versions have 16 bits.
 _VERSION = re.compile(r"[0-9]{1,5}", re.ASCII)
 
 
 @click.group()
 @local_options
 def protocol() -> None:
-    """Kafka's messages: the API table, all their names, decode, encode."""
+    """List APIs and messages of the Kafka protocol; decode and encode messages."""
 
 
 @protocol.command()
 @local_options
 @click.pass_obj
 def apis(settings: Settings) -> None:
-    """List the API keys with the versions that brokers and controllers answer."""
+    """List API keys with the versions that brokers and controllers support."""
     from odradek.protocol.api_table import ADVERTISED
 
     if settings.as_json:
@@ -57,7 +57,7 @@ def apis(settings: Settings) -> None:
 @local_options
 @click.pass_obj
 def messages(settings: Settings) -> None:
-    """List the names of all messages, with their kinds and versions: requests, responses, records, headers, data."""
+    """List all messages with their kinds and versions: requests, responses, records, headers, data."""
     from odradek.protocol.message_index import MESSAGES
 
     if settings.as_json:
@@ -73,38 +73,38 @@ def messages(settings: Settings) -> None:
 
 
 @protocol.command()
-@click.option("--lines", is_flag=True, help='Read {"message", "version", "hex"} a line, and add "json".')
-@click.argument("words", nargs=-1, metavar="[FILE] | MESSAGE VERSION HEX")
+@click.option("--lines", is_flag=True, help='Read {"message", "version", "hex"} from each line, and add "json".')
+@click.argument("arguments", nargs=-1, metavar="[FILE] | MESSAGE VERSION HEX")
 @local_options
 @click.pass_obj
-def decode(settings: Settings, lines: bool, words: tuple[str, ...]) -> int:
-    """Bytes to Kafka's own JSON form.
+def decode(settings: Settings, lines: bool, arguments: tuple[str, ...]) -> int:
+    """Convert bytes to Kafka's JSON format.
 
-    With --lines from FILE, or from standard input. Without, one message: its name as Kafka writes it (see odradek
+    With --lines the input is FILE or standard input. Otherwise the arguments are one message: its name (see odradek
     protocol messages), its version, and the bytes of its body.
     """
     if lines:
-        return _convert_lines(words, decode_fields)
-    message, version, given = _three_words(words, "HEX")
-    fields = decode_fields({"message": message, "version": version, "hex": given})
+        return _convert_lines(arguments, decode_fields)
+    message, version, content = _parse_arguments(arguments, "HEX")
+    fields = decode_fields({"message": message, "version": version, "hex": content})
     sys.stdout.write(dump_json(fields["json"], indent=None if settings.as_json else 2) + "\n")
     return 0
 
 
 @protocol.command()
-@click.option("--lines", is_flag=True, help='Read {"message", "version", "json"} a line, and add "hex".')
-@click.argument("words", nargs=-1, metavar="[FILE] | MESSAGE VERSION JSON")
+@click.option("--lines", is_flag=True, help='Read {"message", "version", "json"} from each line, and add "hex".')
+@click.argument("arguments", nargs=-1, metavar="[FILE] | MESSAGE VERSION JSON")
 @local_options
 @click.pass_obj
-def encode(settings: Settings, lines: bool, words: tuple[str, ...]) -> int:
-    """Kafka's own JSON form to bytes, as hex; the other way round of decode."""
+def encode(settings: Settings, lines: bool, arguments: tuple[str, ...]) -> int:
+    """Convert Kafka's JSON format to bytes in hex: the inverse of decode."""
     if lines:
-        return _convert_lines(words, encode_fields)
-    message, version, given = _three_words(words, "JSON")
+        return _convert_lines(arguments, encode_fields)
+    message, version, content = _parse_arguments(arguments, "JSON")
     try:
-        fields = encode_fields({"message": message, "version": version, "json": _parse(given)})
+        fields = encode_fields({"message": message, "version": version, "json": _parse(content)})
     except RecursionError:
-        raise BadMessage("no JSON: it is nested too deeply") from None
+        raise BadMessage("not valid JSON: it is nested too deeply") from None
     echo(dump_json(fields["hex"]) if settings.as_json else fields["hex"])
     return 0
 
@@ -116,38 +116,38 @@ def _range(versions: tuple[int, int] | None) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _three_words(words: tuple[str, ...], last: str) -> tuple[str, int, str]:
-    if len(words) != 3:
-        raise click.UsageError(f"give MESSAGE VERSION {last}, or --lines")
-    message, version, given = words
+def _parse_arguments(arguments: tuple[str, ...], last: str) -> tuple[str, int, str]:
+    if len(arguments) != 3:
+        raise click.UsageError(f"Expected MESSAGE VERSION {last}, or --lines")
+    message, version, content = arguments
     if not _VERSION.fullmatch(version):
-        raise click.UsageError(f'VERSION is a whole number of at most five digits, and "{printable(version)}" is none')
-    return message, int(version), given
+        raise click.UsageError(f'VERSION: "{printable(version)}" is not an integer of at most five digits')
+    return message, int(version), content
 
 
-def _convert_lines(words: tuple[str, ...], convert: Converter) -> int:
-    """A bad line is named and left out; the others are not its victims."""
-    if len(words) > 1:
+def _convert_lines(arguments: tuple[str, ...], convert: Converter) -> int:
+    """Convert lines. A malformed line is reported and skipped; the exit status is 1 then."""
+    if len(arguments) > 1:
         raise click.UsageError("--lines reads one FILE, or standard input")
-    path = words[0] if words else "-"
+    path = arguments[0] if arguments else "-"
     status = 0
     with _opened(path) as file:
-        for number, line in enumerate(_lines(file), start=1):
+        for line_number, line in enumerate(_lines(file), start=1):
             if not line.strip():
                 continue
-            where = f"{'<stdin>' if path == '-' else path}:{number}"
+            location = f"{'<stdin>' if path == '-' else path}:{line_number}"
             if len(line) > _MAX_LINE_BYTES:
-                raise InputError(f"{where}: the line has more than {_MAX_LINE_BYTES} bytes; no message is so long")
+                raise InputError(f"{location}: the line is longer than the limit of {_MAX_LINE_BYTES} bytes")
             try:
                 sys.stdout.write(_converted(line, convert) + "\n")
             except BadMessage as error:
-                warn(f"{where}: {error}")
+                warn(f"{location}: {error}")
                 status = 1
     return status
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """One byte more than allowed shows that a line is too long."""
+    """Yield lines; of one that is too long, one byte more than the limit."""
     return iter(lambda: file.readline(_MAX_LINE_BYTES + 1), b"")
 
 
@@ -155,14 +155,14 @@ def _converted(line: bytes, convert: Converter) -> str:
     try:
         return dump_json(convert(_parse(line)))
     except RecursionError:
-        raise BadMessage("no JSON: it is nested too deeply") from None
+        raise BadMessage("not valid JSON: it is nested too deeply") from None
 
 
 def _parse(line: bytes | str) -> object:
     try:
         return json.loads(line)
     except ValueError as error:
-        raise BadMessage(f"no JSON: {error}") from None
+        raise BadMessage(f"not valid JSON: {error}") from None
 
 
 @contextmanager

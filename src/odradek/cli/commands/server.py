@@ -1,7 +1,7 @@
 """`odradek server start FILE`: one node in the foreground.
 
-SIGTERM and Ctrl-C stop it in a controlled way: a broker's leaderships move away, a leader of the quorum hands over. A
-second one stops it at once. Log lines go to standard error.
+SIGTERM and Ctrl-C start a controlled shutdown: a broker's leaderships move to other brokers, a leader of the quorum
+resigns. A second signal ends the process at once. Log lines go to standard error.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ def server() -> None:
 
 @server.command("start")
 @click.argument("path", metavar="FILE")
-@click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Counts more than the file.")
+@click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the file.")
 @local_options
 @click.pass_obj
 def start_command(settings: Settings, path: str, overrides: tuple[str, ...]) -> None:
-    """Run the node that FILE (Kafka's server.properties) describes, until it is told to stop."""
+    """Run the node that FILE, in the format of Kafka's server.properties, configures."""
     config = load_server_config(OsFileSystem(), path, overrides)
     for warning in config.warnings:
         warn(warning)
@@ -47,14 +47,14 @@ def start_command(settings: Settings, path: str, overrides: tuple[str, ...]) -> 
 async def serve(
     config: ServerConfig, on_ready: Callable[[], None] = lambda: None, lifeline_fd: int | None = None
 ) -> None:
-    """Until SIGTERM or SIGINT; or until the pipe `lifeline_fd` is closed, which says that the whole cluster ends."""
+    """Run a node until SIGTERM or SIGINT, or until the pipe `lifeline_fd` is closed: then the whole cluster stops."""
     node = Node(config)
     loop = asyncio.get_running_loop()
     starting = asyncio.ensure_future(node.start())
 
     def stop() -> None:
-        for number in _STOP_SIGNALS:
-            loop.remove_signal_handler(number)  # the next one ends the process
+        for signal_number in _STOP_SIGNALS:
+            loop.remove_signal_handler(signal_number)  # the next one ends the process
         starting.cancel()
         node.request_stop()
 
@@ -63,14 +63,14 @@ async def serve(
         node.expect_no_successor()
         stop()
 
-    for number in _STOP_SIGNALS:
-        loop.add_signal_handler(number, stop)
+    for signal_number in _STOP_SIGNALS:
+        loop.add_signal_handler(signal_number, stop)
     if lifeline_fd is not None:
         loop.add_reader(lifeline_fd, lifeline_closed, lifeline_fd)
     try:
         await starting
     except asyncio.CancelledError:
-        return  # stopped before it was up; it has cleaned up after itself
+        return  # stopped during start-up, after which the node has cleaned up
     keep_freed_memory()
     on_ready()
     try:

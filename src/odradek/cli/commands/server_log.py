@@ -1,7 +1,7 @@
-"""Log lines for people (time, node, part, what happened), or for programs: one JSON object a line.
+"""Log lines as text (time, node, logger, message) or as JSON objects.
 
-Messages hold names and client ids that others chose. Whatever is in them, a message is one line and has no control
-characters; only a traceback has lines of its own below it.
+Messages contain names and client ids of foreign origin. They are escaped, so that a message is one line without control
+characters; only a traceback has further lines.
 """
 
 import logging
@@ -16,7 +16,7 @@ from odradek.common.printable import dump_json, printable
 _FORMAT = "%(asctime)s.%(msecs)03d {node}%(levelname)-8s %(short)s: %(message)s"
 _TIME = "%Y-%m-%d %H:%M:%S"
 
-#: Loggers whose lines are shown: ours, and asyncio's, which reports what a task did not expect.
+#: Loggers that are shown: those of Odradek, and asyncio's, which reports unexpected errors of tasks.
 _LOGGERS = ("odradek", "asyncio")
 
 
@@ -62,7 +62,7 @@ def log_to_stderr(
     as_json: bool = False,
     before_line: Callable[[], None] = lambda: None,
 ) -> None:
-    """Without a node id for a program that is no node. `before_line` takes away what may stand in the line."""
+    """Write log lines to stderr. The node id is None outside of a node. `before_line` is called before each line."""
     handler = _Handler(before_line)
     node = "" if node_id is None else f"node {node_id} "
     formatter = _JsonFormatter(node_id) if as_json else _Formatter(_FORMAT.format(node=node), _TIME)

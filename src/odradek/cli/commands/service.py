@@ -3,8 +3,8 @@
 odradek service run shop:app
 odradek service run shop.workers:app --admin 0.0.0.0:9645 -b kafka-1:9092,kafka-2:9092
 
-SIGTERM and Ctrl-C stop it: nothing more is begun, what runs may end, offsets are committed, the group is left. A second
-one ends it at once; what was running then will be read again.
+SIGTERM and Ctrl-C stop it: no new messages are started, running handlers may finish, offsets are committed, and the
+service leaves its group. A second signal ends the process at once; unfinished messages will be consumed again.
 """
 
 import asyncio
@@ -43,21 +43,21 @@ def service() -> None:
 
 
 @service.command("run")
-@click.argument("place", metavar="MODULE:APP")
-@click.option("--admin", metavar="HOST:PORT", help="Where to serve /healthz, /readyz and /metrics.")
+@click.argument("target", metavar="MODULE:APP")
+@click.option("--admin", metavar="HOST:PORT", help="Address that serves /healthz, /readyz and /metrics.")
 @network_options
 @click.pass_obj
-def run_command(settings: Settings, place: str, admin: str | None) -> None:
+def run_command(settings: Settings, target: str, admin: str | None) -> None:
     """Run the Service, or the CeleryBridge, in variable APP of MODULE, until SIGTERM or Ctrl-C.
 
     \b
     odradek service run shop:app
     odradek service run shop:app --admin localhost:9645 -b localhost:9092
 
-    MODULE is looked for in the current directory, and then among what is installed. What -b and --command-config say
-    counts more than what the service says itself.
+    MODULE is imported from the current directory or from the installed packages. -b and --command-config override the
+    settings of the service.
     """
-    app = find_service(place)
+    app = find_service(target)
     if settings.command_config is not None:
         app.add_client_settings(read_properties(OsFileSystem(), settings.command_config).values)
     if settings.bootstrap or app.bootstrap_servers is None:
@@ -68,29 +68,32 @@ def run_command(settings: Settings, place: str, admin: str | None) -> None:
     log_to_stderr(
         None, verbose=settings.verbose, utc=settings.utc, as_json=settings.as_json, before_line=progress.finish
     )
-    _introduce(app, as_json=settings.as_json)
+    _show_service(app, as_json=settings.as_json)
     run(_serve(app, progress, quiet=settings.as_json))
 
 
-def find_service(place: str) -> Service:
-    """Raises InputError naming what is there instead. Without :APP, the only one that there is."""
-    module_name, _, variable = place.partition(":")
+def find_service(target: str) -> Service:
+    """Return the service of MODULE:APP; without :APP the only service of the module.
+
+    Raises InputError that lists the services of the module.
+    """
+    module_name, _, variable = target.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     module = _import(module_name)
-    found = {name: each for name, each in vars(module).items() if isinstance(each, Service)}
-    if not variable and len(set(map(id, found.values()))) == 1:
-        return next(iter(found.values()))
-    if variable in found:
-        return found[variable]
-    names = ", ".join(f"{module_name}:{name}" for name in found)
-    there = f"there {'is' if len(found) == 1 else 'are'} {names}" if found else "there is no Service in it"
+    services = {name: value for name, value in vars(module).items() if isinstance(value, Service)}
+    if not variable and len(set(map(id, services.values()))) == 1:
+        return next(iter(services.values()))
+    if variable in services:
+        return services[variable]
+    names = ", ".join(f"{module_name}:{name}" for name in services)
+    available = f"available: {names}" if services else "it has no Service"
     if not variable:
-        raise InputError(f"{module_name}: say which one: {there}.")
+        raise InputError(f"{module_name}: pass MODULE:APP; {available}.")
     if hasattr(module, variable):
-        kind = type(getattr(module, variable)).__name__
-        raise InputError(f"{place} is no odradek.service.Service but a {kind}; {there}.")
-    raise InputError(f"{module_name} has no {variable}; {there}.")
+        type_name = type(getattr(module, variable)).__name__
+        raise InputError(f"{target} is of type {type_name}, not odradek.service.Service; {available}.")
+    raise InputError(f"{module_name} has no {variable}; {available}.")
 
 
 def _import(name: str) -> object:
@@ -100,18 +103,16 @@ def _import(name: str) -> object:
         raise InputError(f"{name}: {error}") from error
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            raise InputError(
-                f"there is no module {name}, neither in {os.getcwd()} nor installed; right is MODULE:APP."
-            ) from None
+            raise InputError(f"module {name} is neither in {os.getcwd()} nor installed. Expected MODULE:APP.") from None
         raise InputError(f"{name}: {error}; is it installed?") from error
     except (Exception, SystemExit) as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
+        frame = traceback.extract_tb(error.__traceback__)[-1]
         raise InputError(
-            f"{name} cannot be imported: {type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+            f"{name} cannot be imported: {type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"
         ) from error
 
 
-def _introduce(app: Service, *, as_json: bool) -> None:
+def _show_service(app: Service, *, as_json: bool) -> None:
     if as_json:
         print_json(
             {
@@ -119,14 +120,14 @@ def _introduce(app: Service, *, as_json: bool) -> None:
                 "group": app.group_id,
                 "bootstrap": app.bootstrap_servers or DEFAULT_BOOTSTRAP,
                 "exactly_once": app.exactly_once,
-                "handlers": [_handler_document(app, each) for each in app.handlers],
+                "handlers": [_handler_document(app, handler) for handler in app.handlers],
             }
         )
     else:
         mode = "exactly once" if app.exactly_once else "at least once"
         echo(f"service {app.name}, group {app.group_id}, at {app.bootstrap_servers}, {mode}")
-        rows = [_handler_row(app, each) for each in app.handlers]
-        print_table(("topic", "handler", "message", "at once", "order", "time limit", "when it fails"), rows)
+        rows = [_handler_row(app, handler) for handler in app.handlers]
+        print_table(("topic", "handler", "message", "concurrency", "order", "time limit", "on failure"), rows)
     sys.stdout.flush()
 
 
@@ -160,38 +161,38 @@ async def _serve(app: Service, progress: Progress, *, quiet: bool) -> None:
     running = asyncio.ensure_future(app.run())
 
     def stop() -> None:
-        for number in _STOP_SIGNALS:
-            loop.remove_signal_handler(number)  # the next one ends the process
+        for signal_number in _STOP_SIGNALS:
+            loop.remove_signal_handler(signal_number)  # the next one ends the process
         if app.since_poll_ms() is None:
             running.cancel()
         else:
             progress.finish()
-            echo("stopping: what runs may end; a second Ctrl-C does not wait", err=True)
+            echo("stopping: waiting for running handlers; press Ctrl-C again to exit at once", err=True)
         app.stop()
 
-    for number in _STOP_SIGNALS:
-        loop.add_signal_handler(number, stop)
-    telling = asyncio.ensure_future(_tell(app, progress, quiet=quiet))
+    for signal_number in _STOP_SIGNALS:
+        loop.add_signal_handler(signal_number, stop)
+    reporting = asyncio.ensure_future(_report_progress(app, progress, quiet=quiet))
     try:
         await running
     except asyncio.CancelledError:
-        return  # stopped before it was up
+        return  # stopped during start-up
     finally:
-        telling.cancel()
+        reporting.cancel()
         progress.finish()
     if not quiet:
         echo(f"stopped: {progress_text(app)}", err=True)
 
 
-async def _tell(app: Service, progress: Progress, *, quiet: bool) -> None:
-    """Rates are those of the time since the last line."""
-    before, before_s = 0, time.monotonic()
+async def _report_progress(app: Service, progress: Progress, *, quiet: bool) -> None:
+    """Show progress; rates are those since the last line."""
+    reported, reported_s = 0, time.monotonic()
     while not quiet:
         await asyncio.sleep(_PROGRESS_S)
         handled, now_s = app.figures.count(Ending.HANDLED), time.monotonic()
-        rate = (handled - before) / (now_s - before_s)
+        rate = (handled - reported) / (now_s - reported_s)
         if progress.say(f"{progress_text(app)}, {rate:,.0f}/s"):
-            before, before_s = handled, now_s
+            reported, reported_s = handled, now_s
 
 
 def progress_text(app: Service) -> str:

@@ -1,4 +1,4 @@
-"""`odradek storage`: format the directories of a node, and look at them.
+"""`odradek storage`: format and show the directories of a node.
 
 odradek storage random-uuid
 odradek storage format -t CLUSTER-ID -c server.properties --standalone
@@ -21,20 +21,22 @@ from odradek.server.config.server_config import ServerConfig, load_server_config
 from odradek.server.storage.format import FormatPlan, FormatRequest, plan_format, run_format
 from odradek.server.storage.report import DirectoryInfo, StorageInfo, read_storage
 
-_config_option = click.option("-c", "--config", "config_path", required=True, metavar="FILE", help="The node's file.")
+_config_option = click.option(
+    "-c", "--config", "config_path", required=True, metavar="FILE", help="Properties file of the node."
+)
 
 
 @click.group()
 @local_options
 def storage() -> None:
-    """Format the directories of a node, and look at them."""
+    """Format and show the directories of a node."""
 
 
 @storage.command("random-uuid")
 @local_options
 @click.pass_obj
 def random_uuid_command(settings: Settings) -> None:
-    """Print an id for a cluster or a directory."""
+    """Print a random id for a cluster or a directory."""
     text = uuid_to_text(random_uuid())
     if settings.as_json:
         print_json({"uuid": text})
@@ -43,25 +45,34 @@ def random_uuid_command(settings: Settings) -> None:
 
 
 @storage.command("format")
-@click.option("-t", "--cluster-id", required=True, metavar="UUID", help="The same for all nodes of a cluster.")
+@click.option(
+    "-t", "--cluster-id", required=True, metavar="UUID", help="Id of the cluster, the same for all its nodes."
+)
 @_config_option
-@click.option("-g", "--ignore-formatted", is_flag=True, help="Leave directories that are formatted as they are.")
-@click.option("-s", "--standalone", is_flag=True, help="This controller is the only voter at first.")
-@click.option("-I", "--initial-controllers", metavar="ID@HOST:PORT:DIRECTORY[,…]", help="The first voters.")
-@click.option("-N", "--no-initial-controllers", is_flag=True, help="The quorum is there already; this node joins it.")
-@click.option("-f", "--feature", "features", multiple=True, metavar="NAME=LEVEL", help="Another level than usual.")
-@click.option("-r", "--release-version", metavar="VERSION", help="Features of this release, for example 4.2.")
-@click.option("-S", "--add-scram", "scram", multiple=True, metavar="MECHANISM=[…]", help="A user of the new cluster.")
+@click.option("-g", "--ignore-formatted", is_flag=True, help="Skip directories that are already formatted.")
+@click.option("-s", "--standalone", is_flag=True, help="Start with this controller as the only voter.")
+@click.option("-I", "--initial-controllers", metavar="ID@HOST:PORT:DIRECTORY[,…]", help="Initial voters.")
+@click.option("-N", "--no-initial-controllers", is_flag=True, help="Join an existing quorum.")
+@click.option(
+    "-f",
+    "--feature",
+    "features",
+    multiple=True,
+    metavar="NAME=LEVEL",
+    help="Level of a feature, instead of the default.",
+)
+@click.option("-r", "--release-version", metavar="VERSION", help="Use the features of a release, for example 4.2.")
+@click.option("-S", "--add-scram", "scram", multiple=True, metavar="MECHANISM=[…]", help="SCRAM credential of a user.")
 @local_options
 @click.pass_obj
 def format_command(settings: Settings, /, config_path: str, **options: Any) -> None:
-    """Make the directories of a node belong to a cluster.
+    """Format the directories of a node for a cluster.
 
-    The voters are in the node's file (controller.quorum.voters), or one of --standalone, --initial-controllers and
-    --no-initial-controllers says who they are.
+    The voters are those of controller.quorum.voters in the properties file, or are set with --standalone,
+    --initial-controllers or --no-initial-controllers.
     """
-    asked = ("standalone", "initial_controllers", "no_initial_controllers")
-    if sum(bool(options[name]) for name in asked) > 1:
+    exclusive = ("standalone", "initial_controllers", "no_initial_controllers")
+    if sum(bool(options[name]) for name in exclusive) > 1:
         raise click.UsageError("--standalone, --initial-controllers and --no-initial-controllers exclude each other.")
     files = OsFileSystem()
     config = _load(files, config_path)
@@ -78,11 +89,16 @@ def format_command(settings: Settings, /, config_path: str, **options: Any) -> N
 @local_options
 @click.pass_obj
 def info_command(settings: Settings, config_path: str) -> int:
-    """Show what the directories of a node say about themselves. Fails if something is wrong with them."""
+    """Show the properties of the directories of a node. Exit status 1 if there are problems."""
     files = OsFileSystem()
     info = read_storage(files, _load(files, config_path))
     if settings.as_json:
-        print_json({"directories": [_directory(one) for one in info.directories], "problems": list(info.problems)})
+        print_json(
+            {
+                "directories": [_directory_document(directory) for directory in info.directories],
+                "problems": list(info.problems),
+            }
+        )
     else:
         _print_info(info)
     return 1 if info.problems else 0
@@ -97,7 +113,7 @@ def _load(files: OsFileSystem, path: str) -> ServerConfig:
 
 def _print_formatted(plan: FormatPlan) -> None:
     for path in plan.already_formatted:
-        echo(f"{path} is formatted already; it stays as it is.")
+        echo(f"{path} is already formatted; skipped.")
     for directory in plan.directories:
         version = plan.features.metadata_version.version
         echo(f"Formatted {directory.kind} {directory.path} with {metadata_version.FEATURE_NAME} {version}.")
@@ -109,14 +125,18 @@ def _format_document(config: ServerConfig, plan: FormatPlan) -> dict[str, Any]:
         "metadata_version": plan.features.metadata_version.version,
         "features": dict(plan.features.levels),
         "formatted": [
-            {"path": one.path, "kind": one.kind, "directory_id": uuid_to_text(one.meta.directory_id or b"")}
-            for one in plan.directories
+            {
+                "path": directory.path,
+                "kind": directory.kind,
+                "directory_id": uuid_to_text(directory.meta.directory_id or b""),
+            }
+            for directory in plan.directories
         ],
         "already_formatted": list(plan.already_formatted),
     }
 
 
-def _directory(info: DirectoryInfo) -> dict[str, Any]:
+def _directory_document(info: DirectoryInfo) -> dict[str, Any]:
     meta = info.meta
     if meta is None:
         return {"path": info.path, "formatted": False}
@@ -134,10 +154,12 @@ def _directory(info: DirectoryInfo) -> dict[str, Any]:
 
 def _print_info(info: StorageInfo) -> None:
     rows = []
-    for one in map(_directory, info.directories):
-        features = " ".join(f"{name}={level}" for name, level in one.get("features", {}).items())
-        rows.append((*(one.get(key) or "-" for key in ("path", "cluster_id", "node_id", "directory_id")), features))
+    for document in map(_directory_document, info.directories):
+        features = " ".join(f"{name}={level}" for name, level in document.get("features", {}).items())
+        rows.append(
+            (*(document.get(key) or "-" for key in ("path", "cluster_id", "node_id", "directory_id")), features)
+        )
     if rows:
-        print_table(("directory", "cluster id", "node", "directory id", "features at first"), rows)
+        print_table(("directory", "cluster id", "node", "directory id", "initial features"), rows)
     for problem in info.problems:
         warn(problem)

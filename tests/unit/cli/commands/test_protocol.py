@@ -58,19 +58,19 @@ def test_one_message_as_arguments(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{nonsense", "no JSON"),
-        ("[" * 100_000, "no JSON"),
-        ("17", 'no object with "message"'),
+        ("{nonsense", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("17", 'not an object with "message"'),
         ('{"message": "HeartbeatResponse", "version": 0}', '"hex" is missing'),
-        ('{"message": "Nonsense", "version": 0, "hex": ""}', 'no message is called "Nonsense"'),
+        ('{"message": "Nonsense", "version": 0, "hex": ""}', 'unknown message "Nonsense"'),
         ('{"message": 5, "version": 0, "hex": ""}', '"message" must be a name, not 5'),
         ('{"message": ["a"], "version": 0, "hex": ""}', '"message" must be a name, not ["a"]'),
         ('{"message": "Heartbeat", "version": 0, "hex": ""}', "did you mean HeartbeatRequest or HeartbeatResponse?"),
         ('{"message": "HartbeatRequest", "version": 0, "hex": ""}', "did you mean HeartbeatRequest"),
         ('{"message": "HeartbeatResponse", "version": 99, "hex": ""}', "has the versions 0 to 4, not 99"),
-        ('{"message": "HeartbeatResponse", "version": "0", "hex": ""}', '"version" must be a whole number, not "0"'),
-        ('{"message": "HeartbeatResponse", "version": null, "hex": ""}', "must be a whole number, not null"),
-        ('{"message": "HeartbeatResponse", "version": true, "hex": ""}', "must be a whole number, not true"),
+        ('{"message": "HeartbeatResponse", "version": "0", "hex": ""}', '"version" must be an integer, not "0"'),
+        ('{"message": "HeartbeatResponse", "version": null, "hex": ""}', "must be an integer, not null"),
+        ('{"message": "HeartbeatResponse", "version": true, "hex": ""}', "must be an integer, not true"),
         ('{"message": "HeartbeatResponse", "version": 0, "hex": "0"}', "hexadecimal"),
         ('{"message": "HeartbeatResponse", "version": 0, "hex": null}', "hexadecimal"),
         ('{"message": "HeartbeatResponse", "version": 0, "hex": "00"}', "HeartbeatResponse version 0"),
@@ -108,7 +108,7 @@ def test_a_bad_line_of_a_file_is_said_with_its_name_in_one_line(
     path.write_text("{nonsense\n")
     assert run(["protocol", "decode", "--lines", str(path)]) == 1
     said = capsys.readouterr().err
-    assert said.startswith(f"odradek: {tmp_path}/two\\nlines:1: no JSON")
+    assert said.startswith(f"odradek: {tmp_path}/two\\nlines:1: not valid JSON")
     assert said.count("\n") == 1
 
 
@@ -124,7 +124,7 @@ def test_a_line_without_end_is_refused(
     monkeypatch.setattr("odradek.cli.commands.protocol._MAX_LINE_BYTES", 100)
     (tmp_path / "lines").write_text("x" * 101)
     assert run(["protocol", "decode", "--lines", str(tmp_path / "lines")]) == 1
-    assert "lines:1: the line has more than 100 bytes" in capsys.readouterr().err
+    assert "lines:1: the line is longer than the limit of 100 bytes" in capsys.readouterr().err
 
 
 def test_json_nested_to_the_limit_is_no_traceback(

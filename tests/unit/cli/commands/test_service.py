@@ -37,11 +37,11 @@ def test_the_only_service_needs_no_name(here: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "text", "said"),
     [
-        ("nowhere:app", None, "there is no module nowhere, neither in .* right is MODULE:APP"),
-        ("shop1:ap", _SHOP, "shop1 has no ap; there are shop1:app, shop1:other, shop1:same"),
-        ("shop2", _SHOP, "shop2: say which one: there are shop2:app"),
-        ("shop3:Service", _SHOP, "shop3:Service is no odradek.service.Service but a type"),
-        ("shop4:app", "", "shop4 has no app; there is no Service in it"),
+        ("nowhere:app", None, "module nowhere is neither in .* nor installed. Expected MODULE:APP"),
+        ("shop1:ap", _SHOP, "shop1 has no ap; available: shop1:app, shop1:other, shop1:same"),
+        ("shop2", _SHOP, "shop2: pass MODULE:APP; available: shop2:app"),
+        ("shop3:Service", _SHOP, "shop3:Service is of type type, not odradek.service.Service"),
+        ("shop4:app", "", "shop4 has no app; it has no Service"),
         ("shop5:app", "import nowhere_else", "shop5: No module named 'nowhere_else'; is it installed"),
         ("shop6:app", "x = 1\n1 / 0", r"shop6 cannot be imported: ZeroDivisionError: .*shop6\.py:2"),
         ("shop7:app", "1 +", "shop7 cannot be imported: SyntaxError"),

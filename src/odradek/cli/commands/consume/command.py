@@ -1,8 +1,8 @@
-r"""`odradek consume TOPIC`: records out, as lines, as a format string says, or as JSON.
+r"""`odradek consume TOPIC`: write records as lines, in the format of a format string, or as JSON.
 
 odradek consume orders                                  from the beginning, until Ctrl-C
 odradek consume orders --from -10 --until-end           the last ten of each partition
-odradek consume orders -g billing -n 100                as a member of a group, which commits what was shown
+odradek consume orders -g billing -n 100                as a member of a group, and commit offsets
 odradek consume orders -f '%t/%p %o %k: %s\n'
 odradek consume orders -f json --until-end > records.jsonl
 """
@@ -18,25 +18,25 @@ from odradek.cli.base.client_options import client_config, property_option
 from odradek.cli.base.complete import complete_groups, complete_topics
 from odradek.cli.base.errors import wrong_usage
 from odradek.cli.base.options import Settings, network_options
-from odradek.cli.commands.consume.consume_from import Kind, Start, parse_start, seek_start
+from odradek.cli.commands.consume.consume_from import Start, StartKind, parse_start, seek_start
 from odradek.cli.commands.consume.record_format import Writer, compile_format, printable_value_line, value_line
 from odradek.client.consumer.consumer import Consumer
-from odradek.client.settings.parsing import Kind as Client
+from odradek.client.settings.parsing import Kind
 from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 from odradek.errors import RequestTimedOut, UnknownTopic
 
 _JSON = "json"
-_FROM = "earliest, latest, an OFFSET, -N for the last N of each partition, or @TIME [default: earliest]."
+_FROM = "earliest, latest, an OFFSET, -N for the last N records of each partition, or @TIME [default: earliest]."
 _ISOLATIONS = ("read_uncommitted", "read_committed")
 
-#: How often it is looked whether the end is reached while nothing comes.
+#: Interval of the check for the end while no records arrive.
 _POLL_MS = 200
 
-#: At a time: what comes is shown at once, and Ctrl-C is heard in between.
-_RECORDS_AT_ONCE = 1_000
+#: Limit of a poll, so that records are written soon, and Ctrl-C is handled in between.
+_POLL_RECORDS_MAX = 1_000
 
-#: A topic that was just created is known within moments; one that was misspelt is not for longer.
+#: Brokers know a new topic within moments; a longer wait would only delay the error about a misspelt one.
 _TOPIC_MS = 3_000
 
 
@@ -45,13 +45,13 @@ _TOPIC_MS = 3_000
 @click.option(
     "-p", "--partition", "indexes", multiple=True, type=click.IntRange(min=0), metavar="N", help="[default: all]"
 )
-@click.option(
-    "-g", "--group", metavar="GROUP", shell_complete=complete_groups, help="Join it, and commit what is shown."
-)
-@click.option("--from", "start", metavar="WHERE", help=_FROM)
+@click.option("-g", "--group", metavar="GROUP", shell_complete=complete_groups, help="Join GROUP, and commit offsets.")
+@click.option("--from", "start", metavar="START", help=_FROM)
 @click.option("-n", "--count", type=click.IntRange(min=1), metavar="N", help="Stop after N records.")
-@click.option("-e", "--until-end", is_flag=True, help="Stop at the end that there is now.")
-@click.option("-f", "form", metavar="FORMAT", help=r"json, or as kcat's: '%t/%p %o %T %k %s %h\n' [default: values].")
+@click.option("-e", "--until-end", is_flag=True, help="Stop at the current end of the log.")
+@click.option(
+    "-f", "form", metavar="FORMAT", help=r"json, or a format like kcat's: '%t/%p %o %T %k %s %h\n' [default: values]."
+)
 @click.option("--isolation", type=click.Choice(_ISOLATIONS), help="[default: read_uncommitted]")
 @property_option
 @network_options
@@ -68,13 +68,13 @@ def consume(
     isolation: str | None,
     properties: tuple[str, ...],
 ) -> None:
-    """Show the records of TOPIC, from the beginning and until Ctrl-C unless told otherwise.
+    """Read the records of TOPIC, by default from the beginning until Ctrl-C.
 
     \b
     odradek consume orders -n 10
     odradek consume orders --from -10 --until-end       the last ten of each partition
-    odradek consume orders --from @2026-01-31T12:00     what came since then
-    odradek consume orders -g billing                   go on where the group was, and commit
+    odradek consume orders --from @2026-01-31T12:00     records since a time
+    odradek consume orders -g billing                   continue at the committed offsets
     odradek consume orders -f '%t/%p %o %k: %s\\n'
     odradek consume orders -f json -e > records.jsonl
 
@@ -82,29 +82,29 @@ def consume(
     In -f: %s value, %k key, %h headers, %t topic, %p partition, %o offset,
     %T timestamp, %S and %K bytes of value and key, \\n \\t \\xHH, %% a percent sign.
 
-    @TIME is local, or in milliseconds since 1970. In a group --from is earliest or latest, and counts only where the
-    group has not committed anything.
+    @TIME is local time, or milliseconds since 1970. In a group --from is earliest or latest, and only applies to
+    partitions without a committed offset.
     """
     with wrong_usage():
-        begin = parse_start(start or "earliest")
+        position = parse_start(start or "earliest")
         write = _writer(settings, form)
-    if group is not None and (indexes or begin.kind not in (Kind.EARLIEST, Kind.LATEST)):
-        raise click.UsageError(
-            "A group says what is read: with -g there is no --partition, and --from is earliest or latest."
-        )
+    if group is not None and (indexes or position.kind not in (StartKind.EARLIEST, StartKind.LATEST)):
+        raise click.UsageError("With --group, --partition is not possible, and --from is earliest or latest.")
     config = client_config(
         settings,
-        Client.CONSUMER,
+        Kind.CONSUMER,
         properties,
-        {"group.id": group, "isolation.level": isolation, "auto.offset.reset": begin.reset},
+        {"group.id": group, "isolation.level": isolation, "auto.offset.reset": position.reset},
         {"allow.auto.create.topics": False, "enable.auto.commit": group is not None},
     )
-    wanted = _Wanted(topic, indexes, group, begin, count, until_end, write)
-    asyncio.run(_consume(config, wanted))
+    request = _ConsumeRequest(topic, indexes, group, position, count, until_end, write)
+    asyncio.run(_consume(config, request))
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _ConsumeRequest:
+    """Records to read, and the function that formats them."""
+
     topic: str
     indexes: Sequence[int]
     group: str | None
@@ -124,45 +124,45 @@ def _writer(settings: Settings, form: str | None) -> Writer:
     return printable_value_line if sys.stdout.isatty() else value_line
 
 
-async def _consume(config: dict[str, object], wanted: _Wanted) -> None:
+async def _consume(config: dict[str, object], request: _ConsumeRequest) -> None:
     async with Consumer(config) as consumer:
-        partitions = await _partitions(consumer, wanted)
-        if wanted.group is not None:
-            consumer.subscribe([wanted.topic])
+        partitions = await _partitions(consumer, request)
+        if request.group is not None:
+            consumer.subscribe([request.topic])
         else:
             consumer.assign(partitions)
-            await seek_start(consumer, partitions, wanted.start)
-        end = _End(consumer) if wanted.until_end else None
-        left = wanted.count
-        while left != 0 and not (end is not None and await end.is_reached()):
-            at_once = _RECORDS_AT_ONCE if left is None else min(left, _RECORDS_AT_ONCE)
-            records = await consumer.poll(_POLL_MS, at_once)
+            await seek_start(consumer, partitions, request.start)
+        end = _EndOffsets(consumer) if request.until_end else None
+        remaining = request.count
+        while remaining != 0 and not (end is not None and await end.is_reached()):
+            limit = _POLL_RECORDS_MAX if remaining is None else min(remaining, _POLL_RECORDS_MAX)
+            records = await consumer.poll(_POLL_MS, limit)
             if records:
-                sys.stdout.buffer.write(b"".join(map(wanted.write, records)))
+                sys.stdout.buffer.write(b"".join(map(request.write, records)))
                 sys.stdout.buffer.flush()
-            left = None if left is None else left - len(records)
+            remaining = None if remaining is None else remaining - len(records)
 
 
 async def topic_partitions(consumer: Consumer, topic: str) -> list[TopicPartition]:
-    """All of them. Raises InputError for a topic that is not there."""
+    """Return all partitions of a topic. Raises InputError for an unknown topic."""
     try:
-        found = await consumer.partitions_for(topic, _TOPIC_MS)
+        indexes = await consumer.partitions_for(topic, _TOPIC_MS)
     except UnknownTopic:
-        raise InputError(f"there is no topic {topic}; odradek topics list shows those there are") from None
-    return [TopicPartition(topic, index) for index in found]
+        raise InputError(f"topic {topic} does not exist; odradek topics list shows all topics") from None
+    return [TopicPartition(topic, index) for index in indexes]
 
 
-async def _partitions(consumer: Consumer, wanted: _Wanted) -> list[TopicPartition]:
-    found = await topic_partitions(consumer, wanted.topic)
-    chosen = [TopicPartition(wanted.topic, index) for index in wanted.indexes]
-    missing = [each for each in chosen if each not in found]
-    if missing:
-        raise InputError(f"{wanted.topic} has no partition {missing[0].partition}; there are 0 to {len(found) - 1}")
-    return chosen or found
+async def _partitions(consumer: Consumer, request: _ConsumeRequest) -> list[TopicPartition]:
+    existing = await topic_partitions(consumer, request.topic)
+    selected = [TopicPartition(request.topic, index) for index in request.indexes]
+    unknown = [partition for partition in selected if partition not in existing]
+    if unknown:
+        raise InputError(f"{request.topic} has no partition {unknown[0].partition}, only 0 to {len(existing) - 1}")
+    return selected or existing
 
 
-class _End:
-    """Of each partition that the consumer has, as it was when the consumer got it."""
+class _EndOffsets:
+    """End offsets of the assigned partitions at the time of their assignment."""
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
@@ -170,15 +170,15 @@ class _End:
 
     async def is_reached(self) -> bool:
         assigned = self._consumer.assignment()
-        new = [each for each in sorted(assigned) if each not in self._ends]
+        new = [partition for partition in sorted(assigned) if partition not in self._ends]
         if new:
             self._ends |= await self._consumer.end_offsets(new)
         if not assigned:
             return False
-        return all([await self._has_reached(each) for each in sorted(assigned)])
+        return all([await self._has_reached(partition) for partition in sorted(assigned)])
 
-    async def _has_reached(self, place: TopicPartition) -> bool:
+    async def _has_reached(self, partition: TopicPartition) -> bool:
         try:
-            return await self._consumer.position(place, _POLL_MS) >= self._ends[place]
+            return await self._consumer.position(partition, _POLL_MS) >= self._ends[partition]
         except RequestTimedOut:
             return False

@@ -1,7 +1,7 @@
-r"""How `consume` writes a record: a format string, as kcat's.
+r"""Format strings of `consume`, like those of kcat.
 
 %s value, %k key, %h headers, %t topic, %p partition, %o offset, %T timestamp in milliseconds, %S and %K the lengths of
-value and key (-1 for null), %% a percent sign; \n, \t, \r, \0, \\ and \xHH are what they are elsewhere.
+value and key (-1 for null), %% a percent sign; \n, \t, \r, \0, \\ and \xHH have their usual meaning.
 """
 
 import re
@@ -34,8 +34,10 @@ _ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
 
 
 def compile_format(text: str, *, for_terminal: bool = False) -> Writer:
-    """Raises InputError for a field or an escape that does not exist. `for_terminal` escapes what records hold, and
-    leaves what the format itself says."""
+    """Compile a format string. Raises InputError for an unknown field or escape.
+
+    `for_terminal` escapes control characters of records, but not those of the format itself.
+    """
     parts: list[bytes | Writer] = []
     end = 0
     for token in _TOKEN.finditer(text):
@@ -56,7 +58,7 @@ def value_line(record: ConsumerRecord) -> bytes:
 
 
 def printable_value_line(record: ConsumerRecord) -> bytes:
-    """For a terminal: nothing in it steers it."""
+    """Return the value with control characters escaped, for a terminal."""
     return _escaped_bytes(value_line(record))
 
 
@@ -65,7 +67,7 @@ def _for_terminal(write: Writer) -> Writer:
 
 
 def _escaped_bytes(data: bytes) -> bytes:
-    """Tabulators and line breaks stay: records often are text of several lines."""
+    """Escape control characters but tabs and line breaks: records often are text of several lines."""
     return printable(data.decode(errors="backslashreplace"), keep="\t\n").encode()
 
 
@@ -73,17 +75,17 @@ def _field(name: str) -> bytes | Writer:
     if name == "%":
         return b"%"
     if name not in _FIELDS:
-        known = ", ".join(f"%{each}" for each in _FIELDS)
-        raise InputError(f'-f: "%{name}" is no part of a record. There are {known} and %% for a percent sign.')
+        fields = ", ".join(f"%{field}" for field in _FIELDS)
+        raise InputError(f'-f: unknown field "%{name}". Expected one of {fields}, or %% for a percent sign.')
     return _FIELDS[name]
 
 
-def _escape(said: str) -> bytes:
-    if said.startswith("x") and len(said) > 1:
-        return bytes.fromhex(said[1:])
-    if said not in _ESCAPES:
-        raise InputError(f'-f: "\\{said}" means nothing. There are \\n, \\t, \\r, \\0, \\\\ and \\xHH.')
-    return _ESCAPES[said]
+def _escape(text: str) -> bytes:
+    if text.startswith("x") and len(text) > 1:
+        return bytes.fromhex(text[1:])
+    if text not in _ESCAPES:
+        raise InputError(f'-f: unknown escape "\\{text}". Expected one of \\n, \\t, \\r, \\0, \\\\ and \\xHH.')
+    return _ESCAPES[text]
 
 
 def _length(data: bytes | None) -> int:

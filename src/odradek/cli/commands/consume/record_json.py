@@ -1,23 +1,23 @@
-"""A record as one line of JSON, out of `consume` and into `produce`.
+"""Records as lines of JSON, for `consume` and `produce`.
 
     {"topic": "orders", "partition": 0, "offset": 7, "timestamp": 1767225600000, "timestamp_type": 1,
      "key": "k", "value": "hello", "headers": [["source", "web"]], "leader_epoch": 0}
 
-Bytes that are text stand there as text, others as `{"hex": "ff00"}`. What is read needs no more than a value; a value
-that is neither is sent as its own JSON.
+Bytes are written as text if they are UTF-8, else as `{"hex": "ff00"}`. In the input all fields are optional; a value
+that is neither text nor hex is sent as its JSON.
 """
 
 import json
 from typing import Any
 
 from odradek.cli.commands.log.show import CLIENT_TIMESTAMP_TYPE
-from odradek.cli.commands.produce.record_input import Outgoing
+from odradek.cli.commands.produce.record_input import OutputRecord
 from odradek.client.consumer.typed_record import ConsumerRecord
 from odradek.common.failures import InputError
 from odradek.common.printable import printable_json
 
 _HEX = "hex"
-_KNOWN = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers", "leader_epoch")
+_FIELDS = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers", "leader_epoch")
 
 
 def record_line(record: ConsumerRecord) -> str:
@@ -36,23 +36,23 @@ def record_line(record: ConsumerRecord) -> str:
     )
 
 
-def parse_record(line: bytes) -> Outgoing:
-    """Raises InputError saying what is wrong with the line."""
+def parse_record(line: bytes) -> OutputRecord:
+    """Parse a line. Raises InputError if it is malformed."""
     try:
         document = json.loads(line)
     except ValueError as error:
-        raise InputError(f"it is no JSON: {error}") from None
+        raise InputError(f"not valid JSON: {error}") from None
     if not isinstance(document, dict):
-        raise InputError('it is no object. Right would be {"key": "k", "value": "hello"}.')
-    unknown = [name for name in document if name not in _KNOWN]
+        raise InputError('not an object. Expected {"key": "k", "value": "hello"}.')
+    unknown = [name for name in document if name not in _FIELDS]
     if unknown:
-        raise InputError(f'"{unknown[0]}" is no part of a record; there are {", ".join(_KNOWN)}.')
-    return Outgoing(
+        raise InputError(f'unknown field "{unknown[0]}". Expected {", ".join(_FIELDS)}.')
+    return OutputRecord(
         _bytes(document.get("value")),
         _bytes(document.get("key")),
         _headers(document.get("headers")),
-        _whole(document, "partition"),
-        _whole(document, "timestamp"),
+        _integer(document, "partition"),
+        _integer(document, "timestamp"),
     )
 
 
@@ -78,15 +78,15 @@ def _bytes(value: Any) -> bytes | None:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def _headers(given: Any) -> tuple[tuple[str, bytes | None], ...]:
-    pairs = list(given.items()) if isinstance(given, dict) else given or []
+def _headers(value: Any) -> tuple[tuple[str, bytes | None], ...]:
+    pairs = list(value.items()) if isinstance(value, dict) else value or []
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
-        raise InputError('"headers" is no list of names and values. Right would be [["source", "web"]].')
-    return tuple((name, _bytes(value)) for name, value in pairs)
+        raise InputError('"headers" is not a list of pairs. Expected [["source", "web"]].')
+    return tuple((name, _bytes(data)) for name, data in pairs)
 
 
-def _whole(document: dict[str, Any], name: str) -> int | None:
+def _integer(document: dict[str, Any], name: str) -> int | None:
     value = document.get(name)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-        raise InputError(f'"{name}" is {value!r}, and should be a number from 0 on.')
+        raise InputError(f'"{name}" is {value!r}. Expected an integer of at least 0.')
     return value

@@ -1,4 +1,4 @@
-"""How batches, records and bytes look as text and as JSON."""
+"""Batches, records and bytes as text and as JSON."""
 
 from functools import cache
 
@@ -8,13 +8,13 @@ from odradek.common.printable import dump_json, printable
 from odradek.protocol.facts import snake_case
 from odradek.records.batch import Batch, Compression, Record, TimestampType
 
-#: A value is cut to what a line can hold; `-v` shows all of it.
+#: Longer values are truncated; `-v` shows them in full.
 SHOWN_BYTES = 64
 
-#: Of the quorum state; a node of -1 is none.
+#: Fields of the quorum state in which -1 stands for no node.
 _NODES = ("leaderId", "votedId")
 
-#: Clients count one further than the disk: 0 no time, 1 set by the producer, 2 set by the broker on append.
+#: Numbers of clients, one more than on disk: 0 no timestamp, 1 set by the producer, 2 set by the broker on append.
 CLIENT_TIMESTAMP_TYPE = {
     TimestampType.NONE: 0,
     TimestampType.CREATE_TIME: 1,
@@ -24,27 +24,27 @@ CLIENT_TIMESTAMP_TYPE = {
 
 @cache
 def json_prefix(partition: TopicPartition) -> str:
-    """What all lines of a partition begin with."""
+    """Return the beginning of all lines of a partition."""
     return f'{{"topic": {dump_json(partition.topic)}, "partition": {partition.partition}, '
 
 
 def record_json(prefix: str, leader_epoch: int, record: Record, decoded: object = None) -> str:
-    """One line, written by hand: a log has millions of them, and json.dumps takes three times as long."""
+    """Return a line without json.dumps, which takes three times as long: a log has millions of records."""
     key = "null" if record.key is None else f'"{record.key.hex()}"'
     value = "null" if record.value is None else f'"{record.value.hex()}"'
     headers = "[]"
     if record.headers:
         headers = dump_json([[name, None if data is None else data.hex()] for name, data in record.headers])
-    meaning = "" if decoded is None else f', "decoded": {dump_json(decoded)}'
+    decoded_field = "" if decoded is None else f', "decoded": {dump_json(decoded)}'
     return (
         f'{prefix}"offset": {record.offset}, "timestamp": {record.timestamp}, '
         f'"timestamp_type": {CLIENT_TIMESTAMP_TYPE[record.timestamp_type]}, "key": {key}, "value": {value}, '
-        f'"headers": {headers}, "leader_epoch": {leader_epoch}{meaning}}}\n'
+        f'"headers": {headers}, "leader_epoch": {leader_epoch}{decoded_field}}}\n'
     )
 
 
 def batch_json(partition: TopicPartition, position: int, batch: Batch) -> dict[str, object]:
-    """What its header says."""
+    """Return the header of a batch."""
     return {
         "topic": partition.topic,
         "partition": partition.partition,
@@ -73,64 +73,63 @@ def batch_line(batch: Batch, position: int, *, utc: bool) -> str:
     offsets = str(batch.base_offset)
     if batch.last_offset != batch.base_offset:
         offsets += f"..{batch.last_offset}"
-    said = [f"{batch.size_bytes} bytes", plural(batch.count, "record")]
-    said += _kind(batch)
+    parts = [f"{batch.size_bytes} bytes", plural(batch.count, "record"), *_attributes(batch)]
     if batch.has_producer_id:
-        said.append(f"producer {batch.producer_id} epoch {batch.producer_epoch}")
+        parts.append(f"producer {batch.producer_id} epoch {batch.producer_epoch}")
         if batch.base_sequence >= 0:
-            said.append(f"sequence {batch.base_sequence}..{batch.last_sequence}")
-    stamp = "append time" if batch.timestamp_type is TimestampType.LOG_APPEND_TIME else "create time"
-    said.append(f"{stamp} up to {format_timestamp(batch.max_timestamp, utc=utc)}")
+            parts.append(f"sequence {batch.base_sequence}..{batch.last_sequence}")
+    timestamp_type = "append time" if batch.timestamp_type is TimestampType.LOG_APPEND_TIME else "create time"
+    parts.append(f"{timestamp_type} up to {format_timestamp(batch.max_timestamp, utc=utc)}")
     if batch.delete_horizon_ms is not None:
-        said.append(f"delete horizon {format_timestamp(batch.delete_horizon_ms, utc=utc)}")
-    return f"batch {offsets} at {position}: {', '.join(said)}"
+        parts.append(f"delete horizon {format_timestamp(batch.delete_horizon_ms, utc=utc)}")
+    return f"batch {offsets} at {position}: {', '.join(parts)}"
 
 
-def _kind(batch: Batch) -> list[str]:
-    said = [] if batch.magic == 2 else [f"magic {batch.magic}"]
-    said.append(f"epoch {batch.leader_epoch}")
+def _attributes(batch: Batch) -> list[str]:
+    attributes = [] if batch.magic == 2 else [f"magic {batch.magic}"]
+    attributes.append(f"epoch {batch.leader_epoch}")
     if batch.compression is not Compression.NONE:
-        said.append(batch.compression.name.lower())
+        attributes.append(batch.compression.name.lower())
     if batch.is_transactional:
-        said.append("transactional")
+        attributes.append("transactional")
     if batch.is_control:
-        said.append("control")
-    return said
+        attributes.append("control")
+    return attributes
 
 
-def record_line(record: Record, meaning: str | None, *, utc: bool, whole: bool) -> str:
-    """`meaning` stands in the place of key and value."""
-    limit = None if whole else SHOWN_BYTES
+def record_line(record: Record, decoded: str | None, *, utc: bool, in_full: bool) -> str:
+    """Return a record as text, with `decoded` instead of key and value if it is set."""
+    limit = None if in_full else SHOWN_BYTES
     line = f"{record.offset}  {format_timestamp(record.timestamp, utc=utc)}  "
-    line += f"{show_bytes(record.key, limit)}: {show_bytes(record.value, limit)}" if meaning is None else meaning
+    line += f"{show_bytes(record.key, limit)}: {show_bytes(record.value, limit)}" if decoded is None else decoded
     if record.headers:
         headers = (f"{printable(header.key)}={show_bytes(header.value, limit)}" for header in record.headers)
         line += "  " + " ".join(headers)
     return line
 
 
-def said_value(name: str, value: object, *, utc: bool) -> str:
-    """A name of JSON's as one of ours; nobody, nothing and emptiness as words; a list of objects by their values."""
+def entry_field_text(name: str, value: object, *, utc: bool) -> str:
+    """Return the name of a field in snake case, with its value; lists of objects are shown by their values."""
     if name == "timestamp" and isinstance(value, int):
-        said = format_timestamp(value, utc=utc)
+        text = format_timestamp(value, utc=utc)
     elif value is None or (name in _NODES and value == -1):
-        said = "none"
+        text = "none"
     elif isinstance(value, list):
-        said = ",".join(str(inner) for element in value for inner in element.values()) or "none"
+        text = ",".join(str(inner) for element in value for inner in element.values()) or "none"
     else:
-        said = printable(str(value)) or '""'
-    return f"{snake_case(name)} {said}"
+        text = printable(str(value)) or '""'
+    return f"{snake_case(name)} {text}"
 
 
 def show_bytes(data: bytes | None, limit: int | None = SHOWN_BYTES) -> str:
-    """Text where it is text, else hexadecimal; null and what was cut are said."""
+    """Return bytes as text if they are printable UTF-8, else in hex; truncated bytes with their length."""
     if data is None:
         return "null"
-    shown = data if limit is None else data[:limit]
+    prefix = data if limit is None else data[:limit]
     try:
-        text = shown.decode() if len(shown) == len(data) else shown.decode(errors="ignore")
-        printable = text.isprintable() and len(text.encode()) >= len(shown) - 3  # at most one character was cut in two
+        text = prefix.decode() if len(prefix) == len(data) else prefix.decode(errors="ignore")
+        is_text = text.isprintable() and len(text.encode()) >= len(prefix) - 3  # at most one character is truncated
     except UnicodeDecodeError:
-        printable = False
-    said = f'"{text}"' if printable else "0x" + shown.hex()
-    return said if len(shown) == len(data) else f"{said}… ({len(data)} bytes)"
+        is_text = False
+    content = f'"{text}"' if is_text else "0x" + prefix.hex()
+    return content if len(prefix) == len(data) else f"{content}… ({len(data)} bytes)"

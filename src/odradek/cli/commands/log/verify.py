@@ -1,7 +1,7 @@
-"""`odradek log verify`: read everything in a data directory and say what is wrong. It opens files for reading only.
+"""`odradek log verify`: check all files of a data directory. Files are opened for reading only.
 
-A *problem* is something that Kafka or Odradek would have to repair or would stumble over; it makes the exit status 1.
-A *note* is worth knowing and harmless, for example files that wait for their deletion.
+A *problem* is something that Kafka or Odradek would have to repair, or would fail at; it makes the exit status 1. A
+*note* is harmless, for example a file that will be deleted.
 """
 
 import os
@@ -20,49 +20,49 @@ from odradek.inspection.verify_snapshot import check_metadata_snapshot
 from odradek.log import file_names
 from odradek.log.errors import DamagedFile
 
-#: So many problems of a file show what is wrong with it; a file of noise has one at every entry.
-SHOWN_PER_FILE = 5
+#: A few problems show what is wrong with a file; a corrupt file has one at every entry.
+PROBLEMS_PER_FILE = 5
 
 
 @dataclass(slots=True)
 class FileProblems:
-    """`more` were found beyond the limit, and only counted."""
+    """Problems of a file; those beyond the limit are only counted."""
 
-    said: list[str] = field(default_factory=list)
-    more: int = 0
+    messages: list[str] = field(default_factory=list)
+    more_count: int = 0
 
 
 class Findings:
-    """Problems are kept by file, in the order in which the files were met."""
+    """Problems by file, in the order in which the files were checked, and notes."""
 
-    def __init__(self, shown_per_file: int | None = SHOWN_PER_FILE) -> None:
+    def __init__(self, max_per_file: int | None = PROBLEMS_PER_FILE) -> None:
         self.notes: list[str] = []
-        self._shown_per_file = shown_per_file
+        self._max_per_file = max_per_file
         self._by_file: dict[str, FileProblems] = {}
 
     @property
     def count(self) -> int:
-        return sum(len(problems.said) + problems.more for problems in self._by_file.values())
+        return sum(len(problems.messages) + problems.more_count for problems in self._by_file.values())
 
     @property
     def problems(self) -> list[str]:
         lines = []
         for path, problems in self._by_file.items():
-            lines += problems.said
-            if problems.more:
-                lines.append(f"{path}: and {plural(problems.more, 'more problem')}")
+            lines += problems.messages
+            if problems.more_count:
+                lines.append(f"{path}: and {plural(problems.more_count, 'more problem')}")
         return lines
 
     def complain(self, path: str, position: int | None, reason: str) -> None:
-        where = path if position is None else f"{path}:{position}"
-        self._add(path, f"{where}: {reason}")
+        location = path if position is None else f"{path}:{position}"
+        self._add(path, f"{location}: {reason}")
 
-    def note(self, path: str, said: str) -> None:
-        self.notes.append(f"{path}: {said}")
+    def note(self, path: str, text: str) -> None:
+        self.notes.append(f"{path}: {text}")
 
     @contextmanager
     def caught(self, path: str) -> Iterator[None]:
-        """What cannot be read is a problem of that file, and the rest is still checked."""
+        """Record an error as a problem of the file, so that the other files are still checked."""
         try:
             yield
         except (DamagedFile, InputError) as error:
@@ -74,14 +74,14 @@ class Findings:
 
     def _add(self, path: str, line: str) -> None:
         problems = self._by_file.setdefault(path, FileProblems())
-        if self._shown_per_file is None or len(problems.said) < self._shown_per_file:
-            problems.said.append(line)
+        if self._max_per_file is None or len(problems.messages) < self._max_per_file:
+            problems.messages.append(line)
         else:
-            problems.more += 1
+            problems.more_count += 1
 
 
 class Verification:
-    """Everything that was named, each directory once. A partition that cannot be looked into has no report."""
+    """Checks each directory once. A partition whose directory cannot be read has no report."""
 
     def __init__(self, findings: Findings, progress: Progress) -> None:
         self._findings = findings
@@ -114,7 +114,7 @@ class Verification:
         if real_path not in self._checked:
             self._checked[real_path] = None
             if directory.mark:
-                self._findings.note(directory.path, f"marked {directory.mark[1:]}, checked like the others")
+                self._findings.note(directory.path, f"marked {directory.mark[1:]}; checked like other partitions")
             if directory.unreadable:
                 self._findings.complain(directory.path, None, directory.unreadable)
             else:
@@ -124,7 +124,7 @@ class Verification:
         return self._checked[real_path]
 
     def _log_start_offset(self, data_dir: str, partition: TopicPartition) -> int:
-        """The checkpointed log start offset. A checkpoint that cannot be read is a finding of its data directory."""
+        """Return the checkpointed log start offset. An unreadable checkpoint is a problem of the data directory."""
         if data_dir not in self._log_start_offsets:
             path = os.path.join(data_dir, file_names.LOG_START_CHECKPOINT)
             self._log_start_offsets[data_dir] = {}
@@ -140,7 +140,7 @@ class Verification:
         if file_names.CLEAN_SHUTDOWN not in present:
             self._findings.note(target.path, "no clean shutdown: the node is running, or it has crashed")
         for path in target.strangers:
-            self._findings.note(path, "called like a partition, but nothing in it is Kafka's")
+            self._findings.note(path, "has the name of a partition, but no files of Kafka")
         for file in target.files:
             with self._findings.caught(file.path):
                 self._check_file(file, live)
@@ -151,14 +151,14 @@ class Verification:
         elif file.kind is Kind.METADATA_SNAPSHOT:
             check_metadata_snapshot(file, self._findings.complain, self._progress)
         elif file.name == LOCK_FILE_NAME:
-            return  # every node has it, running or not
+            return  # exists in every data directory, also of a stopped node
         elif file.kind is Kind.UNKNOWN:
             self._findings.note(file.path, "not a file of an Apache Kafka data directory")
         else:
             list(read_entries(file))
 
     def _check_offsets(self, file: LogFile, live: dict[TopicPartition, PartitionReport | None]) -> None:
-        """Of a partition or an end that could not be read, nothing can be said."""
+        """Check the offsets of a checkpoint; those of partitions that could not be read are skipped."""
         for partition, offset in read_offsets(file).items():
             if partition not in live:
                 self._findings.note(file.path, f"names {partition}, which is not in this directory")

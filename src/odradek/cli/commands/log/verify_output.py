@@ -1,4 +1,4 @@
-"""The outcome of `odradek log verify`: a table of partitions, then notes, then what is wrong."""
+"""Output of `odradek log verify`: a table of partitions, notes, and problems."""
 
 from dataclasses import asdict
 
@@ -13,21 +13,22 @@ _HEADERS = ("partition", "segments", "batches", "records", "bytes", "start", "en
 
 def print_findings(settings: Settings, reports: list[PartitionReport], findings: Findings) -> None:
     if settings.as_json:
-        print_json({"partitions": [_json(r) for r in reports], "notes": findings.notes, "problems": findings.problems})
+        partitions = [_report_document(report) for report in reports]
+        print_json({"partitions": partitions, "notes": findings.notes, "problems": findings.problems})
         return
     print_table(_HEADERS, [_row(report) for report in reports])
     notes = findings.notes if settings.verbose else []
-    for said in notes:
-        echo(f"note: {said}")
+    for note in notes:
+        echo(f"note: {note}")
     if findings.notes and not notes:
         echo(f"{plural(len(findings.notes), 'note')}, shown with -v")
-    for said in findings.problems:
-        echo(f"wrong: {said}")
+    for problem in findings.problems:
+        echo(f"problem: {problem}")
     total = sum(report.size_bytes for report in reports)
     records = sum(report.records for report in reports)
-    verdict = plural(findings.count, "problem") if findings.count else "all is well"
-    counted = ", ".join((plural(len(reports), "partition"), plural(records, "record"), plural(total, "byte")))
-    echo(f"{counted}: {verdict}")
+    verdict = plural(findings.count, "problem") if findings.count else "no problems"
+    totals = ", ".join((plural(len(reports), "partition"), plural(records, "record"), plural(total, "byte")))
+    echo(f"{totals}: {verdict}")
 
 
 def _row(report: PartitionReport) -> tuple[object, ...]:
@@ -43,7 +44,7 @@ def _row(report: PartitionReport) -> tuple[object, ...]:
     )
 
 
-def _json(report: PartitionReport) -> dict[str, object]:
+def _report_document(report: PartitionReport) -> dict[str, object]:
     fields = asdict(report)
     fields.pop("partition")
     return {"topic": report.partition.topic, "partition": report.partition.partition, **fields}

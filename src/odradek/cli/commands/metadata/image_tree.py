@@ -3,9 +3,9 @@
     image/cluster/brokers/1             image/topics/byName/orders/0        image/configs/TOPIC:orders
     image/features/metadataVersion      image/clientQuotas/user(alice)      local/version
 
-A directory makes its nodes when it is looked into: an image may have a hundred thousand partitions, and one of them is
-wanted. A leaf has a value of JSON. Keys of SCRAM credentials and passwords in settings are shown as `[redacted]` unless
-they are asked for; a token's secret is made from its id with the cluster's own, and is in no record.
+A directory creates its children when they are read: an image may have a hundred thousand partitions, of which one is
+requested. A leaf has a JSON value. Keys of SCRAM credentials and passwords in settings are shown as `[redacted]` unless
+secrets are requested. The secret of a delegation token is derived from its id, and is in no record.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +29,7 @@ from odradek.protocol.config_kinds import ConfigResourceType
 
 REDACTED = "[redacted]"
 
-#: Kafka's names by their numbers.
+#: Kafka's names, by number.
 _RECOVERY_STATES = tuple(state.name for state in LeaderRecoveryState)
 _SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
@@ -42,17 +42,21 @@ _OPERATIONS = (
 )
 _QUOTA_ENTITIES = {"client-id": "clientId", "ip": "ip", "user": "user"}
 
-#: Whom a quota holds for when it names nobody.
+#: Name of the default entity of a quota.
 _DEFAULT_ENTITY = "<default>"
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
+    """Node with a JSON value."""
+
     content: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Directory:
+    """Node with children."""
+
     children: Callable[[], Mapping[str, "Node"]]
 
 
@@ -84,7 +88,7 @@ def root(image: MetadataImage, *, secrets: bool = False) -> Directory:
 
 
 def find(node: Node, names: list[str]) -> tuple[Node, list[str]]:
-    """As far down as `names` lead, and those that lead no further. A name may hold a slash itself."""
+    """Return the deepest node on the path, and the names after it that do not exist. A name may contain slashes."""
     if not names or not isinstance(node, Directory):
         return node, names
     children = node.children()
@@ -96,12 +100,12 @@ def find(node: Node, names: list[str]) -> tuple[Node, list[str]]:
 
 
 def sorted_names(names: Iterable[str]) -> list[str]:
-    """Numbers by their value, before everything else."""
+    """Sort names: numbers by value, before all others."""
     return sorted(names, key=lambda name: (0, int(name), "") if name.isdecimal() else (1, 0, name))
 
 
 def document(node: Node) -> Any:
-    """All below a node as JSON."""
+    """Return the tree below a node as JSON."""
     if isinstance(node, Leaf):
         return node.content
     children = node.children()
@@ -109,10 +113,10 @@ def document(node: Node) -> Any:
 
 
 def _directory(**children: Node) -> Directory:
-    return _holding(children)
+    return _directory_of(children)
 
 
-def _holding(children: Mapping[str, Node]) -> Directory:
+def _directory_of(children: Mapping[str, Node]) -> Directory:
     return Directory(lambda: children)
 
 
@@ -126,13 +130,15 @@ def _provenance(provenance: MetadataProvenance) -> Leaf:
 def _features(image: MetadataImage) -> dict[str, Node]:
     version = image.features.metadata_version
     levels = image.features.finalized_levels.items()
-    found: dict[str, Node] = {f"finalized_{name}": Leaf(level) for name, level in levels}
-    return {"metadataVersion": Leaf(None if version is None else version.version), **found}
+    finalized: dict[str, Node] = {f"finalized_{name}": Leaf(level) for name, level in levels}
+    return {"metadataVersion": Leaf(None if version is None else version.version), **finalized}
 
 
 def _topic(topic: TopicImage) -> Directory:
     def children() -> dict[str, Node]:
-        partitions: dict[str, Node] = {str(number): _partition(each) for number, each in topic.partitions.items()}
+        partitions: dict[str, Node] = {
+            str(index): _partition(partition) for index, partition in topic.partitions.items()
+        }
         return {"id": Leaf(uuid_to_text(topic.id)), "name": Leaf(topic.name), **partitions}
 
     return Directory(children)
@@ -205,16 +211,16 @@ def _ranges(features: Mapping[str, Any]) -> dict[str, str]:
 
 def _configs(image: MetadataImage, secrets: bool) -> dict[str, Node]:
     return {
-        _resource_name(resource): _holding(_settings(resource, settings, secrets))
+        _resource_name(resource): _directory_of(_settings(resource, settings, secrets))
         for resource, settings in image.configs.resources.items()
     }
 
 
 def _resource_name(resource: ConfigResource) -> str:
-    """The empty name is all of its type."""
-    known = resource.type in list(ConfigResourceType)
-    kind = ConfigResourceType(resource.type).name if known else str(resource.type)
-    return f"{kind}:{resource.name}" if resource.name else kind
+    """Return type and name; the empty name stands for all resources of the type."""
+    is_known_type = resource.type in list(ConfigResourceType)
+    type_name = ConfigResourceType(resource.type).name if is_known_type else str(resource.type)
+    return f"{type_name}:{resource.name}" if resource.name else type_name
 
 
 def _settings(resource: ConfigResource, settings: Mapping[str, str], secrets: bool) -> dict[str, Node]:
@@ -226,13 +232,15 @@ def _settings(resource: ConfigResource, settings: Mapping[str, str], secrets: bo
 
 def _client_quotas(image: MetadataImage) -> dict[str, Node]:
     return {
-        _entity_name(entity): _holding({key: Leaf(value) for key, value in quotas.items()})
+        _entity_name(entity): _directory_of({key: Leaf(value) for key, value in quotas.items()})
         for entity, quotas in image.client_quotas.entities.items()
     }
 
 
 def _entity_name(entity: QuotaEntity) -> str:
-    return "_".join(f"{_QUOTA_ENTITIES.get(kind, kind)}({_escaped(name)})" for kind, name in entity)
+    return "_".join(
+        f"{_QUOTA_ENTITIES.get(entity_type, entity_type)}({_escaped(name)})" for entity_type, name in entity
+    )
 
 
 def _escaped(name: str | None) -> str:
@@ -256,17 +264,20 @@ def _acl(acl: StandardAcl) -> Leaf:
 
 
 def _scram(image: MetadataImage, secrets: bool) -> dict[str, Node]:
-    """Both mechanisms are there, with or without users."""
-    users: dict[int, dict[str, Node]] = {number: {} for number in _SCRAM_MECHANISMS}
+    """Return the users of each mechanism; both mechanisms are listed even without users."""
+    users: dict[int, dict[str, Node]] = {mechanism: {} for mechanism in _SCRAM_MECHANISMS}
     for user, credential in image.scram.credentials.items():
         users.setdefault(user.mechanism, {})[user.name] = _credential(credential, secrets)
-    return {_SCRAM_MECHANISMS.get(number, str(number)): _holding(found) for number, found in users.items()}
+    return {
+        _SCRAM_MECHANISMS.get(mechanism, str(mechanism)): _directory_of(credentials)
+        for mechanism, credentials in users.items()
+    }
 
 
 def _credential(credential: ScramCredential, secrets: bool) -> Leaf:
     keys = {"salt": credential.salt, "storedKey": credential.stored_key, "serverKey": credential.server_key}
-    shown = {name: key.hex() if secrets else REDACTED for name, key in keys.items()}
-    return Leaf({**shown, "iterations": credential.iterations})
+    values = {name: key.hex() if secrets else REDACTED for name, key in keys.items()}
+    return Leaf({**values, "iterations": credential.iterations})
 
 
 def _token(token: DelegationToken) -> Leaf:
@@ -284,5 +295,5 @@ def _token(token: DelegationToken) -> Leaf:
 
 
 def _named(names: tuple[str, ...], number: int) -> str | int:
-    """A number that has no name here is shown as it is."""
+    """Return the name of a number, or the number if it has none."""
     return names[number] if 0 <= number < len(names) else number

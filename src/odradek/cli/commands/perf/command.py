@@ -1,11 +1,11 @@
-"""`odradek perf`: how fast a cluster takes and gives records, and how long one takes from end to end.
+"""`odradek perf`: throughput of producing and consuming, and end-to-end latency.
 
 odradek perf produce orders --records 1000000 --size 100
 odradek perf consume orders --records 1000000
 odradek perf latency orders --records 1000
 
-On a terminal the figures change as it runs; elsewhere there is a line every few seconds. A table stands at the end, or
-with --format json one document.
+On a terminal the metrics are updated during the run; elsewhere a line is written every few seconds. The result is a
+table, or a document with --format json.
 """
 
 import asyncio
@@ -31,40 +31,49 @@ _acks = click.option("--acks", type=click.Choice(("0", "1", "all")), help="[defa
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is asked of a run."""
+    """Parameters of a run."""
 
     topic: str
     records: int
     size_bytes: int = 0
-    #: Records a second; 0 is as many as there can be.
+    #: Records per second; 0 is unlimited.
     throughput: float = 0
-    at_once: int = 1
+    batch_records: int = 1
     timeout_s: float = 0
 
 
 @click.group()
 @local_options
 def perf() -> None:
-    """Measure how fast a cluster takes and gives records.
+    """Measure the throughput and latency of a cluster.
 
     \b
     odradek perf produce orders --records 1000000 --size 100
     odradek perf consume orders --records 1000000
     odradek perf latency orders --records 1000
 
-    They write to the topic, or read it from its beginning: take one that is there for it.
+    The commands write to the topic, or read it from the beginning: use a topic for tests.
     """
     plain = plain_modules()
     if plain:
         echo(describe(plain), err=True)
 
 
-@perf.command("produce", short_help="How many records a second can be sent.")
+@perf.command("produce", short_help="Measure the throughput of a producer.")
 @_topic
 @click.option("-n", "--records", type=_NATURAL, default=100_000, show_default=True, metavar="N")
 @_size
-@click.option("--throughput", type=float, default=0, metavar="N", help="Records a second [default: no limit].")
-@click.option("--at-once", type=_NATURAL, default=1, metavar="N", help="Records in one call [default: 1].")
+@click.option(
+    "--throughput", type=float, default=0, metavar="N", help="Limit in records per second [default: no limit]."
+)
+@click.option(
+    "--at-once",
+    "batch_records",
+    type=_NATURAL,
+    default=1,
+    metavar="N",
+    help="Records per call [default: 1].",
+)
 @_acks
 @click.option("-z", "--compression", type=_CODECS, help="[default: none]")
 @property_option
@@ -76,24 +85,24 @@ def produce_command(
     records: int,
     size_bytes: int,
     throughput: float,
-    at_once: int,
+    batch_records: int,
     acks: str | None,
     compression: str | None,
     properties: tuple[str, ...],
 ) -> None:
-    """Send records, and measure how many a second and how long each takes to be acknowledged."""
+    """Send records, and measure throughput and the latency of acknowledgements."""
     from odradek.cli.commands.perf.produce import produce_load
 
     if throughput < 0:
-        raise InputError(f"--throughput: {throughput:g} is no rate; 0 is without limit.")
+        raise InputError(f"--throughput: {throughput:g} is not a valid rate. Expected at least 0, which is unlimited.")
     config = client_config(settings, Kind.PRODUCER, properties, {"acks": acks, "compression.type": compression})
-    asyncio.run(produce_load(settings, config, Load(topic, records, size_bytes, throughput, at_once)))
+    asyncio.run(produce_load(settings, config, Load(topic, records, size_bytes, throughput, batch_records)))
 
 
-@perf.command("consume", short_help="How many records a second can be read.")
+@perf.command("consume", short_help="Measure the throughput of a consumer.")
 @_topic
 @click.option("-n", "--records", type=_NATURAL, default=100_000, show_default=True, metavar="N")
-@click.option("--columns", is_flag=True, help="Whole chunks at a time, as columns: consumer.batches().")
+@click.option("--columns", is_flag=True, help="Read chunks of records as columns, with consumer.batches().")
 @click.option(
     "--timeout",
     "timeout_s",
@@ -101,7 +110,7 @@ def produce_command(
     default=10,
     show_default=True,
     metavar="S",
-    help="Give up after S seconds without a record.",
+    help="Fail after S seconds without a record.",
 )
 @property_option
 @network_options
@@ -109,14 +118,14 @@ def produce_command(
 def consume_command(
     settings: Settings, topic: str, records: int, columns: bool, timeout_s: float, properties: tuple[str, ...]
 ) -> None:
-    """Read records from the beginning of TOPIC, and measure how many a second."""
+    """Read TOPIC from the beginning, and measure throughput."""
     from odradek.cli.commands.perf.consume import consume_load
 
     config = client_config(settings, Kind.CONSUMER, properties, {}, {"allow.auto.create.topics": False})
     asyncio.run(consume_load(settings, config, Load(topic, records, timeout_s=timeout_s), columns=columns))
 
 
-@perf.command("latency", short_help="How long a record takes from producer to consumer.")
+@perf.command("latency", short_help="Measure the latency from producer to consumer.")
 @_topic
 @click.option("-n", "--records", type=_NATURAL, default=1_000, show_default=True, metavar="N")
 @_size
@@ -127,10 +136,13 @@ def consume_command(
 def latency_command(
     settings: Settings, topic: str, records: int, size_bytes: int, acks: str | None, properties: tuple[str, ...]
 ) -> None:
-    """Send one record after the other, and measure how long each takes until a consumer has it."""
+    """Send one record after the other, and measure the time until a consumer has received it."""
     from odradek.cli.commands.perf.latency import latency_load
 
-    own = {kind: [each for each in properties if applies_to(kind, each.partition("=")[0])] for kind in Kind}
-    producing = client_config(settings, Kind.PRODUCER, own[Kind.PRODUCER], {"acks": acks}, {"linger.ms": 0})
-    consuming = client_config(settings, Kind.CONSUMER, own[Kind.CONSUMER], {}, {"allow.auto.create.topics": False})
-    asyncio.run(latency_load(settings, producing, consuming, Load(topic, records, size_bytes)))
+    producer_properties, consumer_properties = (
+        [text for text in properties if applies_to(client_kind, text.partition("=")[0])]
+        for client_kind in (Kind.PRODUCER, Kind.CONSUMER)
+    )
+    producer = client_config(settings, Kind.PRODUCER, producer_properties, {"acks": acks}, {"linger.ms": 0})
+    consumer = client_config(settings, Kind.CONSUMER, consumer_properties, {}, {"allow.auto.create.topics": False})
+    asyncio.run(latency_load(settings, producer, consumer, Load(topic, records, size_bytes)))

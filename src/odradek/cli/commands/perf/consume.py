@@ -1,4 +1,4 @@
-"""`odradek perf consume`."""
+"""`odradek perf consume`: throughput of a consumer."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ from odradek.cli.commands.perf.show import Meter
 from odradek.client.consumer.consumer import Consumer
 from odradek.common.failures import InputError
 
-_RECORDS_AT_ONCE = 5_000
+_POLL_RECORDS_MAX = 5_000
 
 
 async def consume_load(settings: Settings, config: dict[str, object], load: Load, *, columns: bool) -> None:
@@ -25,18 +25,18 @@ async def consume_load(settings: Settings, config: dict[str, object], load: Load
                     async with asyncio.timeout(load.timeout_s):
                         count, size_bytes = await anext(chunks)
                 except TimeoutError:
-                    came = f"{meter.records} of {load.records} records came"
-                    raise InputError(f"{came}, and then none for {load.timeout_s:g} s (--timeout)") from None
+                    received = f"received {meter.records} of {load.records} records"
+                    raise InputError(f"{received}, then none for {load.timeout_s:g} s (--timeout)") from None
                 meter.count(count, size_bytes)
     meter.finish()
 
 
 async def _records(consumer: Consumer) -> AsyncIterator[tuple[int, int]]:
-    """How many, and the bytes of their keys and values."""
+    """Yield the number of records of each poll, and the bytes of their keys and values."""
     while True:
-        records = await consumer.poll(1_000, _RECORDS_AT_ONCE)
+        records = await consumer.poll(1_000, _POLL_RECORDS_MAX)
         if records:
-            yield len(records), sum(len(each.value or b"") + len(each.key or b"") for each in records)
+            yield len(records), sum(len(record.value or b"") + len(record.key or b"") for record in records)
 
 
 async def _columns(consumer: Consumer) -> AsyncIterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""`odradek perf latency`: from before a record is sent until a consumer has it, one record after the other."""
+"""`odradek perf latency`: time from sending a record until a consumer has received it, one record after the other."""
 
 import asyncio
 import time
@@ -11,39 +11,39 @@ from odradek.cli.commands.perf.show import Meter
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.producer.producer import Producer
 
-#: A record that has not come by then does not come.
-_PATIENCE_S = 60.0
+#: A record that has not arrived by then is lost.
+_TIMEOUT_S = 60.0
 
-#: The first ones open connections.
+#: The first records open connections.
 _WARM_UP = 10
 
 
 async def latency_load(
-    settings: Settings, producing: dict[str, object], consuming: dict[str, object], load: Load
+    settings: Settings, producer_config: dict[str, object], consumer_config: dict[str, object], load: Load
 ) -> None:
     value = payload(load.size_bytes)
-    async with Producer(producing) as producer, Consumer(consuming) as consumer:
+    async with Producer(producer_config) as producer, Consumer(consumer_config) as consumer:
         partitions = await topic_partitions(consumer, load.topic)
         consumer.assign(partitions)
         consumer.seek_to_end(*partitions)
-        for place in partitions:
-            await consumer.position(place)
+        for partition in partitions:
+            await consumer.position(partition)
         for _ in range(_WARM_UP):
-            await _once(producer, consumer, load.topic, value)
+            await _round_trip_ms(producer, consumer, load.topic, value)
         with Meter(settings, f"latency through {load.topic}", load.records) as meter:
             for _ in range(load.records):
-                meter.latency(await _once(producer, consumer, load.topic, value))
+                meter.latency(await _round_trip_ms(producer, consumer, load.topic, value))
                 meter.count(1, load.size_bytes)
     meter.finish()
 
 
-async def _once(producer: Producer, consumer: Consumer, topic: str, value: bytes) -> float:
-    """Milliseconds. Records of others are passed over."""
-    began_s = time.perf_counter()
+async def _round_trip_ms(producer: Producer, consumer: Consumer, topic: str, value: bytes) -> float:
+    """Return the time from sending a record until it is received. Records with other values are skipped."""
+    started_s = time.perf_counter()
     delivery = await producer.send(topic, value)
-    async with asyncio.timeout(_PATIENCE_S):
-        while not any(each.value == value for each in await consumer.poll(1_000)):
+    async with asyncio.timeout(_TIMEOUT_S):
+        while not any(record.value == value for record in await consumer.poll(1_000)):
             pass
-    took_ms = (time.perf_counter() - began_s) * 1000
+    elapsed_ms = (time.perf_counter() - started_s) * 1000
     await delivery
-    return took_ms
+    return elapsed_ms

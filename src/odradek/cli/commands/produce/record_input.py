@@ -1,4 +1,4 @@
-"""From bytes that were read to records that are sent."""
+"""Conversion of input bytes to records."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,9 @@ from typing import NamedTuple
 from odradek.common.failures import InputError
 
 
-class Outgoing(NamedTuple):
+class OutputRecord(NamedTuple):
+    """Record to send."""
+
     value: bytes | None = None
     key: bytes | None = None
     headers: tuple[tuple[str, bytes | None], ...] = ()
@@ -17,52 +19,54 @@ class Outgoing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordForm:
-    """How a record stands in what is read, and what all records have where they say nothing else."""
+    """Format of records in the input, and the default values of their fields."""
 
-    common: Outgoing
+    defaults: OutputRecord
     key_separator: bytes | None = None
     empty_is_null: bool = False
 
-    def record(self, piece: bytes) -> Outgoing:
-        """Raises InputError for a line without its separator."""
-        key: bytes | None = self.common.key
-        value: bytes | None = piece
+    def record(self, line: bytes) -> OutputRecord:
+        """Convert a line. Raises InputError if the separator of key and value is missing."""
+        key: bytes | None = self.defaults.key
+        value: bytes | None = line
         if self.key_separator is not None:
-            key, found, value = piece.partition(self.key_separator)
-            if not found:
+            key, separator_found, value = line.partition(self.key_separator)
+            if not separator_found:
                 separator = self.key_separator.decode(errors="backslashreplace")
-                raise InputError(f'there is no key: "{separator}" should stand between key and value.')
+                raise InputError(f'no key: expected "{separator}" between key and value.')
         if self.empty_is_null:
             key, value = key or None, value or None
-        return self.common._replace(value=value, key=key)
+        return self.defaults._replace(value=value, key=key)
 
-    def completed(self, record: Outgoing) -> Outgoing:
-        """One that says itself what it has."""
-        common = self.common
-        return Outgoing(
+    def with_defaults(self, record: OutputRecord) -> OutputRecord:
+        """Return the record with the defaults of missing fields."""
+        defaults = self.defaults
+        return OutputRecord(
             record.value,
-            common.key if record.key is None else record.key,
-            record.headers or common.headers,
-            common.partition if record.partition is None else record.partition,
-            common.timestamp_ms if record.timestamp_ms is None else record.timestamp_ms,
+            defaults.key if record.key is None else record.key,
+            record.headers or defaults.headers,
+            defaults.partition if record.partition is None else record.partition,
+            defaults.timestamp_ms if record.timestamp_ms is None else record.timestamp_ms,
         )
 
 
 def unescaped(text: str, option: str) -> bytes:
-    r"""Of a separator: \t, \n, \0 and the like mean what they mean elsewhere. Raises InputError."""
+    r"""Return a separator with escapes such as \t, \n and \0 replaced. Raises InputError."""
     try:
         data = text.encode().decode("unicode_escape").encode("latin-1") if "\\" in text else text.encode()
     except UnicodeError:
-        raise InputError(f'{option}: "{text}" cannot be read. Right would be for example "," or "\\t".') from None
+        raise InputError(f'{option}: "{text}" is malformed. Expected for example "," or "\\t".') from None
     if not data:
-        raise InputError(f'{option}: it is empty. Right would be for example "," or "\\t".')
+        raise InputError(f'{option} is empty. Expected for example "," or "\\t".')
     return data
 
 
-def numbered(pieces: Sequence[bytes], first: int, path: str, parse: Callable[[bytes], Outgoing]) -> Iterator[Outgoing]:
-    """Errors say where it was."""
-    for number, piece in enumerate(pieces, first):
+def parse_lines(
+    lines: Sequence[bytes], first_number: int, path: str, parse: Callable[[bytes], OutputRecord]
+) -> Iterator[OutputRecord]:
+    """Yield the record of each line. Raises InputError with the number of the line."""
+    for line_number, line in enumerate(lines, first_number):
         try:
-            yield parse(piece)
+            yield parse(line)
         except InputError as error:
-            raise InputError(f"{path}:{number}: {error}") from None
+            raise InputError(f"{path}:{line_number}: {error}") from None

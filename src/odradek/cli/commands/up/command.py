@@ -4,9 +4,9 @@ odradek up
 odradek up --nodes 3 --port 19092 --data /tmp/try
 odradek up --ephemeral --format json
 
-Ctrl-C and SIGTERM stop it: brokers first say goodbye, all logs are closed. A second one kills what is still there. A
-node that ends by itself is reported, and the others go on, as they would on machines of their own; the last one takes
-the command with it.
+Ctrl-C and SIGTERM stop the cluster: brokers do a controlled shutdown, and all logs are closed. A second signal kills
+the remaining nodes. A node that exits by itself is reported, and the others continue, as they would on separate
+machines. The command exits with the last node.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from odradek.common.remedies import explained
 from odradek.common.system import SystemClock
 from odradek.server.host.layout import LocalNode, prepare_cluster
 
-#: Beside what one works on, as other tools keep theirs.
+#: In the working directory, as other tools do.
 DEFAULT_DATA = ".odradek"
 
 #: More than this on one machine is a mistake.
@@ -42,18 +42,24 @@ _NODES_MAX = 32
 
 @click.command()
 @click.option(
-    "--nodes", "node_count", type=click.IntRange(1, _NODES_MAX), metavar="N", help="[default: 1, or as before]"
+    "--nodes",
+    "node_count",
+    type=click.IntRange(1, _NODES_MAX),
+    metavar="N",
+    help="[default: 1, or the number of an existing cluster]",
 )
-@click.option("--port", default=9092, show_default=True, metavar="PORT", help="Of node 1; node i has PORT + i - 1.")
-@click.option("--data", metavar="DIR", help=f"Where the cluster is kept [default: {DEFAULT_DATA}].")
-@click.option("--ephemeral", is_flag=True, help="Keep nothing: data goes to a temporary directory.")
+@click.option(
+    "--port", default=9092, show_default=True, metavar="PORT", help="Port of node 1; node i has PORT + i - 1."
+)
+@click.option("--data", metavar="DIR", help=f"Data directory of the cluster [default: {DEFAULT_DATA}].")
+@click.option("--ephemeral", is_flag=True, help="Use a temporary directory, which is deleted at the end.")
 @local_options
 @click.pass_obj
 def up(settings: Settings, node_count: int | None, port: int, data: str | None, ephemeral: bool) -> int:
-    """Run a local cluster in the foreground, each node a process, until Ctrl-C.
+    """Run a local cluster in the foreground, with a process per node, until Ctrl-C.
 
-    The directory is made at the first start and used again at the next. The first node's port is followed by those of
-    the other nodes, and then by those of the controllers. With -v the nodes' logs are shown, too.
+    The data directory is created at the first start and reused afterwards. The ports of the other nodes follow that of
+    node 1, and those of controllers follow the ports of brokers. With -v the logs of the nodes are shown, too.
     """
     if data is not None and ephemeral:
         raise click.UsageError("--data and --ephemeral exclude each other.")
@@ -63,13 +69,13 @@ def up(settings: Settings, node_count: int | None, port: int, data: str | None, 
         processes = NodeProcesses()
         processes.start(nodes, verbose=settings.verbose)
         logs = "their logs follow" if settings.verbose else "their logs are node-*/node.log there"
-        _tell(f"starting {plural(len(nodes), 'node')} in {directory}; {logs}")
-        return asyncio.run(_Up(processes, as_json=settings.as_json, has_log_files=not settings.verbose).run())
+        _notify(f"starting {plural(len(nodes), 'node')} in {directory}; {logs}")
+        return asyncio.run(_ClusterRun(processes, as_json=settings.as_json, has_log_files=not settings.verbose).run())
 
 
 @contextmanager
 def _directory(data: str | None, *, ephemeral: bool) -> Iterator[str]:
-    """An absolute path, held against a second cluster in it."""
+    """Yield the absolute path of the data directory, locked against a second cluster."""
     if ephemeral:
         temporary = tempfile.mkdtemp(prefix="odradek-")
         try:
@@ -82,11 +88,11 @@ def _directory(data: str | None, *, ephemeral: bool) -> Iterator[str]:
         os.makedirs(directory, exist_ok=True)
         lock = lock_dir(directory)
     except DirLocked:
-        raise InputError(f"a cluster is running in {directory} already; --data names another directory.") from None
+        raise InputError(f"a cluster is already running in {directory}; use --data for another directory.") from None
     except OSError as error:
-        raise InputError(f"{explained(directory, error)} --data names another directory.") from None
+        raise InputError(f"{explained(directory, error)} Use --data for another directory.") from None
     if data is None:
-        Path(directory, ".gitignore").write_text("*\n")  # it lies among somebody's sources
+        Path(directory, ".gitignore").write_text("*\n")  # the working directory may be under version control
     try:
         yield directory
     finally:
@@ -94,7 +100,7 @@ def _directory(data: str | None, *, ephemeral: bool) -> Iterator[str]:
 
 
 def _check_free(nodes: Sequence[LocalNode]) -> None:
-    """Said by whoever knows of --port, and before anything has started."""
+    """Raise InputError if a port is in use, before any process is started."""
     for node in nodes:
         for listener in node.config.listeners.bound:
             try:
@@ -102,16 +108,16 @@ def _check_free(nodes: Sequence[LocalNode]) -> None:
             except OSError as error:
                 reason = os.strerror(error.errno or 0)
                 raise InputError(
-                    f"port {listener.port} of {listener.host} cannot be had ({reason}); --port names others."
+                    f"port {listener.port} of {listener.host} is not available ({reason}); use --port for other ports."
                 ) from None
 
 
-class _Up:
-    """From the start of the processes to the end of the last one."""
+class _ClusterRun:
+    """Run of a cluster, from the start of its processes to the end of the last one."""
 
     def __init__(self, processes: NodeProcesses, *, as_json: bool, has_log_files: bool) -> None:
         self._processes = processes
-        #: Otherwise the nodes write to the error output.
+        #: False if the nodes write to standard error.
         self._has_log_files = has_log_files
         self._as_json = as_json
         self._is_up = False
@@ -121,8 +127,8 @@ class _Up:
 
     async def run(self) -> int:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._asked_to_stop)
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(signal_number, self._handle_stop_signal)
         for process in self._processes.all:
             process.watch(self._changed)
         await self._ended.wait()
@@ -130,23 +136,23 @@ class _Up:
 
     def _changed(self, process: NodeProcess) -> None:
         if not process.is_running:
-            self._lost(process)
-        elif not self._is_up and all(each.is_ready for each in self._processes.all):
+            self._handle_exit(process)
+        elif not self._is_up and all(other.is_ready for other in self._processes.all):
             self._is_up = True
             with suppress(BrokenPipeError):
                 self._announce()
         if not self._processes.running:
             self._ended.set()
 
-    def _lost(self, process: NodeProcess) -> None:
+    def _handle_exit(self, process: NodeProcess) -> None:
         if self._stopping:
             self._processes.maybe_end_lifeline()
             if process.status:
                 self._warn_of_end(process)
             return
         if self._is_up and self._processes.running:
-            again = f"odradek server start {process.node.config_path} starts it again"
-            _warn(f"node {process.node.id} is gone: {process.end}; the others go on, and {again}")
+            advice = f"odradek server start {process.node.config_path} starts it again"
+            _warn(f"node {process.node.id}: {process.end_reason}; the other nodes continue. {advice}")
             return
         self._status = 1
         self._stop()
@@ -154,38 +160,38 @@ class _Up:
 
     def _warn_of_end(self, process: NodeProcess) -> None:
         log = f"its log is {process.node.log}" if self._has_log_files else "its log is above"
-        _warn(f"node {process.node.id}: {process.end}; {log}")
+        _warn(f"node {process.node.id}: {process.end_reason}; {log}")
 
     def _announce(self) -> None:
         processes = self._processes.all
         bootstrap = ",".join(process.node.address for process in processes)
         if self._as_json:
             nodes = [
-                {"id": each.node.id, "pid": each.pid, "port": each.node.port, "data": each.node.data}
-                for each in processes
+                {"id": process.node.id, "pid": process.pid, "port": process.node.port, "data": process.node.data}
+                for process in processes
             ]
             print_json({"bootstrap": bootstrap, "nodes": nodes})
         else:
-            rows = [(each.node.id, each.node.address, each.pid, each.node.data) for each in processes]
+            rows = [(process.node.id, process.node.address, process.pid, process.node.data) for process in processes]
             print_table(("node", "address", "pid", "data"), rows)
             echo(f"ready: {bootstrap}")
         sys.stdout.flush()
-        _tell("Ctrl-C stops it")
+        _notify("Ctrl-C stops it")
 
-    def _asked_to_stop(self) -> None:
+    def _handle_stop_signal(self) -> None:
         if self._stopping:
             self._processes.kill()
             return
         self._stop()
-        _tell("stopping; a second Ctrl-C does not wait")
+        _notify("stopping; press Ctrl-C again to kill the nodes")
 
     def _stop(self) -> None:
         self._stopping = True
         self._processes.stop()
 
 
-def _tell(text: str) -> None:
-    """Whoever listened may be gone, with the terminal for example. That must not keep the nodes from being stopped."""
+def _notify(text: str) -> None:
+    """Write to stderr. If it is closed, with the terminal for example, the nodes are stopped nevertheless."""
     with suppress(OSError):
         echo(text, err=True)
 

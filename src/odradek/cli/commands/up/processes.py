@@ -1,11 +1,11 @@
-"""The nodes of a local cluster as processes: forked, watched, stopped.
+"""Processes of the nodes of a local cluster: forked, watched, stopped.
 
-They are forked from a process that has imported everything, so that it is imported once and not once a node. Each has
-a session of its own: Ctrl-C reaches only the parent, which stops them in order. Two pipes tie them together:
+They are forked from a process that has imported all modules, which therefore are imported once and not once per node.
+Each has its own session: Ctrl-C reaches only the parent, which stops them in order. Two pipes connect them:
 
-* the status pipe, one a node: it says `ready`, or why it cannot start; its end is the end of the process;
-* the lifeline, one for all: it ends when the parent does, however that happens, and the nodes stop by themselves then.
-  In a stop the parent ends it as soon as there is no majority of controllers left: nobody need look for a successor.
+* a status pipe per node: the node writes `ready`, or why it cannot start; it is closed when the process ends;
+* the lifeline, one for all nodes: it is closed when the parent ends for whatever reason, and the nodes stop then. When
+  the cluster stops, the parent closes it as soon as no majority of controllers is left, so that none seeks a successor.
 """
 
 import asyncio
@@ -25,15 +25,15 @@ from odradek.server.host.layout import LocalNode
 
 _READY = b"ready\n"
 
-#: The log of a node that has grown beyond this is put aside when the node starts; one older one is kept.
+#: A larger log of a node is rotated when the node starts; one older log is retained.
 _LOG_BYTES_MAX = 10 << 20
 
-#: A reason is a line or two; one read takes it whole.
+#: A reason has a line or two, and is read at once.
 _STATUS_BYTES_MAX = 1 << 16
 
 
 class NodeProcess:
-    """As the parent sees it. `status` is that of `os.waitstatus_to_exitcode`; None while it runs."""
+    """Process of a node. `status` is that of `os.waitstatus_to_exitcode`; None while it is running."""
 
     def __init__(self, node: LocalNode, pid: int, status_fd: int) -> None:
         self.node = node
@@ -41,43 +41,43 @@ class NodeProcess:
         self.is_ready = False
         self.status: int | None = None
         self._status_fd = status_fd
-        self._said = b""
+        self._received = b""
 
     @property
     def is_running(self) -> bool:
         return self.status is None
 
     @property
-    def end(self) -> str:
-        """How it ended, in words: its own if it had any."""
-        reason = self._said.removeprefix(_READY).decode(errors="replace").strip()
+    def end_reason(self) -> str:
+        """Reason why the process ended: as reported by it, or by its exit status."""
+        reason = self._received.removeprefix(_READY).decode(errors="replace").strip()
         if reason:
             return reason
         if self.status is not None and self.status < 0:
-            return f"it was ended by {signal.Signals(-self.status).name}"
-        return f"it ended with status {self.status}"
+            return f"ended by {signal.Signals(-self.status).name}"
+        return f"ended with status {self.status}"
 
     def watch(self, changed: Callable[["NodeProcess"], None]) -> None:
-        """`changed` is called when it is ready, and when it has ended."""
+        """Call `changed` when the node is ready, and when the process has ended."""
         asyncio.get_running_loop().add_reader(self._status_fd, self._read, changed)
 
-    def send(self, number: signal.Signals) -> None:
+    def send(self, signal_number: signal.Signals) -> None:
         if self.is_running:
-            os.kill(self.pid, number)
+            os.kill(self.pid, signal_number)
 
     def _read(self, changed: Callable[["NodeProcess"], None]) -> None:
         data = os.read(self._status_fd, _STATUS_BYTES_MAX)
-        self._said += data
-        if not data:  # only its end closes the pipe
+        self._received += data
+        if not data:  # closed by the end of the process
             asyncio.get_running_loop().remove_reader(self._status_fd)
             os.close(self._status_fd)
             self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        self.is_ready = self._said.startswith(_READY)
+        self.is_ready = self._received.startswith(_READY)
         changed(self)
 
 
 class NodeProcesses:
-    """All of them; call `start` before there is an event loop, the rest within one."""
+    """Processes of all nodes. `start` has to be called before there is an event loop, the rest within one."""
 
     def __init__(self) -> None:
         self.all: list[NodeProcess] = []
@@ -92,7 +92,7 @@ class NodeProcesses:
             pid = os.fork()
             if pid == 0:
                 os.close(self._lifeline[1])
-                _be(node, writing, self._lifeline[0], verbose=verbose)
+                _run_node(node, writing, self._lifeline[0], verbose=verbose)
             os.close(writing)
             self.all.append(NodeProcess(node, pid, reading))
 
@@ -106,7 +106,7 @@ class NodeProcesses:
         self.maybe_end_lifeline()
 
     def maybe_end_lifeline(self) -> None:
-        """In a stop, after each process that has ended."""
+        """Close the lifeline if no majority of controllers is left. Called during a stop, after each exit."""
         controllers = [process for process in self.all if process.node.config.is_controller]
         running = sum(process.is_running for process in controllers)
         if running * 2 <= len(controllers) and not self._lifeline_ended:
@@ -118,8 +118,8 @@ class NodeProcesses:
             process.send(signal.SIGKILL)
 
 
-def _be(node: LocalNode, status_fd: int, lifeline_fd: int, *, verbose: bool) -> NoReturn:
-    """What the forked process does until its end; it never returns to what the parent was doing."""
+def _run_node(node: LocalNode, status_fd: int, lifeline_fd: int, *, verbose: bool) -> NoReturn:
+    """Run the node in the forked process, and exit; it never returns to the code of the parent."""
     status = 1
     try:
         os.setsid()
@@ -127,11 +127,11 @@ def _be(node: LocalNode, status_fd: int, lifeline_fd: int, *, verbose: bool) -> 
         log_to_stderr(node.id, verbose=verbose)
         for warning in node.config.warnings:
             warn(warning)
-        run(serve(node.config, lambda: _say(status_fd, _READY), lifeline_fd))
+        run(serve(node.config, lambda: _report(status_fd, _READY), lifeline_fd))
         status = 0
     except (InputError, Fault, OSError) as error:
-        _say(status_fd, describe(error).encode())
-    except BaseException as error:  # noqa: BLE001  it ends here; nobody above would show it
+        _report(status_fd, describe(error).encode())
+    except BaseException as error:  # noqa: BLE001  the process ends here, so it is reported here
         for line in traceback_lines(error):
             echo(line, err=True)
     finally:
@@ -140,7 +140,7 @@ def _be(node: LocalNode, status_fd: int, lifeline_fd: int, *, verbose: bool) -> 
 
 
 def _redirect(node: LocalNode, *, verbose: bool) -> None:
-    """Nothing to read; what it says goes to its log, or with `verbose` to where the parent's goes."""
+    """Redirect stdin to /dev/null, and the output to the node's log, or with `verbose` to the parent's stderr."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     if verbose:
         os.dup2(2, 1)
@@ -152,8 +152,8 @@ def _redirect(node: LocalNode, *, verbose: bool) -> None:
     os.dup2(log_fd, 2)
 
 
-def _say(status_fd: int, text: bytes) -> None:
+def _report(status_fd: int, text: bytes) -> None:
     try:
         os.write(status_fd, text)
     except BrokenPipeError:
-        return  # the parent is gone; the lifeline says so as well
+        return  # the parent has ended; the lifeline is closed, too

@@ -2,19 +2,19 @@
 
 import pytest
 
-from odradek.cli.commands.consume.consume_from import Kind, Start, parse_start
+from odradek.cli.commands.consume.consume_from import Start, StartKind, parse_start
 from odradek.common.failures import InputError
 
 
 @pytest.mark.parametrize(
     ("text", "start"),
     [
-        ("earliest", Start(Kind.EARLIEST)),
-        ("latest", Start(Kind.LATEST)),
-        ("12", Start(Kind.OFFSET, 12)),
-        ("-12", Start(Kind.BEFORE_END, 12)),
-        ("@1000", Start(Kind.TIME, 1_000)),
-        ("@1970-01-01T00:00:02+00:00", Start(Kind.TIME, 2_000)),
+        ("earliest", Start(StartKind.EARLIEST)),
+        ("latest", Start(StartKind.LATEST)),
+        ("12", Start(StartKind.OFFSET, 12)),
+        ("-12", Start(StartKind.BEFORE_END, 12)),
+        ("@1000", Start(StartKind.TIME, 1_000)),
+        ("@1970-01-01T00:00:02+00:00", Start(StartKind.TIME, 2_000)),
     ],
 )
 def test_where_to_begin(text: str, start: Start) -> None:
@@ -24,7 +24,7 @@ def test_where_to_begin(text: str, start: Start) -> None:
 
 @pytest.mark.parametrize("text", ["", "beginning", "--1", "1.5", "@", "@yesterday"])
 def test_no_place_to_begin(text: str) -> None:
-    with pytest.raises(InputError, match="is no place to begin"):
+    with pytest.raises(InputError, match="is not a start position"):
         parse_start(text)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from odradek.cli.commands.consume.record_format import compile_format, printable_value_line, value_line
 from odradek.cli.commands.consume.record_json import parse_record, record_line
-from odradek.cli.commands.produce.record_input import Outgoing, RecordForm, numbered, unescaped
+from odradek.cli.commands.produce.record_input import OutputRecord, RecordForm, parse_lines, unescaped
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.common.failures import InputError
 from odradek.records.record import Header, TimestampType
@@ -41,7 +41,7 @@ def test_null_is_told_from_empty_by_its_length() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "said"), [("%q", '"%q" is no part'), ("%", '"%" is no part'), ("\\q", '"\\q" means nothing')]
+    ("form", "said"), [("%q", 'unknown field "%q"'), ("%", 'unknown field "%"'), ("\\q", 'unknown escape "\\q"')]
 )
 def test_a_wrong_format_string_is_refused(form: str, said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
@@ -75,51 +75,51 @@ def test_what_consume_writes_produce_reads(
 ) -> None:
     pairs = tuple(Header(name, data) for name, data in headers.items())
     written = ConsumerRecord("orders", 3, 42, 1_000, TimestampType.CREATE_TIME, key, value, pairs, 7)
-    assert parse_record(record_line(written).encode()) == Outgoing(value, key, tuple(headers.items()), 3, 1_000)
+    assert parse_record(record_line(written).encode()) == OutputRecord(value, key, tuple(headers.items()), 3, 1_000)
 
 
 def test_json_need_not_say_more_than_a_value_and_may_be_the_value_itself() -> None:
-    assert parse_record(b'{"value": {"id": 1}}') == Outgoing(b'{"id":1}')
-    assert parse_record(b'{"value": 5, "headers": {"a": "b"}}') == Outgoing(b"5", headers=(("a", b"b"),))
+    assert parse_record(b'{"value": {"id": 1}}') == OutputRecord(b'{"id":1}')
+    assert parse_record(b'{"value": 5, "headers": {"a": "b"}}') == OutputRecord(b"5", headers=(("a", b"b"),))
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b"hello", "it is no JSON"),
-        (b"[]", "it is no object"),
-        (b'{"vaule": 1}', '"vaule" is no part of a record'),
-        (b'{"partition": -1}', '"partition" is -1, and should be a number from 0 on'),
-        (b'{"headers": ["a"]}', '"headers" is no list of names and values'),
+        (b"hello", "not valid JSON"),
+        (b"[]", "not an object"),
+        (b'{"vaule": 1}', 'unknown field "vaule"'),
+        (b'{"partition": -1}', '"partition" is -1. Expected an integer of at least 0'),
+        (b'{"headers": ["a"]}', '"headers" is not a list of pairs'),
         (b'{"value": {"hex": "f"}}', "'f' is not hexadecimal"),
     ],
 )
 def test_wrong_json_is_told_with_its_line(line: bytes, said: str) -> None:
     with pytest.raises(InputError, match=re.escape(f"records.jsonl:2: {said}")):
-        list(numbered([b"{}", line], 1, "records.jsonl", parse_record))
+        list(parse_lines([b"{}", line], 1, "records.jsonl", parse_record))
 
 
 def form(
-    common: Outgoing | None = None, separator: bytes | None = None, *, null: bool = False
-) -> Callable[[bytes], Outgoing]:
-    return RecordForm(common or Outgoing(), separator, null).record
+    common: OutputRecord | None = None, separator: bytes | None = None, *, null: bool = False
+) -> Callable[[bytes], OutputRecord]:
+    return RecordForm(common or OutputRecord(), separator, null).record
 
 
 def test_lines() -> None:
-    assert form()(b"a:b") == Outgoing(b"a:b")
-    assert form(separator=b":")(b"a:b:c") == Outgoing(b"b:c", b"a")
-    assert form(separator=b":", null=True)(b"a:") == Outgoing(None, b"a")
-    common = Outgoing(None, b"k", (("h", b"x"),), 2, 5)
-    assert form(common)(b"a") == Outgoing(b"a", b"k", (("h", b"x"),), 2, 5)
-    with pytest.raises(InputError, match='there is no key: ":" should stand between key and value'):
+    assert form()(b"a:b") == OutputRecord(b"a:b")
+    assert form(separator=b":")(b"a:b:c") == OutputRecord(b"b:c", b"a")
+    assert form(separator=b":", null=True)(b"a:") == OutputRecord(None, b"a")
+    common = OutputRecord(None, b"k", (("h", b"x"),), 2, 5)
+    assert form(common)(b"a") == OutputRecord(b"a", b"k", (("h", b"x"),), 2, 5)
+    with pytest.raises(InputError, match='no key: expected ":" between key and value'):
         form(separator=b":")(b"abc")
 
 
 def test_what_a_line_says_itself_counts_more() -> None:
-    common = RecordForm(Outgoing(None, b"k", (("h", b"x"),), 2, 5))
-    assert common.completed(Outgoing(b"v")) == Outgoing(b"v", b"k", (("h", b"x"),), 2, 5)
-    own = Outgoing(b"v", b"", (("i", None),), 0, 0)
-    assert common.completed(own) == own
+    common = RecordForm(OutputRecord(None, b"k", (("h", b"x"),), 2, 5))
+    assert common.with_defaults(OutputRecord(b"v")) == OutputRecord(b"v", b"k", (("h", b"x"),), 2, 5)
+    own = OutputRecord(b"v", b"", (("i", None),), 0, 0)
+    assert common.with_defaults(own) == own
 
 
 def test_separators() -> None:
@@ -131,5 +131,5 @@ def test_separators() -> None:
         "→".encode(),
     ]
     for wrong in ("", "\\xZZ"):
-        with pytest.raises(InputError, match="-K: "):
+        with pytest.raises(InputError, match="-K"):
             unescaped(wrong, "-K")

@@ -127,7 +127,7 @@ def test_after_an_impossible_length_the_next_batch_is_found(
     assert run(["log", "dump", "--format", "json", str(log)]) == 1
     captured = capsys.readouterr()
     assert f"{log}:78: " in captured.err
-    assert "on with the batch at 314" in captured.err
+    assert "continued with the batch at 314" in captured.err
     assert json.loads(captured.out.splitlines()[0])["offset"] == 16
 
 
@@ -223,4 +223,4 @@ def test_help_says_what_the_json_of_a_directory_leaves_out(capsys: pytest.Captur
     assert run(["log", "dump", "--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "It leaves out" in said
-    assert all(word in said for word in (".deleted", "snapshots", "control records unless --control is given"))
+    assert all(word in said for word in (".deleted", "snapshots", "control records without --control"))

@@ -42,7 +42,7 @@ def data(pristine: Path, tmp_path: Path) -> Path:
 
 
 def wrong(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("wrong: ")]
+    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("problem: ")]
 
 
 def deny(monkeypatch: pytest.MonkeyPatch, denied: Path) -> None:
@@ -95,7 +95,7 @@ def test_what_is_no_regular_file_is_said_and_not_waited_for(
     (partition / name).unlink()
     make(partition / name)
     assert run(["log", "verify", str(partition)]) == 1
-    assert wrong(capsys) == [f"wrong: {partition}/{name}: not a regular file"]
+    assert wrong(capsys) == [f"problem: {partition}/{name}: not a regular file"]
     assert run(["log", "dump", str(partition)]) == 1
     captured = capsys.readouterr()
     assert captured.err == f"odradek: {partition}/{name}: not a regular file\n"
@@ -107,7 +107,7 @@ def test_a_pipe_in_the_data_directory_is_met_too(data: Path, capsys: pytest.Capt
     (data / "cleaner-offset-checkpoint").unlink()
     os.mkfifo(data / "cleaner-offset-checkpoint")
     assert run(["log", "verify", str(data)]) == 1
-    assert wrong(capsys) == [f"wrong: {data}/cleaner-offset-checkpoint: not a regular file"]
+    assert wrong(capsys) == [f"problem: {data}/cleaner-offset-checkpoint: not a regular file"]
 
 
 @pytest.mark.timeout(60)
@@ -115,7 +115,7 @@ def test_a_partition_that_is_nothing_but_a_pipe(tmp_path: Path, capsys: pytest.C
     (tmp_path / "x-0").mkdir()
     os.mkfifo(tmp_path / "x-0" / "leader-epoch-checkpoint")
     assert run(["log", "verify", str(tmp_path / "x-0")]) == 1
-    assert wrong(capsys) == [f"wrong: {tmp_path}/x-0/leader-epoch-checkpoint: not a regular file"]
+    assert wrong(capsys) == [f"problem: {tmp_path}/x-0/leader-epoch-checkpoint: not a regular file"]
 
 
 @pytest.mark.timeout(60)
@@ -140,7 +140,7 @@ def test_a_file_larger_than_its_kind_can_be_is_not_read(
     os.truncate(partition / name, HUGE_BYTES)
     said = f"{partition}/{name}: {HUGE_BYTES} bytes, but a file of this kind ({kind}) has at most {LIMITS_BYTES[kind]}"
     assert run(["log", "verify", str(partition)]) == 1
-    assert wrong(capsys) == [f"wrong: {said}"]
+    assert wrong(capsys) == [f"problem: {said}"]
     assert run(["log", "dump", str(partition)]) == 1
     assert capsys.readouterr().err == f"odradek: {said}\n"
 
@@ -174,7 +174,7 @@ def test_numbers_and_brackets_without_end_are_damage(
     (partition / name).write_text(content)
     assert run(["log", "verify", str(partition)]) == 1
     (line,) = wrong(capsys)
-    assert line.startswith(f"wrong: {partition}/{name}:")
+    assert line.startswith(f"problem: {partition}/{name}:")
     assert run(["log", "dump", str(partition)]) == 1
     assert capsys.readouterr().err.startswith(f"odradek: {partition}/{name}:")
 
@@ -213,7 +213,7 @@ def test_nor_are_transactions_that_were_in_it_missed(
 ) -> None:
     deny(monkeypatch, data / "txn-0" / name)
     assert run(["log", "verify", str(data)]) == 1
-    assert wrong(capsys) == [f"wrong: {data}/txn-0/{name}: Permission denied"]
+    assert wrong(capsys) == [f"problem: {data}/txn-0/{name}: Permission denied"]
 
 
 def test_other_problems_beside_an_unreadable_segment_are_still_found(
@@ -246,7 +246,7 @@ def test_a_missing_directory_does_not_leave_the_others_unchecked(
     assert run(["log", "verify", str(tmp_path / "nope"), str(data / "plain-0")]) == 1
     captured = capsys.readouterr()
     assert captured.err == f"odradek: {tmp_path}/nope: No such file or directory\n"
-    assert f"wrong: {data}/plain-0/00000000000000000000.index:5: " in captured.out
+    assert f"problem: {data}/plain-0/00000000000000000000.index:5: " in captured.out
 
 
 def test_a_directory_named_twice_is_looked_at_once(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,7 +254,7 @@ def test_a_directory_named_twice_is_looked_at_once(data: Path, capsys: pytest.Ca
     named = [str(data / "plain-0"), str(data), f"{data}/", f"{data}/plain-0/"]
     assert run(["log", "verify", *named]) == 1
     said = capsys.readouterr().out
-    assert said.count("wrong: ") == 1
+    assert said.count("problem: ") == 1
     assert "\n3 partitions, " in said
     assert run(["log", "dump", "--format", "json", str(data / "txn-0"), f"{data}/txn-0/"]) == 0
     offsets = [json.loads(line)["offset"] for line in capsys.readouterr().out.splitlines()]
@@ -273,7 +273,7 @@ def test_directories_that_only_sound_like_partitions_are_none(
     assert "neither a data directory" in capsys.readouterr().err
     assert run(["log", "verify", "-v", str(data)]) == 0
     said = capsys.readouterr().out
-    assert f"note: {data}/dbus-1: called like a partition, but nothing in it is Kafka's" in said
+    assert f"note: {data}/dbus-1: has the name of a partition, but no files of Kafka" in said
     assert "\npolkit-1 " in said and "\ndbus-1 " not in said
 
 
@@ -282,9 +282,9 @@ def test_a_file_of_noise_is_a_few_lines_and_a_count(partition: Path, capsys: pyt
     (partition / "00000000000000000000.index").write_bytes(noise)
     assert run(["log", "verify", str(partition)]) == 1
     said = capsys.readouterr().out
-    lines = [line for line in said.splitlines() if line.startswith("wrong: ")]
+    lines = [line for line in said.splitlines() if line.startswith("problem: ")]
     assert len(lines) == 6
-    more = int(lines[-1].removeprefix(f"wrong: {partition}/00000000000000000000.index: and ").split()[0])
+    more = int(lines[-1].removeprefix(f"problem: {partition}/00000000000000000000.index: and ").split()[0])
     assert said.endswith(f"{more + 5} problems\n") and more > 600
     assert run(["log", "verify", "-v", str(partition)]) == 1
     assert len(wrong(capsys)) == more + 5

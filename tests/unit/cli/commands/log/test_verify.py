@@ -48,7 +48,7 @@ def test_the_table_for_people(clean_data: Path, capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().out.splitlines()
     assert said[0].split()[:4] == ["partition", "segments", "batches", "records"]
     assert said[1].split()[:4] == ["plain-0", "1", "8", "110"]
-    assert said[-1] == "1 partition, 110 records, 10679 bytes: all is well"
+    assert said[-1] == "1 partition, 110 records, 10679 bytes: no problems"
 
 
 def test_notes_on_files_besides_the_live_ones(
@@ -185,7 +185,7 @@ def test_every_kind_of_damage_is_found(
     damage(tmp_path / "plain-0")
     assert run(["log", "verify", str(tmp_path / "plain-0")]) == 1
     captured = capsys.readouterr()
-    assert f"wrong: {tmp_path}/plain-0" in captured.out
+    assert f"problem: {tmp_path}/plain-0" in captured.out
     assert captured.err == ""
 
 
@@ -225,7 +225,7 @@ def test_files_of_the_data_directory_are_checked(
     (data / name).write_text(content)
     assert run(["log", "verify", str(data)]) == 1
     captured = capsys.readouterr()
-    assert f"wrong: {data}/{name}" in captured.out
+    assert f"problem: {data}/{name}" in captured.out
     assert said in captured.out
 
 
