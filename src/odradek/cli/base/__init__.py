@@ -1,1 +1,1 @@
-"""What commands share: options, connections, output, errors, completion."""
+"""Shared parts of commands: options, connections, output, errors, completion."""

@@ -196,16 +196,16 @@ async def _report_progress(app: Service, progress: Progress, *, quiet: bool) -> 
 
 
 def progress_text(app: Service) -> str:
-    figures = app.figures
+    counters = app.figures
     phase = app.group_phase()
     parts = [app.group_text()] if phase is not None and phase is not GroupPhase.READING else []
-    parts += [f"handled {figures.count(Ending.HANDLED):,}"]
+    parts += [f"handled {counters.count(Ending.HANDLED):,}"]
     for name, count in (
-        ("failed attempts", figures.failed_attempts),
-        ("to retry topics", figures.count(Ending.MOVED)),
-        ("dead", figures.count(Ending.DEAD)),
-        ("dropped", figures.count(Ending.DROPPED)),
-        ("skipped", figures.count(Ending.SKIPPED)),
+        ("failed attempts", counters.failed_attempts),
+        ("to retry topics", counters.count(Ending.MOVED)),
+        ("dead", counters.count(Ending.DEAD)),
+        ("dropped", counters.count(Ending.DROPPED)),
+        ("skipped", counters.count(Ending.SKIPPED)),
         ("waiting", app.waiting),
         ("in hand", app.in_hand - app.waiting),
     ):

@@ -49,13 +49,13 @@ class Dump:
         self.settings = settings
         self.options = options
         self.damaged = False
-        self._shown: set[str] = set()
+        self._shown_paths: set[str] = set()
 
     def show(self, path: str) -> None:
         """Show a file or a directory, once if it is passed twice. An error of one path does not stop the others."""
-        if os.path.realpath(path) in self._shown:
+        if os.path.realpath(path) in self._shown_paths:
             return
-        self._shown.add(os.path.realpath(path))
+        self._shown_paths.add(os.path.realpath(path))
         try:
             target = find_target(path)
         except (InputError, OSError) as error:
