@@ -1,8 +1,8 @@
-"""Spark imports every module named `pyspark_…`, and registers its `DefaultSource`: `format("odradek")` is there by
-itself once the package is installed.
+"""Entry point for Spark, which imports every module named `pyspark_…` and registers its `DefaultSource`, so that
+`format("odradek")` is available once the package is installed.
 
-A module that cannot be imported makes Spark find no data source at all, and log a warning that nobody sees. So a data
-source takes its place that says what is missing.
+If a module cannot be imported, Spark finds no data source at all, and logs a warning that nobody sees. So there is a
+replacement that reports what is missing.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The data source of an installation that lacks a package: whatever is asked of it, it says which one."""
+"""The data source of an incomplete installation: each use raises an error that names the missing package."""
 
 import os
 import sys
@@ -22,9 +22,9 @@ def broken_source(reason: str) -> type[DataSource]:
             return "odradek"
 
         def __init__(self, options: dict[str, str]) -> None:
-            self._refuse()
+            self._raise()
 
-        def _refuse(self) -> NoReturn:
+        def _raise(self) -> NoReturn:
             os.environ[_HIDE_TRACEBACK] = "1"
             raise ImportError(message)
 

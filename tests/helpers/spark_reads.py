@@ -114,14 +114,14 @@ WRONG = (
     (Read("unknown", 0, {"subscribd": "plain"}), "unknown option subscribd. Did you mean subscribe?"),
     (
         Read("nothing", 0, {}),
-        "no topics are named: set exactly one of subscribe, subscribePattern, assign says what is read",
+        "no topics are named: set exactly one of subscribe, subscribePattern, assign",
     ),
     (Read("no number", 0, {"subscribe": "plain", "minPartitions": "many"}), "minPartitions: 'many' is not an integer"),
     (Read("no setting", 0, {"subscribe": "plain", "kafka.fetch.min.byte": 1}), "fetch.min.byte"),
     (Read("no such topic", 0, {"subscribe": "nothing", "fetchOffset.numRetries": 1}), "there is no topic nothing"),
     (
         Read("missing partitions", 0, {"subscribe": "plain", "startingOffsets": {"plain": {"0": 1}}}),
-        "startingOffsets says nothing of plain-1, plain-2; -2 stands for the earliest, -1 for the latest",
+        "startingOffsets has no entry for plain-1, plain-2; -2 stands for the earliest, -1 for the latest",
     ),
     (
         Read("lost", 0, {"subscribe": "trimmed", "startingOffsets": {"trimmed": {"0": 3}}}),

@@ -276,7 +276,7 @@ def test_dead_letters(bootstrap: str, tmp_path: Path) -> None:
     }
     assert len(places) == len(letters), "each names another record"
     said = {dict(each.headers() or [])["odradek-message"].decode() for each in letters}
-    assert {"field id is missing or null", "something follows the JSON object", "3 fields, not 4"} <= said
+    assert {"field id is missing or null", "data after the JSON object", "3 fields, expected 4"} <= said
     assert {"SAVE-90 is no coupon of ours", "there is no value", "field colour is not in the schema"} <= said
 
 

@@ -1,30 +1,31 @@
-"""Schemas in DDL, looked at without Spark: whether each field has a type that there is. Pure.
+"""Checks of schemas in DDL without Spark: each field must have an existing type. Pure.
 
-What stands behind a type (NOT NULL, COMMENT …) and what is in its brackets, unless these are types again, is left to
-Spark, which alone knows all of it.
+The rest is left to Spark: what follows a type (NOT NULL, COMMENT …), and parameters in brackets that are not types.
 """
 
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-#: Of Spark 4.2.
+#: Types of Spark 4.2.
 _TYPES = (
     *("boolean", "tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long", "float", "real", "double"),
     *("decimal", "dec", "numeric", "string", "char", "character", "varchar", "binary", "variant", "void", "interval"),
     *("date", "time", "timestamp", "timestamp_ntz", "timestamp_ltz", "geometry", "geography", "array", "map", "struct"),
 )
 
+_EXAMPLE = "expected for example id BIGINT NOT NULL, name STRING"
+
 _FIELD = re.compile(r"(`[^`]*`|[^\s:`]+)\s*:?\s*(.*)", re.DOTALL)
 _TYPE = re.compile(r"(\w+)\s*(.*)", re.DOTALL)
 _OPENING, _CLOSING = "(<", ")>"
-#: Names and comments: brackets and commas mean nothing in them.
+#: Names and comments, in which brackets and commas have no meaning.
 _QUOTED = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _MARKS = re.compile(r"[,<>()]")
 
 
 def ddl_problem(text: str) -> str | None:
-    """What is wrong with a schema such as `id BIGINT NOT NULL, tags ARRAY<STRING>`; None if nothing is seen."""
+    """Return the problem of a schema such as `id BIGINT NOT NULL, tags ARRAY<STRING>`, or None if none is found."""
     plain = _QUOTED.sub(lambda quoted: _MARKS.sub(" ", quoted[0]), text).strip()
     if re.match(r"struct\s*<", plain, re.IGNORECASE):
         return _type_problem(plain, "the schema")
@@ -33,33 +34,33 @@ def ddl_problem(text: str) -> str | None:
 
 def _fields_problem(text: str) -> str | None:
     for field in _parts(text):
-        found = _FIELD.fullmatch(field)
-        if found is None:
-            return "a field is empty; right is such as id BIGINT NOT NULL, name STRING"
-        problem = _type_problem(found[2], f"field {found[1]}")
+        match = _FIELD.fullmatch(field)
+        if match is None:
+            return f"a field is empty; {_EXAMPLE}"
+        problem = _type_problem(match[2], f"field {match[1]}")
         if problem is not None:
             return problem
     return None
 
 
-def _type_problem(text: str, where: str) -> str | None:
-    found = _TYPE.fullmatch(text.strip())
-    if found is None:
-        return f"{where} has no type; right is such as id BIGINT NOT NULL, name STRING"
-    name, rest = found[1].lower(), found[2]
+def _type_problem(text: str, location: str) -> str | None:
+    match = _TYPE.fullmatch(text.strip())
+    if match is None:
+        return f"{location} has no type; {_EXAMPLE}"
+    name, rest = match[1].lower(), match[2]
     if name not in _TYPES:
-        near = get_close_matches(name, _TYPES, n=1)
-        return f"{where}: {found[1]} is no type{f'; did you mean {near[0].upper()}?' if near else ' of Spark'}"
+        matches = get_close_matches(name, _TYPES, n=1)
+        return f"{location}: unknown type {match[1]}{f'. Did you mean {matches[0].upper()}?' if matches else ''}"
     if name not in ("array", "map", "struct") or not rest.startswith("<"):
         return None
     inner = _in_brackets(rest)
     if name == "struct":
         return _fields_problem(inner) if inner.strip() else None
-    return next((problem for part in _parts(inner) if (problem := _type_problem(part, where))), None)
+    return next((problem for part in _parts(inner) if (problem := _type_problem(part, location))), None)
 
 
 def _in_brackets(text: str) -> str:
-    """Of what begins with a bracket, up to the one that closes it."""
+    """Return the text between an opening bracket at the start and its closing bracket."""
     depth = 0
     for index, character in enumerate(text):
         depth += (character in _OPENING) - (character in _CLOSING)
@@ -69,7 +70,7 @@ def _in_brackets(text: str) -> str:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Between the commas that are in no brackets."""
+    """Yield the parts between commas outside of brackets."""
     depth, start = 0, 0
     for index, character in enumerate(text):
         depth += (character in _OPENING) - (character in _CLOSING)

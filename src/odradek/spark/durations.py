@@ -1,4 +1,4 @@
-"""Times as Spark lets people write them: 500ms, 10s, 15m, 2h, 1d, or milliseconds without a unit. Pure."""
+"""Durations in Spark's notation: 500ms, 10s, 15m, 2h, 1d, or milliseconds without a unit. Pure."""
 
 import re
 
@@ -10,8 +10,10 @@ _PATTERN = re.compile(r"\s*([0-9]+)\s*([a-z]*)\s*")
 
 
 def parse_duration_ms(option: str, text: str) -> int:
-    """Raises InputError that names the option."""
-    found = _PATTERN.fullmatch(text.lower())
-    if found is None or found[2] not in _UNIT_MS:
-        raise InputError(f"{option}: {text!r} is no time; one is a number with a unit, such as 500ms, 10s, 15m or 2h")
-    return int(int(found[1]) * _UNIT_MS[found[2]])
+    """Return the duration in milliseconds. Raise an InputError that names the option."""
+    match = _PATTERN.fullmatch(text.lower())
+    if match is None or match[2] not in _UNIT_MS:
+        raise InputError(
+            f"{option}: {text!r} is not a duration; expected a number with a unit, such as 500ms, 10s, 15m or 2h"
+        )
+    return int(int(match[1]) * _UNIT_MS[match[2]])

@@ -1,11 +1,11 @@
-"""Facts about the installed PySpark that its files tell, without importing it: an import takes a second."""
+"""Facts about the installed PySpark, read from its files without an import, which takes a second."""
 
 import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-#: The oldest release with Declarative Pipelines, and with the classes that `pyspark_features` names.
+#: The oldest release with Declarative Pipelines, and with the classes that `pyspark_features` requires.
 OLDEST_SPARK = "4.1"
 
 _VERSION = re.compile(r"^__version__(?::\s*str)?\s*=\s*[\"']([^\"']+)", re.MULTILINE)
@@ -23,18 +23,18 @@ def spark_version() -> str | None:
     directory = spark_directory()
     if directory is None:
         return None
-    found = _VERSION.search((directory / "version.py").read_text())
-    return None if found is None else found[1]
+    match = _VERSION.search((directory / "version.py").read_text())
+    return None if match is None else match[1]
 
 
 def spark_release() -> str | None:
-    """Return the major and minor version, such as 4.2: packages for Spark have it in their names."""
+    """Return the major and minor version, such as 4.2, which is part of the names of packages for Spark."""
     version = spark_version()
     return None if version is None else ".".join(version.split(".")[:2])
 
 
 def pipelines_problem() -> str | None:
-    """Return why the installed Spark cannot run pipelines, or None. One that is not installed is no problem here."""
+    """Return why the installed Spark cannot run pipelines, or None, also if Spark is not installed."""
     directory = spark_directory()
     if directory is None or (directory / "pipelines").is_dir():
         return None

@@ -1,5 +1,5 @@
-"""What a person can cause is said in one line. Spark shows the traceback of a Python process that failed, unless the
-process is told to hide it; and a process of Spark's ends with the error that it shows."""
+"""Hides the traceback of errors that a user can cause. Spark shows the traceback of a failed Python process, unless an
+environment variable hides it; a process of Spark ends with the error that it shows."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _HIDE = "SPARK_HIDE_TRACEBACK"
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Also a decorator. For what Spark calls, and whose errors nobody catches."""
+    """Hide tracebacks in functions that Spark calls; also a decorator."""
     try:
         yield
     except (InputError, ApiError):

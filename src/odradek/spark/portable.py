@@ -1,13 +1,13 @@
-"""Classes that Spark sends to other Python processes, and that these find however the package reached their machine.
+"""Pickling of classes that Spark sends to other Python processes, in which the package may not be on the path.
 
-Spark pickles a data source, its readers and its writers, and pickle only writes down their names: whoever loads them
-must have the package on its path. Where it is installed, it has. A process that Spark starts for a data source that it
-has found by itself, and not through `register`, does not get the files of `--py-files` on its path, although they lie
-in its directory. And where the package is missing, `ModuleNotFoundError` and a traceback of Spark's own code say
-nothing about what to do.
+Spark pickles a data source, its readers and its writers, and pickle stores only the names of classes: the receiver
+needs the package on its path, as it is where the package is installed. But a process that Spark starts for a data
+source that it discovered itself, not through `register`, does not get the files of `--py-files` on its path, although
+they are in its directory. And if the package is missing, `ModuleNotFoundError` with a traceback of Spark's code does
+not help.
 
-So classes of the type `Portable` are pickled as a call of `load_class`, and that function is pickled by value: it
-arrives wherever Spark does, and needs nothing but the standard library.
+So classes of the type `Portable` are pickled as a call of `load_class`, and that function is pickled by value: it works
+in every process of Spark, and needs only the standard library.
 """
 
 import copyreg
@@ -19,13 +19,13 @@ from pyspark import cloudpickle
 
 
 class Portable(ABCMeta):
-    """The type of a class that can be loaded where the package is only in a file of `--py-files`."""
+    """Metaclass of classes that can be loaded where the package is only in a file of `--py-files`."""
 
 
 def load_class(module: str, name: str) -> Any:
     """Return a class of the package. Raise ModuleNotFoundError, with the remedy in one sentence.
 
-    Runs where nothing of the package may be importable: everything it needs is imported or defined here."""
+    The package may not be importable where this runs: all that it needs is imported or defined here."""
     import glob
     import importlib
     import os
@@ -33,7 +33,7 @@ def load_class(module: str, name: str) -> Any:
     import sys
 
     def refuse(reason: str) -> ModuleNotFoundError:
-        os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # it would show Spark's code, and nothing of ours
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # the traceback would only show Spark's code
         return ModuleNotFoundError(
             f"{reason}; start the job with one of the options that `odradek spark package` prints, or run "
             f"`pip install 'odradek[spark]'` with that Python on every machine of the cluster"

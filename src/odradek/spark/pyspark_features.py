@@ -1,9 +1,9 @@
-"""What the installed PySpark offers, found by looking for it: the one place that knows how versions of Spark differ.
+"""Features of the installed PySpark, detected by inspection: the only module about differences of Spark versions.
 
 Spark 4.1 is the oldest that is supported: the sink of a stream takes Arrow batches (`DataSourceStreamArrowWriter`),
 formats are Arrow functions (`arrow_udf`) and pipelines are Declarative Pipelines, all of which 4.1 introduced.
 
-Spark 4.1 calls `latestOffset()` without saying where the next micro-batch begins, and has no read limits for sources in
+Spark 4.1 calls `latestOffset()` without the beginning of the next micro-batch, and has no read limits for sources in
 Python; 4.2 introduced both, with `pyspark.sql.streaming.datasource`. Where that module is missing the names below are
 stand-ins, so that the rest of the package can use them, and `HAS_READ_LIMITS` is false.
 """
@@ -33,7 +33,7 @@ except ImportError:
         f"no DataSourceStreamArrowWriter, with which streams are written: pip install 'pyspark>={OLDEST_SPARK},<5'"
     ) from None
 
-#: Whether Spark says where a micro-batch begins and how much it may take, and prepares a source for availableNow.
+#: Whether Spark passes the beginning and the limit of a micro-batch, and prepares a source for availableNow.
 HAS_READ_LIMITS = find_spec("pyspark.sql.streaming.datasource") is not None
 
 if TYPE_CHECKING or HAS_READ_LIMITS:
@@ -70,8 +70,8 @@ else:
 
 
 def utc_arrow_type(data_type: DataType) -> Any:
-    """Return the Arrow type of a type of Spark, with timestamps in UTC: Spark 4.2 has to be told so, 4.1 knows no other
-    time zone."""
+    """Return the Arrow type of a Spark type, with timestamps in UTC: an argument since Spark 4.2, and the only time
+    zone in 4.1."""
     if "timezone" in signature(to_arrow_type).parameters:
         return to_arrow_type(data_type, timezone="UTC")
     return to_arrow_type(data_type)

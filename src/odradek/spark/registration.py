@@ -1,8 +1,8 @@
-"""The data source in a session whose Python processes Spark would start with another interpreter, or without Odradek.
+"""Registration of the data source, also if Spark would start Python processes with an interpreter without Odradek.
 
 Spark looks for data sources in, and starts the processes of tasks with, the interpreter that `PYSPARK_PYTHON` names, or
-else the first `python3` of PATH. For a script that is started by the path of its interpreter, without activating the
-environment, that is one in which neither Odradek nor its dependencies are installed.
+else the first `python3` of PATH. If a script is started by the path of its interpreter, without activating the
+environment, neither Odradek nor its dependencies are installed in that interpreter.
 """
 
 import os
@@ -22,8 +22,8 @@ _INTERPRETER = "PYSPARK_PYTHON"
 def register(session: "SparkSession", package: str | os.PathLike[str] | None = None) -> None:
     """Register `format("odradek")` with the session, before it is first used.
 
-    In a local session, and unless `PYSPARK_PYTHON` is set, Python processes are started with the interpreter of this
-    process from now on. Workers of a cluster have their own interpreters, which `PYSPARK_PYTHON` has to name.
+    In a local session, unless `PYSPARK_PYTHON` is set, Python processes are started with the interpreter of this
+    process from now on. Workers of a cluster have their own interpreters, which `PYSPARK_PYTHON` must name.
 
     `package` is the path of the `odradek-spark.zip` that `odradek spark package` writes: it is sent to the executors,
     and to a Spark Connect server, for sessions that were started without it, such as those of a notebook.

@@ -1,16 +1,16 @@
-"""Start a stream on a machine that is so busy that its Python process is late.
+"""Start of a stream on a busy machine, where its Python process may start too late.
 
-Spark runs the source of a stream in a Python process of its own, gives it 10 seconds to connect back, which no setting
-changes, and otherwise fails the query. Nothing has been read or written by then, so that starting again is safe.
+Spark runs the source of a stream in its own Python process, which must connect back within 10 seconds (not
+configurable), or the query fails. Nothing has been read or written by then, so that another start is safe.
 """
 
 import time
 from typing import Any
 
-#: What Spark says of a Python process that did not connect in time.
+#: Spark's error for a Python process that did not connect in time.
 _TOO_LATE = "Python worker failed to connect back"
 
-#: Beginnings of Spark's status messages until the sources of a query are initialized.
+#: Prefix of Spark's status messages until the sources of a query are initialized.
 _INITIALIZING = "Initializing"
 
 _POLL_S = 0.05

@@ -1,8 +1,8 @@
-"""What a Python process of Spark does once, so that its later tasks cost less.
+"""Optimization of Python processes of Spark that is applied once, so that later tasks are faster.
 
-Spark uses such a process for one task after the other, and collects garbage after each of them, in full: a walk over
-everything that all loaded modules are made of, some 50 ms, many times what a small task takes. What is there when
-the first task of a kind is done stays for as long as the process does, and need not be looked at again.
+Spark uses such a process for one task after the other, and runs a full garbage collection after each task: it visits
+the objects of all loaded modules, which takes about 50 ms, many times the duration of a small task. The objects that
+exist after the first task of a type live as long as the process, and are excluded from later collections.
 """
 
 import gc
@@ -11,5 +11,5 @@ from functools import cache
 
 @cache
 def spare_modules(work: str) -> None:
-    """Once for each kind of work, when it has loaded all that it needs."""
+    """Exclude existing objects from garbage collection, once for each type of work, after it has loaded its modules."""
     gc.freeze()

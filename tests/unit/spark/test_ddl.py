@@ -26,11 +26,11 @@ def test_right(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id STRNG", "field id: STRNG is no type; did you mean STRING?"),
-        ("id BIGINT, a ARRAY<STRUCT<b: INT, c: xyzzy>>", "field c: xyzzy is no type of Spark"),
-        ("a MAP<STRING, nt>", "field a: nt is no type; did you mean INT?"),
-        ("id, name STRING", "field id has no type; right is such as id BIGINT NOT NULL, name STRING"),
-        ("id BIGINT,", "a field is empty; right is such as id BIGINT NOT NULL, name STRING"),
+        ("id STRNG", "field id: unknown type STRNG. Did you mean STRING?"),
+        ("id BIGINT, a ARRAY<STRUCT<b: INT, c: xyzzy>>", "field c: unknown type xyzzy"),
+        ("a MAP<STRING, nt>", "field a: unknown type nt. Did you mean INT?"),
+        ("id, name STRING", "field id has no type; expected for example id BIGINT NOT NULL, name STRING"),
+        ("id BIGINT,", "a field is empty; expected for example id BIGINT NOT NULL, name STRING"),
     ],
 )
 def test_wrong(text: str, said: str) -> None:

@@ -1,7 +1,8 @@
-"""The transactions of an exactly-once sink, as the driver asks the cluster about them.
+"""Requests of the driver about the transactions of an exactly-once sink.
 
-A batch has as many as it had tasks. Brokers take up one request of a connection after the other, and an end waits until
-it is replicated: so they are shared out among lanes, each a thread with connections of its own.
+A batch has one transaction for each task. Brokers process the requests of a connection one after the other, and the
+response to EndTxn waits for replication: so the transactions are distributed over lanes, which are threads with their
+own connections.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,10 +18,10 @@ from odradek.spark.exactly_once.protocol import Fate
 
 Result = TypeVar("Result")
 
-#: Of the producer that takes over the id of one that died, and does nothing with it.
+#: Transaction time-out of a producer that only fences the previous owner of its id.
 _FENCING_TIMEOUT_MS = 60_000
 
-#: It has ended otherwise, somebody else has its id, or nobody knows of it: there is nothing left to abort.
+#: The transaction has ended, its id has another owner, or it is unknown: there is nothing to abort.
 _ENDED = (
     ErrorCode.INVALID_TXN_STATE,
     ErrorCode.PRODUCER_FENCED,
@@ -33,10 +34,10 @@ _ABORTED = ("PrepareAbort", "CompleteAbort", "PrepareEpochFence")
 
 
 class SinkCoordinator:
-    """The `Coordinator` of a sink."""
+    """Implementation of `Coordinator` for one sink."""
 
     def __init__(self, lanes: Sequence[Transactions]) -> None:
-        """Of which none shares connections with another."""
+        """Create a coordinator over `lanes`, none of which shares connections with another."""
         self._lanes = lanes
         self._transactions = lanes[0]
 
@@ -49,12 +50,14 @@ class SinkCoordinator:
     def _in_lanes(
         self, work: Callable[[Transactions, PreparedTransaction], Result], transactions: Sequence[PreparedTransaction]
     ) -> dict[PreparedTransaction, Result]:
-        """Raises what the first that failed did, when all have come to an end."""
+        """Return the results of all transactions. Raise the first error after all lanes have ended."""
         count = len(self._lanes)
-        shares = [(lane, transactions[number::count]) for number, lane in enumerate(self._lanes[: len(transactions)])]
+        shares = [(lane, transactions[index::count]) for index, lane in enumerate(self._lanes[: len(transactions)])]
         with ThreadPoolExecutor(count) as pool:
-            found = pool.map(lambda share: [(each, work(share[0], each)) for each in share[1]], shares)
-            return {each: result for results in found for each, result in results}
+            results = pool.map(
+                lambda share: [(transaction, work(share[0], transaction)) for transaction in share[1]], shares
+            )
+            return {transaction: result for lane_results in results for transaction, result in lane_results}
 
     def abort(self, transaction: PreparedTransaction) -> None:
         try:
@@ -75,18 +78,18 @@ def _commit(lane: Transactions, transaction: PreparedTransaction) -> None:
 
 
 def _fate(lane: Transactions, transaction: PreparedTransaction) -> Fate:
-    """An id is used for one transaction, so that its state is that of the transaction. An abort by the broker raises
-    the epoch; a commit does not."""
-    found = lane.describe(transaction.transactional_id)
-    if found is None:
+    """Return the fate of a transaction. Its id is used once, so that the state of the id is that of the transaction. An
+    abort by the broker increases the epoch; a commit does not."""
+    description = lane.describe(transaction.transactional_id)
+    if description is None:
         return Fate.UNKNOWN
-    if found.state in _ABORTED and found.identity.producer_id == transaction.producer_id:
+    if description.state in _ABORTED and description.identity.producer_id == transaction.producer_id:
         return Fate.ABORTED
-    if found.identity != _identity(transaction):
+    if description.identity != _identity(transaction):
         return Fate.UNKNOWN
-    if found.state in _COMMITTED:
+    if description.state in _COMMITTED:
         return Fate.COMMITTED
-    return Fate.OPEN if found.state == "Ongoing" else Fate.UNKNOWN
+    return Fate.OPEN if description.state == "Ongoing" else Fate.UNKNOWN
 
 
 def _identity(transaction: PreparedTransaction) -> ProducerIdentity:

@@ -1,10 +1,9 @@
-"""The decisions of all exactly-once sinks of a cluster: a compacted topic, under each sink's id its newest state.
+"""The decisions of all exactly-once sinks of a cluster: a compacted topic with the newest state under each sink's id.
 
-A sink's state is written by a transactional producer of its own. Who opens it takes the transactional id over: a driver
-that had it can write no more, and what it had under way is completed or aborted before the newest state is read. A
-leader that was deposed and does not know it may show an old end of the log: so before a write is committed, all that
-lies between what was read and the record just written is read as well. Every state was written by someone who had read
-the one before.
+The state of a sink is written by its own transactional producer. Opening the log takes over the transactional id: the
+previous driver can no longer write, and its open transaction is completed or aborted before the newest state is read. A
+deposed leader may return an old end of the log: so before a write is committed, all records between the last one read
+and the record just written are read as well. So every state was written by a driver that had read the previous one.
 """
 
 import time
@@ -33,16 +32,17 @@ from odradek.spark.exactly_once.decision_topic import decision_partition
 from odradek.spark.exactly_once.decisions import TOPIC, SinkState, from_json, to_json
 from odradek.spark.exactly_once.protocol import StoreTaken
 
-#: Of the transaction around one write. Others wait for it that share the partition.
+#: Time-out of the transaction around one write. Sinks that share the partition wait for it.
 _TIMEOUT_MS = 10_000
 
-#: Sinks of one process whose place in the topic is remembered.
+#: Sinks of one process whose position in the topic is cached.
 _SINKS_MAX = 64
 
-#: A decision names the transactions of all tasks, much alike: uncompressed 20,000 of them are more than brokers take.
+#: A decision lists the similar transactions of all tasks: 20,000 of them exceed the limit of brokers uncompressed.
 _COMPRESSION = Compression.GZIP
 
-#: The last when the epochs of the transactional id were used up: who opens it then gets another producer id.
+#: INVALID_PRODUCER_ID_MAPPING occurs when the epochs of the transactional id are exhausted: the next owner then gets
+#: another producer id.
 _FENCED = (
     ErrorCode.PRODUCER_FENCED,
     ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -53,7 +53,7 @@ _FENCED = (
 
 @dataclass(slots=True)
 class _Memory:
-    """What this process has read of a sink: states are read from there on."""
+    """The last state of a sink that this process has read, and the offset at which it continues."""
 
     offset: int = 0
     state: SinkState = field(default_factory=SinkState)
@@ -65,14 +65,14 @@ def _memory(leaders: Leaders, sink_id: str) -> _Memory:
 
 
 class _Session(NamedTuple):
-    """As the owner of the transactional id, until the next comes."""
+    """Ownership of the transactional id, until the next driver opens the log."""
 
     identity: ProducerIdentity
     producer: BulkProducer
 
 
 class DecisionLog:
-    """The `Store` of one sink."""
+    """Implementation of `Store` for one sink."""
 
     def __init__(self, leaders: Leaders, transactions: Transactions, settings: ProducerConfig, sink_id: str) -> None:
         self._leaders = leaders
@@ -82,7 +82,7 @@ class DecisionLog:
         self._transactional_id = f"{sink_id}-decisions"
         self._memory = _memory(leaders, sink_id)
         self._session: _Session | None = None
-        self._place: TopicPartition | None = None
+        self._sink_partition: TopicPartition | None = None
 
     def open(self) -> SinkState:
         partition = self._partition()
@@ -97,7 +97,7 @@ class DecisionLog:
 
     def write(self, state: SinkState) -> None:
         if self._session is None:
-            raise StoreTaken("it was never opened")
+            raise StoreTaken(f"sink {self._sink_id}: the store was never opened")
         try:
             self._write(self._session, state)
         except ApiError as error:
@@ -105,14 +105,14 @@ class DecisionLog:
                 raise StoreTaken(f"sink {self._sink_id}: another driver has opened the store") from None
             if self._is_deleted():
                 raise UnknownTopic(
-                    f"sink {self._sink_id}: topic {TOPIC} was deleted while the sink wrote to it, and with it what was "
-                    "known of the last batch. Start the query again: the topic is made anew; if the batch was "
-                    "committed by then its rows are written a second time"
+                    f"sink {self._sink_id}: topic {TOPIC} was deleted while the sink wrote to it, and with it the "
+                    "state of the last batch. Start the query again: the topic is created again; if the batch was "
+                    "already committed, its rows are written a second time"
                 ) from None
             raise
 
     def _is_deleted(self) -> bool:
-        with suppress(ApiError):  # of a cluster that does not answer nothing is known
+        with suppress(ApiError):  # unknown if the cluster does not respond
             return TOPIC not in self._leaders.topics([TOPIC])
         return False
 
@@ -134,34 +134,34 @@ class DecisionLog:
             producer.flush()
         finally:
             producer.close()
-        offset, before = producer.last_offsets[partition], self._memory.state
+        offset, previous_state = producer.last_offsets[partition], self._memory.state
         self._read(partition, offset)
-        is_newest = self._memory.state == before and offset >= 0
+        is_newest = self._memory.state == previous_state and offset >= 0
         self._transactions.end(self._transactional_id, identity, is_commit=is_newest)
         if not is_newest:
-            raise StoreTaken(f"sink {self._sink_id}: a newer state has turned up")
+            raise StoreTaken(f"sink {self._sink_id}: a newer state was written")
         self._memory.offset, self._memory.state = offset + 1, state
 
     def _read(self, partition: TopicPartition, end: int) -> None:
-        """What is not committed yet before the end is waited for."""
+        """Read the newest state before `end`, waiting for open transactions."""
         memory, key = self._memory, self._sink_id.encode()
         if memory.offset == end:
-            return  # nothing was written since
+            return  # nothing was written since the last read
         start = list_offsets(self._leaders, {partition: special_timestamps.EARLIEST})[partition]
         if not start <= memory.offset <= end:
             memory.offset, memory.state = start, SinkState()
         request = RangeRequest(partition, memory.offset, end, is_read_committed=True)
-        found = [
+        values = [
             value
             for columns in read_range(self._leaders, request)
-            for each, value in zip(columns.keys(), columns.values(), strict=True)
-            if each == key
+            for record_key, value in zip(columns.keys(), columns.values(), strict=True)
+            if record_key == key
         ]
-        if found:
-            memory.state = SinkState() if found[-1] is None else from_json(found[-1])
+        if values:
+            memory.state = SinkState() if values[-1] is None else from_json(values[-1])
         memory.offset = end
 
     def _partition(self) -> TopicPartition:
-        if self._place is None:
-            self._place = decision_partition(self._leaders, self._settings, self._sink_id)
-        return self._place
+        if self._sink_partition is None:
+            self._sink_partition = decision_partition(self._leaders, self._settings, self._sink_id)
+        return self._sink_partition

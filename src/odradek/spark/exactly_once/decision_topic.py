@@ -1,7 +1,7 @@
-"""The topic in which sinks keep their decisions: made when the first of them begins, looked at before it is trusted.
+"""The topic in which sinks keep their decisions: created by the first sink, and checked before it is used.
 
-A decision that is lost lets a batch be there twice. So a topic that deletes by age is refused, and one with fewer
-copies than the cluster could have is told of in the log, once for each process.
+A lost decision lets a batch be written twice. So a topic that deletes records by age is rejected, and a warning is
+logged, once for each process, for a topic with fewer replicas than the cluster could have.
 """
 
 import logging
@@ -22,19 +22,20 @@ from odradek.protocol.messages.describe_configs_request import DescribeConfigsRe
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from odradek.spark.exactly_once.decisions import TOPIC
 
-#: Sinks share partitions; a driver that dies while it writes holds up those that share one, for a moment.
+#: Sinks share partitions; a driver that dies during a write delays the other sinks of the partition for a moment.
 _PARTITIONS = 16
 
-#: A decision must outlive a broker: as many copies as Kafka's own logs of transactions have, where there are brokers.
+#: A decision must survive the loss of a broker: the replication factor of Kafka's transaction log, if there are so many
+#: brokers.
 _REPLICATION_MAX = 3
 
-#: Between two looks for the topic, which takes a moment to be made.
+#: Interval between look-ups of the topic while it is being created.
 _RETRY_S = 0.1
 
-#: Compaction leaves the newest segment alone, and that one is read when a sink starts.
+#: Compaction skips the active segment, which is read when a sink starts.
 _SEGMENT_BYTES = 1024 * 1024
 
-#: Clusters of one process whose topic was looked at.
+#: Clusters of one process whose topic was checked.
 _CLUSTERS_MAX = 64
 
 _POLICY, _IN_SYNC = "cleanup.policy", "min.insync.replicas"
@@ -43,23 +44,23 @@ _log = logging.getLogger(__name__)
 
 
 def decision_partition(leaders: Leaders, settings: ProducerConfig, sink_id: str) -> TopicPartition:
-    """The sink's; the same for ever, also if somebody adds partitions. Raises InputError for a topic that will not do,
-    and what the cluster says."""
+    """Return the partition of a sink, which stays the same if partitions are added. Raise InputError for an unsuitable
+    topic, or the error of the cluster."""
     count = _partition_count(leaders, settings)
     if count < _PARTITIONS:
-        raise InputError(f"topic {TOPIC} has {count} partitions; right would be {_PARTITIONS}")
+        raise InputError(f"topic {TOPIC} has {count} partitions; expected at least {_PARTITIONS}")
     return TopicPartition(TOPIC, partition_for_key(sink_id.encode(), _PARTITIONS))
 
 
 def _partition_count(leaders: Leaders, settings: ProducerConfig) -> int:
-    """Of the topic, which is made if it is not there, and looked at."""
+    """Return the partition count of the topic, after creating it if it does not exist, and checking it."""
     deadline_s = time.monotonic() + settings.max_block_ms / 1000
     while True:
         try:
-            found = leaders.topics([TOPIC]).get(TOPIC)
-            if found:
+            partitions = leaders.topics([TOPIC]).get(TOPIC)
+            if partitions:
                 _check(leaders)
-                return len(found)
+                return len(partitions)
             _create(leaders, settings)
         except ApiError as error:
             if not is_retriable(error) or time.monotonic() > deadline_s:
@@ -68,12 +69,12 @@ def _partition_count(leaders: Leaders, settings: ProducerConfig) -> int:
 
 
 def _create(leaders: Leaders, settings: ProducerConfig) -> None:
-    copies = min(_REPLICATION_MAX, len(leaders.brokers()))
-    configs = {_POLICY: "compact", "segment.bytes": str(_SEGMENT_BYTES), _IN_SYNC: str(_in_sync(copies))}
+    replicas = min(_REPLICATION_MAX, len(leaders.brokers()))
+    configs = {_POLICY: "compact", "segment.bytes": str(_SEGMENT_BYTES), _IN_SYNC: str(_in_sync(replicas))}
     topic = CreatableTopic(
         name=TOPIC,
         num_partitions=_PARTITIONS,
-        replication_factor=copies,
+        replication_factor=replicas,
         configs=[CreatableTopicConfig(name=name, value=value) for name, value in configs.items()],
     )
     request = CreateTopicsRequest(topics=[topic], timeout_ms=settings.request_timeout_ms)
@@ -82,9 +83,9 @@ def _create(leaders: Leaders, settings: ProducerConfig) -> None:
         check_error(created.error_code, f"topic {TOPIC}: {created.error_message}")
 
 
-def _in_sync(copies: int) -> int:
-    """One broker may be away."""
-    return max(1, copies - 1)
+def _in_sync(replicas: int) -> int:
+    """Return the minimum of in-sync replicas, with which one broker may be down."""
+    return max(1, replicas - 1)
 
 
 @lru_cache(_CLUSTERS_MAX)
@@ -94,18 +95,18 @@ def _check(leaders: Leaders) -> None:
     except Refused as error:
         if error.code != ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             raise
-        _log.warning("topic %s cannot be checked: its settings may not be seen", TOPIC)
+        _log.warning("topic %s cannot be checked: not authorized to describe its configuration", TOPIC)
         return
     if configs[_POLICY] != "compact":
         raise InputError(
             f"topic {TOPIC} has {_POLICY}={configs[_POLICY]}, which deletes decisions by their age: rows could be "
-            f"written twice. Right is compact: odradek configs alter --topic {TOPIC} --set {_POLICY}=compact"
+            f"written twice. Set it to compact: odradek configs alter --topic {TOPIC} --set {_POLICY}=compact"
         )
-    copies, possible = _copies(leaders)
-    if copies < possible or int(configs[_IN_SYNC]) < _in_sync(possible):
+    replicas, possible = _replication(leaders)
+    if replicas < possible or int(configs[_IN_SYNC]) < _in_sync(possible):
         _log.warning(
-            "topic %s has %d replicas and %s=%s: what was decided can be lost with a broker; right would be %d and %d",
-            *(TOPIC, copies, _IN_SYNC, configs[_IN_SYNC], possible, _in_sync(possible)),
+            "topic %s has %d replicas and %s=%s: decisions can be lost with a broker; expected %d and %d",
+            *(TOPIC, replicas, _IN_SYNC, configs[_IN_SYNC], possible, _in_sync(possible)),
         )
 
 
@@ -113,16 +114,16 @@ def _configs(leaders: Leaders) -> dict[str, str]:
     resource = DescribeConfigsResource(
         resource_type=ConfigResourceType.TOPIC, resource_name=TOPIC, configuration_keys=[_POLICY, _IN_SYNC]
     )
-    (found,) = leaders.ask_any(DescribeConfigsRequest(resources=[resource])).results
-    check_error(found.error_code, found.error_message)
-    return {each.name: each.value or "" for each in found.configs}
+    (description,) = leaders.ask_any(DescribeConfigsRequest(resources=[resource])).results
+    check_error(description.error_code, description.error_message)
+    return {config.name: config.value or "" for config in description.configs}
 
 
-def _copies(leaders: Leaders) -> tuple[int, int]:
-    """Of the partition that has the fewest, and how many there could be."""
+def _replication(leaders: Leaders) -> tuple[int, int]:
+    """Return the smallest replica count of a partition, and the largest possible one."""
     response = leaders.ask_any(
         MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)], allow_auto_topic_creation=False)
     )
     possible = min(_REPLICATION_MAX, len(response.brokers))
-    copies = (len(each.replica_nodes) for topic in response.topics for each in topic.partitions)
-    return min(copies, default=possible), possible
+    counts = (len(partition.replica_nodes) for topic in response.topics for partition in topic.partitions)
+    return min(counts, default=possible), possible

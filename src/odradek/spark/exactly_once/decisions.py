@@ -1,10 +1,10 @@
-"""What an exactly-once sink remembers: who writes to it, and which batch of each query was decided last. Pure.
+"""The state of an exactly-once sink: its current run, and the last decided batch of each query. Pure.
 
-It is one JSON value under the sink's id in a compacted topic. `run` counts the batches that were begun, by whichever
-driver: a batch may only be decided by the run that began last. A query is known by the id that Spark keeps in its
-checkpoint; with a new checkpoint the batches are numbered from 0 again under a new id, and are not taken for the old.
+It is one JSON value under the sink's id in a compacted topic. `run` counts the batches that any driver has begun: a
+batch can only be decided by the run that began last. A query is identified by the id that Spark keeps in its
+checkpoint; with a new checkpoint the batches are numbered from 0 under a new id, and are not mistaken for the old ones.
 
-A decision that is not done names its transactions: they have to be committed, all of them, whatever happens.
+A decision that is not completed lists its transactions: all of them must be committed.
 """
 
 import json
@@ -16,7 +16,7 @@ from odradek.common.failures import InputError
 
 TOPIC = "__odradek_spark_decisions"
 
-#: Checkpoints of one sink that are remembered: those used last.
+#: Queries of one sink in its state: the last ones used.
 _QUERIES_MAX = 16
 
 _VERSION = 1
@@ -24,7 +24,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class PreparedTransaction:
-    """Written by a task, flushed and left open: whoever has this can end it."""
+    """Transaction that a task has written, flushed and left open: enough to end it from another process."""
 
     transactional_id: str
     producer_id: int
@@ -33,28 +33,30 @@ class PreparedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """To commit a batch."""
+    """Decision to commit a batch."""
 
     query_id: str
     batch_id: int
     record_count: int
-    #: Those that have to be committed; none once it is done.
+    #: Transactions that must be committed; empty when the decision is completed.
     transactions: tuple[PreparedTransaction, ...]
-    is_done: bool = False
+    is_completed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SinkState:
+    """The durable state of one sink."""
+
     run: int = 0
-    #: The last of each query; the one decided last comes last.
+    #: The last decision of each query; the most recent one comes last.
     decisions: tuple[Decision, ...] = ()
 
     def of_query(self, query_id: str) -> Decision | None:
-        return next((each for each in self.decisions if each.query_id == query_id), None)
+        return next((decision for decision in self.decisions if decision.query_id == query_id), None)
 
     @property
     def unfinished(self) -> tuple[Decision, ...]:
-        return tuple(each for each in self.decisions if not each.is_done)
+        return tuple(decision for decision in self.decisions if not decision.is_completed)
 
     def next_run(self) -> "SinkState":
         return replace(self, run=self.run + 1)
@@ -62,43 +64,44 @@ class SinkState:
     def decided(self, decision: Decision) -> "SinkState":
         return replace(self, decisions=(*self._without(decision.query_id), decision)[-_QUERIES_MAX:])
 
-    def done(self, decision: Decision) -> "SinkState":
-        return self.decided(replace(decision, transactions=(), is_done=True))
+    def completed(self, decision: Decision) -> "SinkState":
+        return self.decided(replace(decision, transactions=(), is_completed=True))
 
     def revoked(self, decision: Decision) -> "SinkState":
-        """As if the batch before it had been the last: there is none older of which Spark would ask."""
-        before = replace(decision, batch_id=decision.batch_id - 1, record_count=0, transactions=(), is_done=True)
-        return self.decided(before)
+        """Return the state with the previous batch as the last one; Spark does not replay older batches."""
+        previous = replace(decision, batch_id=decision.batch_id - 1, record_count=0, transactions=(), is_completed=True)
+        return self.decided(previous)
 
     def _without(self, query_id: str) -> Iterable[Decision]:
-        return (each for each in self.decisions if each.query_id != query_id)
+        return (decision for decision in self.decisions if decision.query_id != query_id)
 
 
 def to_json(state: SinkState) -> bytes:
     decisions = [
         {
-            "query": each.query_id,
-            "batch": each.batch_id,
-            "records": each.record_count,
-            "done": each.is_done,
-            "transactions": [[one.transactional_id, one.producer_id, one.epoch] for one in each.transactions],
+            "query": decision.query_id,
+            "batch": decision.batch_id,
+            "records": decision.record_count,
+            "done": decision.is_completed,
+            "transactions": [[txn.transactional_id, txn.producer_id, txn.epoch] for txn in decision.transactions],
         }
-        for each in state.decisions
+        for decision in state.decisions
     ]
     return json.dumps({"version": _VERSION, "run": state.run, "decisions": decisions}).encode()
 
 
 def from_json(text: bytes) -> SinkState:
-    """Raises InputError for what a newer version, or somebody else, has written."""
+    """Parse a state. Raise InputError for the format of a newer version, or for foreign data."""
     try:
-        found = json.loads(text)
-        if found["version"] != _VERSION:
-            raise InputError(f"the sink's decisions are of version {found['version']}; this software knows {_VERSION}")
-        return SinkState(found["run"], tuple(_decision(each) for each in found["decisions"]))
+        document = json.loads(text)
+        version = document["version"]
+        if version != _VERSION:
+            raise InputError(f"the sink's decisions have format version {version}; only {_VERSION} is supported")
+        return SinkState(document["run"], tuple(_decision(entry) for entry in document["decisions"]))
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"the sink's decisions cannot be read: {error!r} in {text[:200]!r}") from None
 
 
-def _decision(found: dict[str, Any]) -> Decision:
-    transactions = tuple(PreparedTransaction(*each) for each in found["transactions"])
-    return Decision(found["query"], found["batch"], found["records"], transactions, found["done"])
+def _decision(entry: dict[str, Any]) -> Decision:
+    transactions = tuple(PreparedTransaction(*fields) for fields in entry["transactions"])
+    return Decision(entry["query"], entry["batch"], entry["records"], transactions, entry["done"])

@@ -1,14 +1,15 @@
 """Values of records as columns, and back: JSON, CSV, Avro, Protobuf.
 
-A format is made once, by `json`, `csv`, `avro` or `protobuf`, and used in as many places as one likes:
+A format is created once, by `json`, `csv`, `avro` or `protobuf`, and can be used any number of times:
 
     orders = formats.json("id BIGINT NOT NULL, amount DOUBLE")
     rows = source.withColumn("decoded", formats.decode("value", orders))
 
-`decode` gives `struct<data, error>`: of each value, either the data or the reason why it is none. It is strict: what is
-broken, of a wrong type, incomplete, or followed by something else is an error. `encode` makes binary of a struct.
+`decode` returns `struct<data, error>`: for each value, either the data or the reason why it is invalid. It is strict:
+malformed or incomplete values, values of a wrong type, and trailing data are errors. `encode` converts a struct to
+binary.
 
-Only functions that Spark dispatches by kind of session are used, so that all this works in classic sessions, through
+Only functions that Spark dispatches by type of session are used, so that all this works in classic sessions, through
 Spark Connect and in Declarative Pipelines; a view over decoded rows makes them known to SQL.
 """
 

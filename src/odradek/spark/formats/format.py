@@ -1,4 +1,4 @@
-"""What all formats have in common."""
+"""The protocol of formats, and the functions that apply one to a column."""
 
 from typing import Protocol
 
@@ -10,22 +10,22 @@ NO_VALUE = "there is no value"
 
 
 class Format(Protocol):
-    """Made by `json`, `csv`, `avro` or `protobuf`."""
+    """A format, created by `json`, `csv`, `avro` or `protobuf`."""
 
     def schema(self) -> StructType:
-        """Of the data. A session must be active where the schema was given as text."""
+        """Return the schema of the data. A session must be active if it was set as text."""
 
     def decoded(self, column: Column) -> Column:
-        """`struct<data, error>` of a binary column without nulls: they are seen to elsewhere."""
+        """Return `struct<data, error>` for a binary column without nulls, which `decode` handles."""
 
     def encoded(self, column: Column) -> Column:
-        """Binary of a column of structs."""
+        """Return a column of structs as binary."""
 
 
 def decode(column: Column | str, format: Format, *, tombstones: bool = False) -> Column:
-    """`struct<data, error>`: one of them is null in each row.
+    """Return `struct<data, error>`, one of which is null in each row.
 
-    With `tombstones`, a null is let through as null data without an error; otherwise it is an error.
+    With `tombstones`, a null value becomes null data without an error; otherwise it is an error.
     """
     value = _column(column).cast("binary")
     reason = F.lit(None if tombstones else NO_VALUE).cast("string")
@@ -34,7 +34,7 @@ def decode(column: Column | str, format: Format, *, tombstones: bool = False) ->
 
 
 def encode(column: Column | str, format: Format) -> Column:
-    """Binary of a column of structs; null where it is null."""
+    """Return a column of structs as binary; null structs stay null."""
     struct = _column(column)
     return F.when(struct.isNotNull(), format.encoded(struct))
 

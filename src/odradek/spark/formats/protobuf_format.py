@@ -1,8 +1,7 @@
-"""Protobuf by google.protobuf: the descriptors from a file, or from a registry.
+"""Protobuf with google.protobuf: the descriptors come from a file, or from a schema registry.
 
-With a registry, values have its prefix: the id of the schema they were written with, which is not looked at, since
-Protobuf's own numbers say what is what, and which message of its file it is, which must be the one that is asked for.
-"""
+With a registry, values have its prefix: the id of the writer schema, which is not used, since field numbers identify
+the fields, and the indexes of the message in its file, which must be those of the configured message."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,15 +13,15 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from pyspark.sql import Column
 from pyspark.sql.types import StructType
 
+from odradek.client.schema_registry.framing import encode_indexes, encode_prefix, read_indexes, read_prefix
+from odradek.client.schema_registry.registry import registry_at
 from odradek.common.failures import InputError
 from odradek.spark.formats.arrow_results import decoding, encoding
 from odradek.spark.formats.protobuf_descriptors import indexes_of, message_class, registered_set
-from odradek.spark.formats.protobuf_types import message_kind
-from odradek.spark.formats.registry import registry_at
-from odradek.spark.formats.wire import prefix, read_indexes, unframed, write_indexes
+from odradek.spark.formats.protobuf_types import message_codec
 
-#: Messages that one process has codecs for.
-_REMEMBERED_MAX = 100
+#: Decoders and encoders that one process caches.
+_CACHED_MAX = 100
 
 
 def protobuf(
@@ -35,104 +34,108 @@ def protobuf(
     password: str | None = None,
     unknown_fields: bool = True,
 ) -> "ProtobufFormat":
-    """`message` is a full name, as in shop.Order. It is described in a file, the output of protoc --include_imports
-    --descriptor_set_out, or by the newest schema of the registry's `subject`.
+    """Return the Protobuf format of a message, by its full name, such as shop.Order.
 
-    With `registry`, its address, values have the registry's prefix; `user` and `password` are for it. To encode with a
-    registry the subject is needed. `unknown_fields=False` refuses what the message does not have.
+    Its descriptor is in a file, the output of protoc --include_imports --descriptor_set_out, or is the latest schema of
+    the registry's `subject`. With `registry`, the address of a schema registry, values have its prefix; `user` and
+    `password` are for the registry. Encoding with a registry requires the subject. `unknown_fields=False` rejects
+    values with fields that the message does not have.
     """
-    known = registry_at(registry, user, password)
-    if descriptor_file is None and (known is None or subject is None):
-        raise InputError("one of descriptor_file and registry with subject is needed")
-    if subject is not None and known is None:
-        raise InputError("subject is for a registry: say registry='http://…' too")
+    schemas = registry_at(registry, user, password)
+    if descriptor_file is None and (schemas is None or subject is None):
+        raise InputError("one of descriptor_file and registry with subject is required")
+    if subject is not None and schemas is None:
+        raise InputError("subject requires a registry: set registry='http://…' too")
     schema_id, registered = None, b""
-    if known is not None and subject is not None:
-        registered, schema_id = registered_set(known, subject)
-    described = registered if descriptor_file is None else _read(Path(descriptor_file))
-    found = ProtobufFormat(message, described, known is not None, schema_id, unknown_fields)
-    found.schema()
-    return found
+    if schemas is not None and subject is not None:
+        registered, schema_id = registered_set(schemas, subject)
+    descriptor_set = registered if descriptor_file is None else _read(Path(descriptor_file))
+    format = ProtobufFormat(message, descriptor_set, schemas is not None, schema_id, unknown_fields)
+    format.schema()
+    return format
 
 
 @dataclass(frozen=True, slots=True)
 class ProtobufFormat:
+    """Protobuf with one message type."""
+
     message: str
     descriptor_set: bytes = field(repr=False)
-    #: With a registry's prefix.
+    #: Whether values have the prefix of a schema registry.
     framed: bool = False
-    #: With which values are written.
+    #: Id of the schema with which values are encoded.
     schema_id: int | None = None
     unknown_fields: bool = True
 
     def schema(self) -> StructType:
         descriptor = message_class(self.descriptor_set, self.message).DESCRIPTOR
-        found = message_kind(descriptor).spark_type
-        if not isinstance(found, StructType) or not found.fields:
-            raise InputError(f"the message {self.message} has no fields to make columns of")
-        return found
+        data_type = message_codec(descriptor).spark_type
+        if not isinstance(data_type, StructType) or not data_type.fields:
+            raise InputError(f"the message {self.message} has no fields for columns")
+        return data_type
 
     def decoded(self, column: Column) -> Column:
-        described, message, framed, unknown = self.descriptor_set, self.message, self.framed, self.unknown_fields
-        return decoding(lambda: protobuf_decoder(described, message, framed, unknown), self.schema(), column)
+        descriptor_set, message, framed, unknown = self.descriptor_set, self.message, self.framed, self.unknown_fields
+        return decoding(lambda: protobuf_decoder(descriptor_set, message, framed, unknown), self.schema(), column)
 
     def encoded(self, column: Column) -> Column:
         if self.framed and self.schema_id is None:
-            raise InputError("to encode with a registry say subject=, under which the schema is registered")
-        described, message, schema_id = self.descriptor_set, self.message, self.schema_id
-        return encoding(lambda: protobuf_encoder(described, message, schema_id), column)
+            raise InputError("encoding with a registry requires subject=, under which the schema is registered")
+        descriptor_set, message, schema_id = self.descriptor_set, self.message, self.schema_id
+        return encoding(lambda: protobuf_encoder(descriptor_set, message, schema_id), column)
 
 
-@lru_cache(_REMEMBERED_MAX)
+@lru_cache(_CACHED_MAX)
 def protobuf_decoder(
     descriptor_set: bytes, message: str, framed: bool, unknown_fields: bool
 ) -> Callable[[bytes], dict[str, Any]]:
-    """Of one value; what it raises says why the value is none."""
-    made = message_class(descriptor_set, message)
-    kind, indexes = message_kind(made.DESCRIPTOR), indexes_of(made.DESCRIPTOR)
+    """Return a decoder of single values; its exceptions explain why a value is invalid."""
+    create = message_class(descriptor_set, message)
+    codec, indexes = message_codec(create.DESCRIPTOR), indexes_of(create.DESCRIPTOR)
 
     def decode(data: bytes) -> Any:
         start = 0
         if framed:
-            found, start = read_indexes(data, unframed(data).start)
-            if found != indexes:
-                raise ValueError(f"message {list(found)} of its schema, and {message} is {list(indexes)}")
-        parsed = made()
+            value_indexes, start = read_indexes(data, read_prefix(data).end)
+            if value_indexes != indexes:
+                raise ValueError(f"message {list(value_indexes)} of its schema, but {message} is {list(indexes)}")
+        parsed = create()
         try:
             parsed.MergeFromString(data[start:])
         except DecodeError as error:
-            raise ValueError(f"no {message}: {error}") from None
+            raise ValueError(f"not a valid {message}: {error}") from None
         if not parsed.IsInitialized():
             raise ValueError(f"required fields are missing: {', '.join(parsed.FindInitializationErrors())}")
         if not unknown_fields:
-            _refuse_unknown(parsed)
-        return kind.read(parsed)
+            _reject_unknown(parsed)
+        return codec.read(parsed)
 
     return decode
 
 
-@lru_cache(_REMEMBERED_MAX)
+@lru_cache(_CACHED_MAX)
 def protobuf_encoder(descriptor_set: bytes, message: str, schema_id: int | None) -> Callable[[dict[str, Any]], bytes]:
-    made = message_class(descriptor_set, message)
-    kind = message_kind(made.DESCRIPTOR)
-    assert kind.fill is not None
-    fill = kind.fill
-    before = b"" if schema_id is None else prefix(schema_id) + write_indexes(indexes_of(made.DESCRIPTOR))
+    """Return an encoder of single values."""
+    create = message_class(descriptor_set, message)
+    codec = message_codec(create.DESCRIPTOR)
+    assert codec.fill is not None
+    fill = codec.fill
+    prefix = b"" if schema_id is None else encode_prefix(schema_id) + encode_indexes(indexes_of(create.DESCRIPTOR))
 
     def encode(row: dict[str, Any]) -> bytes:
-        found = made()
-        fill(found, row)
-        value: bytes = found.SerializeToString(deterministic=True)
-        return before + value
+        parsed = create()
+        fill(parsed, row)
+        value: bytes = parsed.SerializeToString(deterministic=True)
+        return prefix + value
 
     return encode
 
 
-def _refuse_unknown(message: Any) -> None:
+def _reject_unknown(message: Any) -> None:
     size = message.ByteSize()
     message.DiscardUnknownFields()
     if message.ByteSize() != size:
-        raise ValueError(f"{size - message.ByteSize()} bytes of fields that {message.DESCRIPTOR.full_name} has not")
+        raise ValueError(f"{size - message.ByteSize()} bytes of fields that are not in {message.DESCRIPTOR.full_name}")
 
 
 def _read(path: Path) -> bytes:
@@ -140,5 +143,5 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(
-            f"{path}: {error.strerror}; right is the output of protoc --include_imports --descriptor_set_out"
+            f"{path}: {error.strerror}; expected the output of protoc --include_imports --descriptor_set_out"
         ) from None

@@ -1,19 +1,19 @@
-"""Protobuf's types as Spark's, and messages as rows and back.
+"""Conversion of Protobuf's types and messages to Spark's types and rows, and back.
 
 | Protobuf | Spark |
 | --- | --- |
 | bool, string, bytes, float, double | BOOLEAN, STRING, BINARY, FLOAT, DOUBLE |
 | int32, sint32, sfixed32; int64, sint64, sfixed64 | INT; BIGINT |
 | uint32, fixed32; uint64, fixed64 | BIGINT; DECIMAL(20,0) |
-| enum | STRING, its name; a number that has none as text |
+| enum | STRING, its name; the number as text if it has no name |
 | message, repeated, map | STRUCT, ARRAY, MAP |
 | Timestamp, Duration | TIMESTAMP, INTERVAL DAY TO SECOND, in microseconds |
-| BoolValue, Int32Value, … | as the value in it, nullable |
+| BoolValue, Int32Value, … | the type of the value, nullable |
 | Struct, Value, ListValue | STRING of JSON |
 
-A field that knows whether it was set (messages, `optional`, `oneof`) is null where it was not; others have their
-defaults. Fields of messages without any field are left out: Spark has no empty struct in tables. Messages that contain
-themselves have no type in Spark and are refused.
+A field with presence (messages, `optional`, `oneof`) is null if it was not set; other fields have their defaults.
+Fields whose message type has no fields are left out: Spark has no empty struct in tables. Recursive messages have no
+type in Spark and are rejected.
 """
 
 from collections.abc import Callable
@@ -61,8 +61,8 @@ _PLAIN: dict[int, DataType] = {
 }
 _UNSIGNED_64 = (FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64)
 _WRAPPERS = tuple(
-    f"google.protobuf.{kind}Value"
-    for kind in ("Bool", "String", "Bytes", "Float", "Double", "Int32", "Int64", "UInt32", "UInt64")
+    f"google.protobuf.{type_name}Value"
+    for type_name in ("Bool", "String", "Bytes", "Float", "Double", "Int32", "Int64", "UInt32", "UInt64")
 )
 _JSON = ("google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue")
 _TIMESTAMP, _DURATION = "google.protobuf.Timestamp", "google.protobuf.Duration"
@@ -75,34 +75,36 @@ def _same(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """Of single values: an element, a map's value, a field that is not repeated."""
+class ValueCodec:
+    """Conversion of single values: an element, the value of a map, a field that is not repeated."""
 
     spark_type: DataType
-    #: From Protobuf's value to what Arrow takes.
+    #: Converts Protobuf's value to a value for Arrow.
     read: Callable[[Any], Any]
-    #: From what Arrow gives to what is assigned to a field. Messages are not assigned, but filled.
+    #: Converts Arrow's value to the value of a field. Messages are not assigned, but filled.
     assigned: Callable[[Any], Any] = _same
     fill: Callable[[Any, Any], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
+class _FieldCodec:
+    """Conversion of one field of a message."""
+
     name: str
     spark_type: DataType
-    #: From the message that has it.
+    #: Reads the field of a message.
     read: Callable[[Any], Any]
     write: Callable[[Any, Any], None]
 
 
-def message_kind(descriptor: Any, above: tuple[str, ...] = ()) -> Kind:
-    """Raises InputError for a message that Spark has no type for."""
+def message_codec(descriptor: Any, above: tuple[str, ...] = ()) -> ValueCodec:
+    """Return the conversion of a message. Raise InputError if Spark has no type for it."""
     name = descriptor.full_name
     if name in above:
-        raise InputError(f"the message {name} contains itself; Spark has no such type")
-    known = _well_known(name, descriptor)
-    if known is not None:
-        return known
+        raise InputError(f"the message {name} is recursive; Spark has no such type")
+    well_known = _well_known(name, descriptor)
+    if well_known is not None:
+        return well_known
     fields = [_field(field, (*above, name)) for field in descriptor.fields if not _is_empty(field.message_type)]
     readers = [(field.name, field.read) for field in fields]
     writers = {field.name: field.write for field in fields}
@@ -114,7 +116,7 @@ def message_kind(descriptor: Any, above: tuple[str, ...] = ()) -> Kind:
             if value is not None:
                 writers[key](message, value)
 
-    return Kind(
+    return ValueCodec(
         StructType([StructField(field.name, field.spark_type) for field in fields]),
         lambda message: {key: read(message) for key, read in readers},
         fill=fill,
@@ -125,76 +127,76 @@ def _is_empty(descriptor: Any) -> bool:
     return descriptor is not None and not descriptor.fields
 
 
-def _field(field: Any, above: tuple[str, ...]) -> _Field:
+def _field(field: Any, above: tuple[str, ...]) -> _FieldCodec:
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         return _map_field(field, above)
-    kind = _kind(field, above)
-    return _repeated_field(field.name, kind) if field.is_repeated else _single_field(field, kind)
+    codec = _codec(field, above)
+    return _repeated_field(field.name, codec) if field.is_repeated else _single_field(field, codec)
 
 
-def _kind(field: Any, above: tuple[str, ...]) -> Kind:
+def _codec(field: Any, above: tuple[str, ...]) -> ValueCodec:
     if field.message_type is not None:
-        return message_kind(field.message_type, above)
+        return message_codec(field.message_type, above)
     if field.type == FieldDescriptor.TYPE_ENUM:
-        return _enum_kind(field.enum_type)
+        return _enum_codec(field.enum_type)
     if field.type in _UNSIGNED_64:
-        return Kind(_PLAIN[field.type], Decimal, int)
-    return Kind(_PLAIN[field.type], _same)
+        return ValueCodec(_PLAIN[field.type], Decimal, int)
+    return ValueCodec(_PLAIN[field.type], _same)
 
 
-def _enum_kind(enum: Any) -> Kind:
-    names = {number: value.name for number, value in enum.values_by_number.items()}
-    numbers = {name: value.number for name, value in enum.values_by_name.items()}
+def _enum_codec(enum: Any) -> ValueCodec:
+    names = {code: value.name for code, value in enum.values_by_number.items()}
+    codes = {name: value.number for name, value in enum.values_by_name.items()}
 
-    def number_of(name: str) -> int:
-        if name in numbers:
-            return int(numbers[name])
+    def code_of(name: str) -> int:
+        if name in codes:
+            return int(codes[name])
         if name.lstrip("-").isdecimal():
             return int(name)
         raise ValueError(f"{name} is not in enum {enum.full_name}")
 
-    return Kind(StringType(), lambda number: names.get(number) or str(number), number_of)
+    return ValueCodec(StringType(), lambda code: names.get(code) or str(code), code_of)
 
 
-def _single_field(field: Any, kind: Kind) -> _Field:
+def _single_field(field: Any, codec: ValueCodec) -> _FieldCodec:
     name: str = field.name
 
     def read(message: Any) -> Any:
-        return kind.read(getattr(message, name))
+        return codec.read(getattr(message, name))
 
     def read_if_set(message: Any) -> Any:
-        return kind.read(getattr(message, name)) if message.HasField(name) else None
+        return codec.read(getattr(message, name)) if message.HasField(name) else None
 
     def write(message: Any, value: Any) -> None:
-        if kind.fill is None:
-            setattr(message, name, kind.assigned(value))
+        if codec.fill is None:
+            setattr(message, name, codec.assigned(value))
         else:
             inner = getattr(message, name)
             inner.SetInParent()
-            kind.fill(inner, value)
+            codec.fill(inner, value)
 
-    return _Field(name, kind.spark_type, read_if_set if field.has_presence else read, write)
+    return _FieldCodec(name, codec.spark_type, read_if_set if field.has_presence else read, write)
 
 
-def _repeated_field(name: str, kind: Kind) -> _Field:
+def _repeated_field(name: str, codec: ValueCodec) -> _FieldCodec:
     def write(message: Any, values: Any) -> None:
         into = getattr(message, name)
         for value in values:
-            if kind.fill is None:
-                into.append(kind.assigned(value))
+            if codec.fill is None:
+                into.append(codec.assigned(value))
             else:
-                kind.fill(into.add(), value)
+                codec.fill(into.add(), value)
 
     def read(message: Any) -> Any:
-        return [kind.read(value) for value in getattr(message, name)]
+        return [codec.read(value) for value in getattr(message, name)]
 
-    return _Field(name, ArrayType(kind.spark_type), read, write)
+    return _FieldCodec(name, ArrayType(codec.spark_type), read, write)
 
 
-def _map_field(field: Any, above: tuple[str, ...]) -> _Field:
+def _map_field(field: Any, above: tuple[str, ...]) -> _FieldCodec:
     name: str = field.name
     entry = field.message_type.fields_by_name
-    keys, values = _kind(entry["key"], above), _kind(entry["value"], above)
+    keys, values = _codec(entry["key"], above), _codec(entry["value"], above)
 
     def read(message: Any) -> Any:
         return [(keys.read(key), values.read(value)) for key, value in getattr(message, name).items()]
@@ -207,23 +209,23 @@ def _map_field(field: Any, above: tuple[str, ...]) -> _Field:
             else:
                 values.fill(into[keys.assigned(key)], value)
 
-    return _Field(name, MapType(keys.spark_type, values.spark_type), read, write)
+    return _FieldCodec(name, MapType(keys.spark_type, values.spark_type), read, write)
 
 
-def _well_known(name: str, descriptor: Any) -> Kind | None:
+def _well_known(name: str, descriptor: Any) -> ValueCodec | None:
     if name == _TIMESTAMP:
-        return Kind(TimestampType(), _in_us, fill=lambda message, value: _fill_us(message, (value - _EPOCH)))
+        return ValueCodec(TimestampType(), _in_us, fill=lambda message, value: _fill_us(message, (value - _EPOCH)))
     if name == _DURATION:
-        return Kind(DayTimeIntervalType(), _in_us, fill=_fill_us)
+        return ValueCodec(DayTimeIntervalType(), _in_us, fill=_fill_us)
     if name in _WRAPPERS:
-        inner = _kind(descriptor.fields_by_name["value"], ())
-        return Kind(
+        inner = _codec(descriptor.fields_by_name["value"], ())
+        return ValueCodec(
             inner.spark_type,
             lambda message: inner.read(message.value),
             fill=lambda message, value: setattr(message, "value", inner.assigned(value)),
         )
     if name in _JSON:
-        return Kind(StringType(), _to_json, fill=_fill_json)
+        return ValueCodec(StringType(), _to_json, fill=_fill_json)
     return None
 
 
@@ -232,7 +234,9 @@ def _in_us(message: Any) -> int:
 
 
 def _fill_us(message: Any, length: timedelta) -> None:
-    """Of a duration, seconds and nanoseconds have one sign; of a timestamp, nanoseconds are never negative."""
+    """Set seconds and nanoseconds.
+
+    In a duration both have the same sign; in a timestamp nanoseconds are not negative."""
     in_us = length // _MICROSECOND
     sign = -1 if in_us < 0 and message.DESCRIPTOR.full_name == _DURATION else 1
     seconds, rest = divmod(in_us * sign, 1_000_000)

@@ -31,6 +31,6 @@ def _file_problem(use: SchemaUse, path: Path) -> str | None:
     elif use.format == "protobuf":
         formats.protobuf(descriptor_file=path, message=use.arguments.get("message", ""))
     else:
-        given = formats.json(schema_file=path).given
+        given = formats.json(schema_file=path).source_schema
         return ddl_problem(given) if isinstance(given, str) else None
     return None

@@ -60,7 +60,7 @@ def test_fewer_copies_than_there_could_be_are_told_of_once(caplog: pytest.LogCap
         assert _told(caplog, FakeLeaders(*enough)) == []
     (told,) = _told(caplog, FakeLeaders(5, 2, 2))
     assert "has 2 replicas and min.insync.replicas=2: " in told
-    assert told.endswith("right would be 3 and 2")
+    assert told.endswith("expected 3 and 2")
     (told,) = _told(caplog, FakeLeaders(3, 3, 1))
     assert "has 3 replicas and min.insync.replicas=1: " in told
 
@@ -79,5 +79,5 @@ def test_a_broker_that_does_not_know_the_topic_yet_is_asked_again(caplog: pytest
 def test_partitions_that_are_missing_are_refused(caplog: pytest.LogCaptureFixture) -> None:
     leaders = FakeLeaders(1, 1, 1)
     leaders._replicas = [[0]]
-    with pytest.raises(InputError, match="has 1 partitions; right would be 16"):
+    with pytest.raises(InputError, match="has 1 partitions; expected at least 16"):
         _told(caplog, leaders)

@@ -246,9 +246,7 @@ def test_a_store_that_was_deleted_since_the_run_began_is_not_taken_for_another_d
     run = protocol.begin_run()
     prepared = world.prepare(transactional_id("sink", run, 0, 1), ["row"])
     world.stored = to_json(SinkState())
-    with pytest.raises(
-        BatchLost, match=r"run 1 is not in topic __odradek_spark_decisions any more: .* start the query"
-    ):
+    with pytest.raises(BatchLost, match=r"run 1 is no longer in topic __odradek_spark_decisions: .* start the query"):
         protocol.commit(run, "query", 0, [prepared], 1)
     protocol.abort(run, [prepared])  # as Spark does
     assert world.open_ids() == []
@@ -268,13 +266,13 @@ def test_a_transaction_that_is_lost_before_the_decision_fails_the_batch() -> Non
 def test_states_are_kept_as_json() -> None:
     state = SinkState(3).decided(Decision("q", 4, 5, (PreparedTransaction("s-3-0-1", 7, 0),)))
     assert from_json(to_json(state)) == state
-    assert state.done(state.decisions[0]).unfinished == ()
+    assert state.completed(state.decisions[0]).unfinished == ()
 
 
 def test_only_the_queries_used_last_are_remembered() -> None:
     state = SinkState()
     for number in range(40):
-        state = state.decided(Decision(f"q{number}", 0, 0, (), is_done=True))
+        state = state.decided(Decision(f"q{number}", 0, 0, (), is_completed=True))
     assert [each.query_id for each in state.decisions] == [f"q{number}" for number in range(24, 40)]
 
 

@@ -14,10 +14,10 @@ import pytest
 from pyspark.sql.pandas.types import to_arrow_type
 
 from helpers.schema_registry import registry_stub
+from odradek.client.schema_registry.registry import SchemaRegistry
 from odradek.common.failures import InputError
 from odradek.spark.formats.arrow_results import decoded_array
 from odradek.spark.formats.avro_format import avro, avro_decoder, avro_encoder
-from odradek.spark.formats.registry import Registry
 
 ORDER: dict[str, Any] = {
     "type": "record",
@@ -148,7 +148,7 @@ def test_schemas_that_refer_to_others() -> None:
         schema_id = stub.register("outer", json.dumps(outer), (reference,))
         made = avro(registry=stub.url, subject="outer")
         assert made.schema().simpleString() == "struct<in:struct<x:int>>"
-        decode = avro_decoder(made.texts, Registry(stub.url))
+        decode = avro_decoder(made.texts, SchemaRegistry(stub.url))
         assert decode(prefix_of(schema_id) + b"\x06") == {"in": {"x": 3}}
 
 
@@ -161,14 +161,14 @@ def record(*types: Any) -> dict[str, Any]:
     [
         ({}, "one of schema_file, schema, and registry with subject"),
         ({"registry": "http://localhost:1"}, "one of schema_file, schema, and registry with subject"),
-        ({"schema": record("int"), "subject": "s"}, "subject is for a registry"),
-        ({"schema": "{}", "schema_file": "x"}, "contradict"),
+        ({"schema": record("int"), "subject": "s"}, "subject requires a registry"),
+        ({"schema": "{}", "schema_file": "x"}, "cannot both be set"),
         ({"schema_file": "/no/such.avsc"}, "cannot be read"),
-        ({"schema": "{"}, "no Avro schema"),
-        ({"schema": {"type": "record", "name": "R", "fields": [{"name": "x", "type": "Y"}]}}, "no Avro schema"),
-        ({"schema": '"string"'}, "a record is needed"),
+        ({"schema": "{"}, "invalid Avro schema"),
+        ({"schema": {"type": "record", "name": "R", "fields": [{"name": "x", "type": "Y"}]}}, "invalid Avro schema"),
+        ({"schema": '"string"'}, "expected a record"),
         ({"schema": record(["int", "string"])}, "union of int or string"),
-        ({"schema": record(["null", "R"])}, "R contains itself"),
+        ({"schema": record(["null", "R"])}, "R is recursive"),
         ({"schema": record({"type": "bytes", "logicalType": "decimal", "precision": 39})}, "at most 38"),
     ],
 )

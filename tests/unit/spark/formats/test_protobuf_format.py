@@ -131,9 +131,14 @@ def test_what_is_no_message_is_refused() -> None:
     good, unknown = b"\x08\x05", b"\x08\x05\x10\x01"
     rows, errors = rows_of(made, [good, unknown, good[:1], b"\xff\xff"])
     assert rows == [{"x": 5}, {"x": 5}, None, None]
-    assert [error is not None and error.startswith("no shop.First") for error in errors] == [False, False, True, True]
+    assert [error is not None and error.startswith("not a valid shop.First") for error in errors] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     rows, errors = rows_of(strict, [good, unknown])
-    assert (rows, errors) == ([{"x": 5}, None], [None, "2 bytes of fields that shop.First has not"])
+    assert (rows, errors) == ([{"x": 5}, None], [None, "2 bytes of fields that are not in shop.First"])
 
 
 def test_a_row_that_is_no_message_is_refused() -> None:
@@ -168,7 +173,7 @@ def test_a_registrys_schema_and_prefix(tmp_path: Path) -> None:
         first = data[:5] + b"\0" + data[7:]
         rows, errors = rows_of(made, [data, first, b"\0\0", b"{}"])
         assert rows == [{"total": {"cents": 5}}, None, None, None]
-        assert errors[1] == "message [0] of its schema, and shop.Bill is [1]"
+        assert errors[1] == "message [0] of its schema, but shop.Bill is [1]"
         part = protobuf("shop.Bill.Part", registry=stub.url, subject="bills-value")
         assert protobuf_encoder(part.descriptor_set, part.message, 1)({"n": 1}) == b"\0\0\0\0\1\4\2\0\x08\1"
         path = tmp_path / "shop.desc"
@@ -188,16 +193,16 @@ def test_what_cannot_be_a_format(tmp_path: Path) -> None:
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     for name, message, said in (
-        ("shop", "Order", "no message Order; there are shop.First, shop.Order"),
-        ("loop", "x.Loop", "x.Loop contains itself"),
+        ("shop", "Order", "unknown message Order; the messages are shop.First, shop.Order"),
+        ("loop", "x.Loop", "x.Loop is recursive"),
         ("loop", "x.Hollow", "no fields"),
-        ("needy", "x.Y", "a.proto is imported and not in the descriptor set; protoc --include_imports"),
-        ("text", "x.Y", "no descriptor set"),
+        ("needy", "x.Y", "a.proto is imported, but is not in the descriptor set; use protoc --include_imports"),
+        ("text", "x.Y", "not a descriptor set"),
         ("none", "x.Y", "No such file"),
     ):
         with pytest.raises(InputError, match=said):
             protobuf(message, descriptor_file=tmp_path / name)
     with pytest.raises(InputError, match="one of descriptor_file and registry with subject"):
         protobuf("x.Y", registry="http://localhost:1")
-    with pytest.raises(InputError, match="subject is for a registry"):
+    with pytest.raises(InputError, match="subject requires a registry"):
         protobuf("shop.Order", descriptor_file=tmp_path / "shop", subject="s")

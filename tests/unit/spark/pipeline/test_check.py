@@ -131,9 +131,9 @@ def test_schema_files(check: Check, tmp_path: Path) -> None:
     (tmp_path / "order.ddl").write_text("id BIGINT, name STRNG\n")
     assert check(text + 'json("id BIGINT")') == []
     (problem,) = check(text + 'csv("id BIGIN")')
-    assert problem == "error: transformations/a.py:2: field id: BIGIN is no type; did you mean BIGINT?"
+    assert problem == "error: transformations/a.py:2: field id: unknown type BIGIN. Did you mean BIGINT?"
     (problem,) = check(text + 'json(schema_file="order.ddl")')
-    assert "order.ddl: field name: STRNG is no type" in problem
+    assert "order.ddl: field name: unknown type STRNG" in problem
     (problem,) = check(text + 'json(schema_file="no.ddl")')
     assert "there is no file no.ddl" in problem
 

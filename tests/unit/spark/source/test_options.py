@@ -91,7 +91,7 @@ def test_limits_by_offsets_and_by_time() -> None:
         ({**BASE, "endingOffsets": "earliest"}, "endingOffsets of a batch read cannot be earliest"),
         ({**BASE, "minPartitions": "0"}, "minPartitions: '0' is not an integer of at least 1"),
         ({**BASE, "failOnDataLoss": "yes"}, "failOnDataLoss: 'yes' is neither true nor false"),
-        ({**BASE, "maxTriggerDelay": "soon"}, "maxTriggerDelay: 'soon' is no time"),
+        ({**BASE, "maxTriggerDelay": "soon"}, "maxTriggerDelay: 'soon' is not a duration"),
         ({**BASE, "kafka.auto.offset.reset": "latest"}, "use startingOffsets instead"),
         (
             {**BASE, "kafka.Group.Id": "g", "kafka.enable.auto.commit": "true"},

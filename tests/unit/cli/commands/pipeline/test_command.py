@@ -109,7 +109,7 @@ def test_check(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", "check", "shop", "--offline"]) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("error: transformations/events.py:") and said[-1] == "1 error"
-    assert "there is no option startOffsets; did you mean startingOffsets?" in said[0]
+    assert "unknown option startOffsets. Did you mean startingOffsets?" in said[0]
     assert run(["pipeline", "check", "shop", "--offline", "--format", "json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert document["good"] is False and document["problems"][0]["file"] == "transformations/events.py"
@@ -168,7 +168,7 @@ def test_brokers_that_are_away_when_run_starts(
     ("words", "said"),
     [
         (["--trigger", "5s"], "--trigger, --updates and --standby go with --continuous"),
-        (["--continuous", "--trigger", "soon"], "'soon' is no time"),
+        (["--continuous", "--trigger", "soon"], "'soon' is not a duration"),
         (["--master", "local", "--remote", "sc://a"], "contradict each other"),
         (["--full-refresh-all", "--refresh", "a"], "takes no other choice of tables"),
         (["--conf", "novalue"], "is not a valid setting"),

@@ -2,29 +2,29 @@
 
 import pytest
 
-from odradek.spark.formats.wire import prefix, read_indexes, unframed, write_indexes
+from odradek.client.schema_registry.framing import encode_indexes, encode_prefix, read_indexes, read_prefix
 
 
 def test_a_value_names_its_schema() -> None:
-    assert prefix(258) == bytes((0, 0, 0, 1, 2))
-    framed = unframed(b"\0\0\0\1\2value")
-    assert (framed.schema_id, framed.start) == (258, 5)
+    assert encode_prefix(258) == bytes((0, 0, 0, 1, 2))
+    prefix = read_prefix(b"\0\0\0\1\2value")
+    assert (prefix.schema_id, prefix.end) == (258, 5)
 
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"", "0 bytes are too few"), (b"\0\0\0\1", "4 bytes are too few"), (b'{"id":1}', "byte 123 where")],
+    [(b"", "0 bytes are too few"), (b"\0\0\0\1", "4 bytes are too few"), (b'{"id":1}', "byte 123 instead of 0")],
 )
 def test_what_has_no_prefix_is_refused(data: bytes, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        unframed(data)
+        read_prefix(data)
 
 
 @pytest.mark.parametrize(
     ("indexes", "written"), [((0,), b"\0"), ((1,), b"\2\2"), ((1, 0), b"\4\2\0"), ((64, 3), b"\4\x80\1\6")]
 )
 def test_indexes_say_which_message_it_is(indexes: tuple[int, ...], written: bytes) -> None:
-    assert write_indexes(indexes) == written
+    assert encode_indexes(indexes) == written
     assert read_indexes(b"12345" + written + b"value", 5) == (indexes, 5 + len(written))
 
 

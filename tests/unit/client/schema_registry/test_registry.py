@@ -3,22 +3,22 @@
 import pytest
 
 from helpers.schema_registry import registry_stub
-from odradek.common.failures import InputError
-from odradek.spark.formats.registry import (
-    Reference,
-    Registered,
-    Registry,
+from odradek.client.schema_registry.registry import (
+    RegisteredSchema,
     RegistryUnreachable,
+    SchemaReference,
+    SchemaRegistry,
     UnknownSchema,
     registry_at,
 )
+from odradek.common.failures import InputError
 
 
 def test_schemas_are_asked_for_once() -> None:
     with registry_stub() as stub:
         schema_id = stub.register("orders-value", '"string"')
-        registry = Registry(stub.url)
-        assert registry.by_id(schema_id) == registry.by_id(schema_id) == Registered('"string"', ())
+        registry = SchemaRegistry(stub.url)
+        assert registry.by_id(schema_id) == registry.by_id(schema_id) == RegisteredSchema('"string"', ())
         assert stub.asked == [f"/schemas/ids/{schema_id}"]
 
 
@@ -26,9 +26,9 @@ def test_subjects_versions_and_references() -> None:
     with registry_stub() as stub:
         first = stub.register("a b/c", '"int"')
         last = stub.register("a b/c", '"long"', ({"name": "x", "subject": "s", "version": 3},))
-        registry = Registry(stub.url)
-        assert registry.latest("a b/c") == Registered('"long"', (Reference("x", "s", 3),), last)
-        assert registry.referred(Reference("x", "a b/c", 1)).text == '"int"'
+        registry = SchemaRegistry(stub.url)
+        assert registry.latest("a b/c") == RegisteredSchema('"long"', (SchemaReference("x", "s", 3),), last)
+        assert registry.referred(SchemaReference("x", "a b/c", 1)).text == '"int"'
         assert registry.id_of("a b/c", '"int"') == first
         for wrong in (lambda: registry.latest("none"), lambda: registry.id_of("a b/c", '"float"')):
             with pytest.raises(InputError, match="has n"):
@@ -37,20 +37,22 @@ def test_subjects_versions_and_references() -> None:
 
 def test_an_unknown_id_is_told_from_a_registry_that_does_not_answer() -> None:
     with registry_stub() as stub, pytest.raises(UnknownSchema, match="no schema with id 7"):
-        Registry(stub.url).by_id(7)
+        SchemaRegistry(stub.url).by_id(7)
     with pytest.raises(RegistryUnreachable, match=stub.url):
-        Registry(stub.url).by_id(7)
+        SchemaRegistry(stub.url).by_id(7)
 
 
 def test_basic_authentication() -> None:
     with registry_stub("me", "pass:word") as stub:
         stub.register("s", '"int"')
         with_user = registry_at(stub.url.replace("//", "//me:pass%3Aword@"), None, None)
-        assert with_user == registry_at(f"{stub.url}/", "me", "pass:word") == Registry(stub.url, "me", "pass:word")
+        assert (
+            with_user == registry_at(f"{stub.url}/", "me", "pass:word") == SchemaRegistry(stub.url, "me", "pass:word")
+        )
         assert with_user is not None and with_user.latest("s").text == '"int"'
         assert "pass" not in repr(with_user)
         with pytest.raises(RegistryUnreachable, match="401"):
-            Registry(stub.url).latest("s")
+            SchemaRegistry(stub.url).latest("s")
 
 
 @pytest.mark.parametrize("url", ["localhost:8081", "ftp://x", "http://", ""])
