@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from helpers.network import listening
-from odradek.api.dispatch.registry import Api
+from odradek.api.dispatch.registry import ServedApi
 from odradek.network.listener import Listener
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
@@ -84,7 +84,7 @@ class FakeCluster:
     def count(self, kind: type[Message]) -> int:
         return sum(isinstance(request, kind) for _, request in self.seen)
 
-    def _api(self, node_id: int, key: ApiKey) -> Api:
+    def _api(self, node_id: int, key: ApiKey) -> ServedApi:
         async def handle(context: Any, request: Any) -> Message:
             self.seen.append((node_id, request))
             if key in self.handlers:
@@ -92,7 +92,7 @@ class FakeCluster:
                 return answer if isinstance(answer, Message) else await answer
             return self.metadata(request)
 
-        return Api(key, handle, pipelined=True, versions=self.versions.get(key))
+        return ServedApi(key, handle, pipelined=True, versions=self.versions.get(key))
 
     def metadata(self, request: MetadataRequest) -> MetadataResponse:
         names = list(self.topics) if request.topics is None else [topic.name or "" for topic in request.topics]

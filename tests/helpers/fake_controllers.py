@@ -8,7 +8,7 @@ from typing import Any
 
 from helpers.controller import Bench
 from odradek.api.dispatch.context import Context
-from odradek.api.dispatch.registry import Api, Registry
+from odradek.api.dispatch.registry import Registry, ServedApi
 from odradek.api.dispatch.services import Node
 from odradek.common.failures import ApiError
 from odradek.network.endpoint import Endpoint
@@ -17,6 +17,8 @@ from odradek.protocol import api_keys
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.message import Message
 from odradek.protocol.registry import response_class
+
+API_VERSIONS = ServedApi(ApiKey.API_VERSIONS, "odradek.api.handlers.api_versions")
 
 Handle = Callable[[Context, Any], Message | Awaitable[Message]]
 
@@ -44,7 +46,10 @@ class FakeQuorum:
 
 @asynccontextmanager
 async def controller_listener(handlers: dict[ApiKey, Handle], port: int = 0) -> AsyncIterator[Listener]:
-    apis = [Api(ApiKey.API_VERSIONS, "api_versions"), *(Api(key, handle) for key, handle in handlers.items())]
+    apis = [
+        API_VERSIONS,
+        *(ServedApi(key, handle) for key, handle in handlers.items()),
+    ]
     registry = Registry(api_keys.Listener.CONTROLLER, apis)
     listener = Listener(Endpoint("CONTROLLER", registry), "127.0.0.1", port)
     await listener.start()

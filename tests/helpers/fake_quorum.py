@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 from helpers.network import PATIENCE_S
-from odradek.api.dispatch.registry import Api, Registry
+from odradek.api.dispatch.registry import Registry, ServedApi
 from odradek.common.addresses import HostPort
 from odradek.network.endpoint import Endpoint
 from odradek.network.listener import Listener
@@ -19,6 +19,8 @@ from odradek.protocol.messages.describe_cluster_request import DescribeClusterRe
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest
 from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse, PartitionData, TopicData
+
+API_VERSIONS = ServedApi(ApiKey.API_VERSIONS, "odradek.api.handlers.api_versions")
 
 CLUSTER_ID = "bSXPc0xJod0nPk2Pq19b2w"
 
@@ -54,15 +56,18 @@ class FakeQuorum:
         for connection in list(self.endpoints[node_id].connections):
             connection.abort()
 
-    def apis(self, node_id: int) -> list[Api]:
-        return [Api(ApiKey.API_VERSIONS, "api_versions"), *(self._api(node_id, key) for key in self.handlers)]
+    def apis(self, node_id: int) -> list[ServedApi]:
+        return [
+            API_VERSIONS,
+            *(self._api(node_id, key) for key in self.handlers),
+        ]
 
-    def _api(self, node_id: int, key: ApiKey) -> Api:
+    def _api(self, node_id: int, key: ApiKey) -> ServedApi:
         def handle(_: Any, request: Any) -> Message:
             self.asked.append((node_id, request))
             return self.handlers[key](node_id, request)
 
-        return Api(key, handle)
+        return ServedApi(key, handle)
 
     def _describe_cluster(self, _: int, request: DescribeClusterRequest) -> DescribeClusterResponse:
         if request.endpoint_type != _CONTROLLERS:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import uvloop
 
-from odradek.api.dispatch.registry import SERVED, Api, Registry
+from odradek.api.dispatch.handler_index import SERVED
+from odradek.api.dispatch.registry import Registry, ServedApi
 from odradek.network.endpoint import Endpoint
 from odradek.network.limits import Limits
 from odradek.network.listener import Listener
@@ -32,14 +33,14 @@ PATIENCE_S = 60
 _LENGTH = struct.Struct(">i")
 
 
-def endpoint(apis: Iterable[Api] = (), **parts: Any) -> Endpoint:
+def endpoint(apis: Iterable[ServedApi] = (), **parts: Any) -> Endpoint:
     """Serves ApiVersions, and the APIs of the test."""
     versions = (api for api in SERVED if api.key == ApiKey.API_VERSIONS)
     return Endpoint("PLAINTEXT", Registry(api_keys.Listener.BROKER, [*versions, *apis]), **parts)
 
 
 @asynccontextmanager
-async def listening(apis: Iterable[Api] = (), *, port: int = 0, **parts: Any) -> AsyncIterator[Listener]:
+async def listening(apis: Iterable[ServedApi] = (), *, port: int = 0, **parts: Any) -> AsyncIterator[Listener]:
     listener = Listener(endpoint(apis, **parts), "127.0.0.1", port)
     await listener.start()
     try:
@@ -49,7 +50,7 @@ async def listening(apis: Iterable[Api] = (), *, port: int = 0, **parts: Any) ->
 
 
 @contextmanager
-def listening_in_thread(apis: Iterable[Api] = (), **parts: Any) -> Iterator[Listener]:
+def listening_in_thread(apis: Iterable[ServedApi] = (), **parts: Any) -> Iterator[Listener]:
     """For clients that block."""
     ready: list[Listener] = []
     started, loop = threading.Event(), _new_event_loop()

@@ -22,7 +22,8 @@ from typing import Any
 
 from helpers.network import PATIENCE_S, api_versions_bytes, exchange, unknown_api_versions_bytes
 from helpers.waiting import wait_until
-from odradek.api.dispatch.registry import SERVED, Api, Registry
+from odradek.api.dispatch.handler_index import SERVED
+from odradek.api.dispatch.registry import Registry, ServedApi
 from odradek.network.endpoint import Endpoint
 from odradek.network.limits import ConnectionQuotas, Limits
 from odradek.network.listener import Listener
@@ -34,7 +35,7 @@ from odradek.protocol.messages.metadata_response import MetadataResponse
 from odradek.protocol.registry import response_class
 
 
-def answering(key: ApiKey) -> Api:
+def answering(key: ApiKey) -> ServedApi:
     """At once, or one turn of the loop later: one in two keys each."""
     smallest = response_class(key)()
     if isinstance(smallest, MetadataResponse):
@@ -44,7 +45,7 @@ def answering(key: ApiKey) -> Api:
         await asyncio.sleep(0)
         return smallest
 
-    return Api(key, later if key % 2 else lambda context, request: smallest)
+    return ServedApi(key, later if key % 2 else lambda context, request: smallest)
 
 
 async def serve(options: dict[str, Any]) -> None:

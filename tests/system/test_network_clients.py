@@ -23,7 +23,7 @@ from kio.static.primitive import i16, i32
 from helpers import kafka_tools
 from helpers.network import PATIENCE_S, exchange, listening_in_thread, unknown_api_versions_bytes
 from odradek.api.dispatch.context import Context
-from odradek.api.dispatch.registry import Api
+from odradek.api.dispatch.registry import ServedApi
 from odradek.network.listener import Listener
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.metadata_response import (
@@ -68,7 +68,7 @@ def first_words() -> FirstWords:
 
 @pytest.fixture
 def listener(first_words: FirstWords) -> Iterator[Listener]:
-    with listening_in_thread([Api(ApiKey.METADATA, first_words)]) as started:
+    with listening_in_thread([ServedApi(ApiKey.METADATA, first_words)]) as started:
         first_words.port = started.port
         yield started
 

@@ -4,7 +4,7 @@ import asyncio
 import struct
 
 from odradek.api.dispatch.context import Context
-from odradek.api.dispatch.registry import Answer, Entry
+from odradek.api.dispatch.registry import Answer, LoadedHandler
 from odradek.common.ports import Buffer
 from odradek.protocol.codec import encode, encode_parts
 from odradek.protocol.framing import LENGTH_BYTES
@@ -20,7 +20,7 @@ class Begun:
 
     __slots__ = ("answer", "context", "counted_bytes", "done", "dropped", "entry", "request", "task")
 
-    def __init__(self, context: Context, entry: Entry, request: Message | None = None) -> None:
+    def __init__(self, context: Context, entry: LoadedHandler, request: Message | None = None) -> None:
         self.context = context
         self.entry = entry
         #: What was asked, in case that the answer is an error for each part of it.
@@ -33,7 +33,7 @@ class Begun:
         self.dropped = False
 
 
-def framed_answer(context: Context, entry: Entry, response: Message) -> list[Buffer]:
+def framed_answer(context: Context, entry: LoadedHandler, response: Message) -> list[Buffer]:
     """Raises what the codec raises where this version cannot say it, and anything else for what is no response."""
     pieces = _body(entry, response, context.api_version)
     # Length and header in one go: `framing.frame` and `requests.response_parts` say the same at twice the cost.
@@ -42,7 +42,7 @@ def framed_answer(context: Context, entry: Entry, response: Message) -> list[Buf
     return pieces
 
 
-def _body(entry: Entry, response: Message, version: int) -> list[Buffer]:
+def _body(entry: LoadedHandler, response: Message, version: int) -> list[Buffer]:
     if not entry.repeats:
         return encode_parts(response, version)
     last = entry.encoded.get(version)

@@ -23,7 +23,7 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context, Session
 from odradek.api.dispatch.error_responses import error_response
-from odradek.api.dispatch.registry import Answer, Entry
+from odradek.api.dispatch.registry import Answer, LoadedHandler
 from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.common.ports import Buffer
 from odradek.network.answers import Begun, framed_answer
@@ -282,7 +282,7 @@ class Connection(asyncio.BufferedProtocol):
         except Exception as error:  # noqa: BLE001 - as if the handler had raised it
             return error
 
-    def _answer(self, context: Context, entry: Entry, response: Answer, request: Message | None) -> None:
+    def _answer(self, context: Context, entry: LoadedHandler, response: Answer, request: Message | None) -> None:
         """At once; behind those that are not ready yet."""
         pieces = self._encoded(context, entry, response, request)
         if not self._begun:
@@ -345,7 +345,9 @@ class Connection(asyncio.BufferedProtocol):
             self._break(ProtocolError(f"API key {context.api_key} failed and has no answer for that: {error}"))
         return response
 
-    def _encoded(self, context: Context, entry: Entry, response: Answer, request: Message | None) -> list[Buffer]:
+    def _encoded(
+        self, context: Context, entry: LoadedHandler, response: Answer, request: Message | None
+    ) -> list[Buffer]:
         spent_ns = perf_counter_ns() - context.started_ns
         self.endpoint.traffic.answered(context.api_key, spent_ns, response)
         if response is None or self._transport.is_closing():
@@ -359,7 +361,7 @@ class Connection(asyncio.BufferedProtocol):
             return self._encoded_failure(context, entry, error, request)
 
     def _encoded_failure(
-        self, context: Context, entry: Entry, error: Exception, request: Message | None
+        self, context: Context, entry: LoadedHandler, error: Exception, request: Message | None
     ) -> list[Buffer]:
         """Code -1, as Kafka answers when it cannot serialize a response: a message that quotes a long name may be too
         long itself. The connection closes where not even that can be written."""

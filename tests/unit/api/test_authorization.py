@@ -11,7 +11,8 @@ from helpers.authorization import CLIENT, Refusing, request, row, topic_of
 from helpers.controller import Bench, bootstrap_records, topic
 from helpers.replica import Cluster, partition_record
 from odradek.api.dispatch.context import Services, Session
-from odradek.api.dispatch.registry import SERVED, Registry
+from odradek.api.dispatch.handler_index import SERVED
+from odradek.api.dispatch.registry import Registry
 from odradek.api.handlers.produce_quick import quick
 from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.config_kinds import ConfigResourceType

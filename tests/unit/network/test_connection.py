@@ -20,7 +20,7 @@ from helpers.network import (
     unknown_api_versions_bytes,
     until,
 )
-from odradek.api.dispatch.registry import Api
+from odradek.api.dispatch.registry import ServedApi
 from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.network.limits import Limits, RequestBudget
 from odradek.protocol.api_keys import ApiKey
@@ -84,7 +84,7 @@ def test_large_requests_are_read_whole_and_what_follows_them_too() -> None:
             sizes.append(len(records))
             return ProduceResponse()
 
-        async with listening([Api(PRODUCE, handle)]) as listener, peer(listener.port) as asking:
+        async with listening([ServedApi(PRODUCE, handle)]) as listener, peer(listener.port) as asking:
             for size in (40_000, len(LARGE), 70_000, 300_000):
                 parts = [PartitionProduceData(records=LARGE[:size])]
                 asking.send(
@@ -114,7 +114,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_version_0_and_the_con
 def test_a_connection_handles_one_request_after_the_other() -> None:
     async def test() -> None:
         gate = metadata_gate()
-        async with listening([Api(METADATA, gate)]) as listener, peer(listener.port) as asking:
+        async with listening([ServedApi(METADATA, gate)]) as listener, peer(listener.port) as asking:
             asking.send(metadata_bytes(1) + metadata_bytes(2) + api_versions_bytes(3))
             await until(lambda: bool(gate.waiting), "the first has begun")
             async with peer(listener.port) as other:
@@ -141,7 +141,7 @@ def test_who_asks_for_little_is_served_among_those_who_ask_for_much(monkeypatch:
             handled.append(ctx.correlation_id)
             return MetadataResponse()
 
-        async with listening([Api(METADATA, handle)]) as listener, peer(listener.port) as much:
+        async with listening([ServedApi(METADATA, handle)]) as listener, peer(listener.port) as much:
             with socket.create_connection(("127.0.0.1", listener.port)) as small:
                 await until(lambda: len(listener.endpoint.connections) == 2, "both are there")
                 much.send(b"".join(map(metadata_bytes, range(100))))
@@ -156,7 +156,7 @@ def test_who_asks_for_little_is_served_among_those_who_ask_for_much(monkeypatch:
 def test_pipelined_requests_run_together_and_are_answered_in_order() -> None:
     async def test() -> None:
         gate = metadata_gate()
-        async with listening([Api(METADATA, gate, pipelined=True)]) as listener, peer(listener.port) as asking:
+        async with listening([ServedApi(METADATA, gate, pipelined=True)]) as listener, peer(listener.port) as asking:
             asking.send(b"".join(map(metadata_bytes, range(5))) + api_versions_bytes(5))
             await until(lambda: len(gate.waiting) == 5, "all have begun")
             for opened in reversed(gate.waiting):
@@ -171,7 +171,7 @@ def test_in_flight_requests_are_bounded_and_the_rest_is_not_lost() -> None:
     async def test() -> None:
         gate = metadata_gate()
         limits = Limits(in_flight_max=3)
-        apis = [Api(METADATA, gate, pipelined=True)]
+        apis = [ServedApi(METADATA, gate, pipelined=True)]
         async with listening(apis, limits=limits) as listener, peer(listener.port) as asking:
             asking.send(b"".join(map(metadata_bytes, range(10))))
             for done in range(10):
@@ -187,7 +187,7 @@ def test_the_node_bounds_its_requests_but_not_those_that_wait_for_data() -> None
     async def test() -> None:
         gate, poll = metadata_gate(), Gate(lambda request: FetchResponse())
         budget = RequestBudget(requests_max=1)
-        apis = [Api(METADATA, gate), Api(FETCH, poll, long_poll=True)]
+        apis = [ServedApi(METADATA, gate), ServedApi(FETCH, poll, long_poll=True)]
         async with listening(apis, budget=budget) as listener:
             async with peer(listener.port) as first, peer(listener.port) as second, peer(listener.port) as third:
                 third.send(fetch_bytes(1))
@@ -215,7 +215,7 @@ def test_the_node_bounds_the_bytes_of_its_requests() -> None:
         gate = metadata_gate()
         budget = RequestBudget(bytes_max=1)
         async with (
-            listening([Api(METADATA, gate)], budget=budget) as listener,
+            listening([ServedApi(METADATA, gate)], budget=budget) as listener,
             peer(listener.port) as first,
             peer(listener.port) as second,
         ):
@@ -237,7 +237,7 @@ def test_a_request_without_a_response_leaves_no_gap() -> None:
         return ProduceResponse() if request.acks else None
 
     async def test() -> None:
-        async with listening([Api(PRODUCE, produce)]) as listener, peer(listener.port) as asking:
+        async with listening([ServedApi(PRODUCE, produce)]) as listener, peer(listener.port) as asking:
             asking.send(produce_bytes(1, acks=0) + produce_bytes(2, acks=1) + produce_bytes(3, acks=0))
             assert (await asking.response(PRODUCE, 9))[0] == 2
             await answered(asking)
@@ -329,7 +329,7 @@ def test_a_peer_that_comes_again_and_again_fills_no_log(caplog: pytest.LogCaptur
 
 def test_before_authentication_little_is_allowed(caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:
-        apis = [Api(METADATA, lambda ctx, request: MetadataResponse())]
+        apis = [ServedApi(METADATA, lambda ctx, request: MetadataResponse())]
         async with listening(apis, security_protocol="SASL_PLAINTEXT") as listener:
             async with peer(listener.port) as asking:
                 await answered(asking)
@@ -392,7 +392,7 @@ def test_what_a_handler_raises_is_answered(how: Any, error: Exception, code: int
 
     async def test() -> None:
         async with (
-            listening([Api(DESCRIBE_CLUSTER, how(error))], on_fault=faults.append) as listener,
+            listening([ServedApi(DESCRIBE_CLUSTER, how(error))], on_fault=faults.append) as listener,
             peer(listener.port) as asking,
         ):
             asking.send(request_bytes(DescribeClusterRequest(), 1))
@@ -408,7 +408,7 @@ def test_what_a_handler_raises_is_answered(how: Any, error: Exception, code: int
 def test_a_failure_that_no_response_can_say_closes_the_connection(how: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         async with (
-            listening([Api(METADATA, how(ValueError("bug")))]) as listener,
+            listening([ServedApi(METADATA, how(ValueError("bug")))]) as listener,
             peer(listener.port) as asking,
         ):
             asking.send(metadata_bytes())
@@ -426,7 +426,7 @@ def test_what_must_not_be_answered_closes_the_connection_with_one_line(
 
     async def test() -> None:
         async with (
-            listening([Api(PRODUCE, how(ProtocolError("no such partition")))]) as listener,
+            listening([ServedApi(PRODUCE, how(ProtocolError("no such partition")))]) as listener,
             peer(listener.port) as asking,
         ):
             asking.send(api_versions_bytes(9) + produce_bytes(1, acks=0) + api_versions_bytes(2))
@@ -447,7 +447,7 @@ def test_an_answer_that_cannot_be_written_becomes_an_unknown_server_error(caplog
         wrong = DescribeClusterResponse(controller_id=2**40)
         for handle in (lambda ctx, request: wrong, later):
             async with (
-                listening([Api(DESCRIBE_CLUSTER, handle)]) as listener,
+                listening([ServedApi(DESCRIBE_CLUSTER, handle)]) as listener,
                 peer(listener.port) as asking,
             ):
                 asking.send(request_bytes(DescribeClusterRequest(), 1) * 2)
@@ -466,7 +466,7 @@ def test_an_answer_that_has_no_error_closes_the_connection(
     async def test() -> None:
         wrong = DescribeClusterResponse(controller_id=2**40)
         async with (
-            listening([Api(DESCRIBE_CLUSTER, lambda ctx, request: wrong)]) as listener,
+            listening([ServedApi(DESCRIBE_CLUSTER, lambda ctx, request: wrong)]) as listener,
             peer(listener.port) as asking,
         ):
             asking.send(request_bytes(DescribeClusterRequest(), 1) * 100)
@@ -481,7 +481,7 @@ def test_a_begun_request_ends_even_if_its_peer_goes_but_a_long_poll_is_dropped()
     async def test() -> None:
         gate, poll = metadata_gate(), Gate(lambda request: FetchResponse())
         budget = RequestBudget()
-        apis = [Api(METADATA, gate), Api(FETCH, poll, long_poll=True)]
+        apis = [ServedApi(METADATA, gate), ServedApi(FETCH, poll, long_poll=True)]
         async with listening(apis, budget=budget) as listener:
             async with peer(listener.port) as first, peer(listener.port) as second:
                 first.send(metadata_bytes())
@@ -512,7 +512,7 @@ def test_who_does_not_read_is_not_read_from() -> None:
 
         limits = hasty(unsent_bytes_max=100_000, send_buffer_bytes=200_000)
         async with (
-            listening([Api(DESCRIBE_CLUSTER, handle)], limits=limits) as listener,
+            listening([ServedApi(DESCRIBE_CLUSTER, handle)], limits=limits) as listener,
             peer(listener.port) as lazy,
             peer(listener.port) as good,
         ):
@@ -558,7 +558,7 @@ def test_an_answer_of_nonsense_is_an_error_and_frees_its_place(caplog: pytest.Lo
     async def test() -> None:
         budget = RequestBudget()
         async with (
-            listening([Api(DESCRIBE_CLUSTER, handle)], budget=budget) as listener,
+            listening([ServedApi(DESCRIBE_CLUSTER, handle)], budget=budget) as listener,
             peer(listener.port) as asking,
         ):
             asking.send(request_bytes(DescribeClusterRequest(), 1))
@@ -573,7 +573,7 @@ def test_an_answer_of_nonsense_is_an_error_and_frees_its_place(caplog: pytest.Lo
 def test_a_handler_that_was_cancelled_ends_the_connection_behind_the_answers_before_it() -> None:
     async def test() -> None:
         gate, poll = metadata_gate(), Gate(lambda request: FetchResponse())
-        apis = [Api(METADATA, gate, pipelined=True), Api(FETCH, poll, pipelined=True)]
+        apis = [ServedApi(METADATA, gate, pipelined=True), ServedApi(FETCH, poll, pipelined=True)]
         async with listening(apis) as listener, peer(listener.port) as asking:
             asking.send(metadata_bytes(1) + fetch_bytes(2) + metadata_bytes(3))
             await until(lambda: len(gate.waiting) == 2, "all have begun")
@@ -590,7 +590,7 @@ def test_a_handler_that_was_cancelled_ends_the_connection_behind_the_answers_bef
 def test_a_drain_answers_what_came_before_a_long_poll() -> None:
     async def test() -> None:
         gate, poll = metadata_gate(), Gate(lambda request: FetchResponse())
-        apis = [Api(METADATA, gate, pipelined=True), Api(FETCH, poll, pipelined=True, long_poll=True)]
+        apis = [ServedApi(METADATA, gate, pipelined=True), ServedApi(FETCH, poll, pipelined=True, long_poll=True)]
         async with listening(apis) as listener, peer(listener.port) as asking:
             asking.send(metadata_bytes(1) + fetch_bytes(2) + metadata_bytes(3))
             await until(lambda: len(gate.waiting) == 2, "all have begun")
@@ -609,7 +609,7 @@ def test_a_drain_answers_what_came_before_a_long_poll() -> None:
 def test_who_goes_while_it_waits_for_its_turn_leaves_nothing_behind() -> None:
     async def test() -> None:
         gate, budget = metadata_gate(), RequestBudget(requests_max=1)
-        async with listening([Api(METADATA, gate)], budget=budget) as listener, peer(listener.port) as first:
+        async with listening([ServedApi(METADATA, gate)], budget=budget) as listener, peer(listener.port) as first:
             first.send(metadata_bytes(1))
             await until(lambda: bool(gate.waiting), "the budget is spent")
             async with peer(listener.port) as second:
@@ -631,7 +631,7 @@ def test_who_does_not_take_its_last_answers_is_not_waited_for(how: str, caplog: 
     huge = DescribeClusterResponse(brokers=brokers)
 
     async def test() -> None:
-        apis = [Api(DESCRIBE_CLUSTER, lambda ctx, request: huge)]
+        apis = [ServedApi(DESCRIBE_CLUSTER, lambda ctx, request: huge)]
         async with (
             listening(apis, limits=hasty(first_request_ms_max=1_000, unsent_bytes_max=2**30)) as listener,
             peer(listener.port) as lazy,
@@ -667,7 +667,7 @@ def test_a_request_that_cannot_begin_ends_only_its_connection(handle: Any, caplo
     async def test() -> None:
         budget = RequestBudget()
         async with (
-            listening([Api(METADATA, handle)], budget=budget) as listener,
+            listening([ServedApi(METADATA, handle)], budget=budget) as listener,
             peer(listener.port) as good,
             peer(listener.port) as asking,
         ):

@@ -17,7 +17,7 @@ from helpers.network import (
     run,
     until,
 )
-from odradek.api.dispatch.registry import Api
+from odradek.api.dispatch.registry import ServedApi
 from odradek.common.failures import InputError
 from odradek.network.limits import ConnectionQuotas, Limits
 from odradek.network.listener import Listener
@@ -80,7 +80,7 @@ def test_who_is_idle_is_closed_unless_it_waits_for_an_answer() -> None:
     async def test() -> None:
         gate = Gate(lambda request: MetadataResponse())
         async with (
-            listening([Api(METADATA, gate)], limits=hasty(idle_ms_max=SHORT_MS)) as listener,
+            listening([ServedApi(METADATA, gate)], limits=hasty(idle_ms_max=SHORT_MS)) as listener,
             peer(listener.port) as waiting,
             peer(listener.port) as idle,
         ):
@@ -138,7 +138,7 @@ def test_connections_of_a_node_are_bounded_over_its_listeners() -> None:
 def test_a_stop_answers_what_is_in_flight_and_nothing_more() -> None:
     async def test() -> None:
         gate, poll = Gate(lambda request: MetadataResponse()), Gate(lambda request: FetchResponse())
-        apis = [Api(METADATA, gate), Api(ApiKey.FETCH, poll, long_poll=True)]
+        apis = [ServedApi(METADATA, gate), ServedApi(ApiKey.FETCH, poll, long_poll=True)]
         async with (
             listening(apis) as listener,
             peer(listener.port) as asking,
@@ -166,7 +166,7 @@ def test_a_stop_answers_what_is_in_flight_and_nothing_more() -> None:
 def test_a_stop_cuts_off_what_takes_too_long() -> None:
     async def test() -> None:
         gate = Gate(lambda request: MetadataResponse())
-        async with listening([Api(METADATA, gate)]) as listener, peer(listener.port) as asking:
+        async with listening([ServedApi(METADATA, gate)]) as listener, peer(listener.port) as asking:
             asking.send(request_bytes(MetadataRequest(), 12))
             await until(lambda: bool(gate.waiting), "it has begun")
             await listener.stop(timeout_ms=10)

@@ -10,12 +10,16 @@ Authorised by WRITE on the transactional id and READ on the group.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.transactional import check_id, for_old_clients, transactional_id
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from odradek.protocol.messages.add_offsets_to_txn_response import AddOffsetsToTxnResponse
 from odradek.security.resources import Operation, Resource, ResourceType
+
+API = Api(ApiKey.ADD_OFFSETS_TO_TXN)
 
 _FIRST_VERSION_WITH_FENCED = 2
 _CLIENT_TRANSACTION_VERSION = 0

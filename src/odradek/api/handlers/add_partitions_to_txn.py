@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Mapping
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.replies import answer
 from odradek.api.shared.transactional import for_old_clients, transactional_id
 from odradek.common.failures import ApiError
@@ -19,6 +20,7 @@ from odradek.common.ids import TopicPartition
 from odradek.coordinator.transaction.partition_addition import NOTHING_REJECTED, PartitionErrors, partitions_of
 from odradek.coordinator.transaction.transaction import EPOCH_BUMP_VERSION
 from odradek.metadata.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -31,6 +33,8 @@ from odradek.protocol.messages.add_partitions_to_txn_response import (
     AddPartitionsToTxnTopicResult,
 )
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.ADD_PARTITIONS_TO_TXN)
 
 _FIRST_VERSION_OF_BROKERS = 4
 _FIRST_VERSION_WITH_FENCED = 2

@@ -9,9 +9,13 @@ from copy import copy
 from typing import cast
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import FORWARDED_CONFIGS, Api
 from odradek.api.shared.config_authorization import split_changes
+from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.messages.alter_configs_request import AlterConfigsRequest
 from odradek.protocol.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
+
+API = Api(ApiKey.ALTER_CONFIGS, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED_CONFIGS)
 
 
 async def handle(ctx: Context, request: AlterConfigsRequest) -> AlterConfigsResponse:

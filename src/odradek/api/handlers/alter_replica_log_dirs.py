@@ -11,7 +11,9 @@ Authorised by ALTER on the cluster.
 import asyncio
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.common.ids import TopicPartition
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from odradek.protocol.messages.alter_replica_log_dirs_response import (
     AlterReplicaLogDirPartitionResult,
@@ -19,6 +21,8 @@ from odradek.protocol.messages.alter_replica_log_dirs_response import (
     AlterReplicaLogDirTopicResult,
 )
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.ALTER_REPLICA_LOG_DIRS)
 
 
 async def handle(ctx: Context, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
 from odradek.api.dispatch.context import Context, Features
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.envelope_codec import FORWARDABLE
 from odradek.api.dispatch.registry import Registry
 from odradek.protocol.api_keys import ApiKey, Listener
@@ -24,6 +25,8 @@ from odradek.protocol.messages.api_versions_response import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+
+API = Api(ApiKey.API_VERSIONS, repeats=True)
 
 #: Of a client's software and of its version; both end up in metrics, so both are kept to this.
 SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")

@@ -6,8 +6,10 @@ Authorised by DESCRIBE on each group; a group with topics that may not be descri
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.group_requests import authorize_group, group_resource, refuse_empty_id
 from odradek.common.failures import ApiError
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from odradek.protocol.messages.consumer_group_describe_response import (
@@ -15,6 +17,8 @@ from odradek.protocol.messages.consumer_group_describe_response import (
     DescribedGroup,
 )
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.CONSUMER_GROUP_DESCRIBE)
 
 
 async def handle(ctx: Context, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:

@@ -7,15 +7,19 @@ Authorised by READ on the group, and DESCRIBE on each topic that is named.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.group_requests import authorize_group, request_context
 from odradek.common.failures import ApiError
 from odradek.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from odradek.metadata.features.feature_versions import GROUP_VERSION
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.CONSUMER_GROUP_HEARTBEAT)
 
 _FIRST_VERSION_WITH_OWN_IDS = 1
 _NOT_GIVEN = -1

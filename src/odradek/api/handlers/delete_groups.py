@@ -8,12 +8,16 @@ Authorised by DELETE on each group.
 from functools import partial
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.replies import answers
 from odradek.common.failures import ApiError
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_groups_request import DeleteGroupsRequest
 from odradek.protocol.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.DELETE_GROUPS)
 
 
 async def handle(ctx: Context, request: DeleteGroupsRequest) -> DeleteGroupsResponse:

@@ -8,8 +8,10 @@ Authorised by DELETE on each topic.
 import asyncio
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.refusals import only_allowed, with_refused
 from odradek.common.ids import TopicPartition
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_records_request import DeleteRecordsRequest
 from odradek.protocol.messages.delete_records_response import (
@@ -19,6 +21,8 @@ from odradek.protocol.messages.delete_records_response import (
 )
 from odradek.replica.values import DeleteRecordsEntry, DeleteRecordsResult
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.DELETE_RECORDS)
 
 _REFUSED = DeleteRecordsResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 

@@ -6,8 +6,10 @@ Authorised by DESCRIBE_CONFIGS on the cluster.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.metadata.configs.quota_filter import quota_filter
 from odradek.metadata.image.client_quotas import QuotaEntity, Quotas
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.describe_client_quotas_request import DescribeClientQuotasRequest
 from odradek.protocol.messages.describe_client_quotas_response import (
     DescribeClientQuotasResponse,
@@ -16,6 +18,8 @@ from odradek.protocol.messages.describe_client_quotas_response import (
     ValueData,
 )
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.DESCRIBE_CLIENT_QUOTAS)
 
 
 def handle(ctx: Context, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:

@@ -6,13 +6,17 @@ Authorised by ALTER on the cluster: more than a broker asks for.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.authorized_operations import cluster_operations
 from odradek.api.shared.endpoint_types import EndpointType, check_endpoint_type
 from odradek.common.failures import ApiError
+from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.DESCRIBE_CLUSTER, listeners=(Listener.CONTROLLER,))
 
 _NOBODY = -1
 

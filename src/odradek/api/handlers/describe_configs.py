@@ -11,15 +11,19 @@ Authorised by DESCRIBE_CONFIGS on the topic, group or cluster.
 from collections.abc import Callable
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.config_authorization import check_may
 from odradek.api.shared.config_entries import ConfigEntries, Entry
 from odradek.common.failures import ApiError
 from odradek.controller.topic_names import check_topic_name
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.DESCRIBE_CONFIGS)
 
 #: One resource of any other kind fails the whole request.
 _KINDS = tuple(kind for kind in ConfigResourceType if kind is not ConfigResourceType.UNKNOWN)

@@ -9,13 +9,17 @@ Authorised by DESCRIBE on each group.
 from functools import partial
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.replies import answers
 from odradek.api.shared.group_requests import group_resource
 from odradek.common.failures import ApiError
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_groups_request import DescribeGroupsRequest
 from odradek.protocol.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.DESCRIBE_GROUPS)
 
 
 async def handle(ctx: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:

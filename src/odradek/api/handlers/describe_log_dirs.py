@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.common.ids import TopicPartition
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from odradek.protocol.messages.describe_log_dirs_response import (
     DescribeLogDirsPartition,
@@ -19,6 +21,8 @@ from odradek.protocol.messages.describe_log_dirs_response import (
 )
 from odradek.replica.values import LogDirInfo, ReplicaInfo
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.DESCRIBE_LOG_DIRS)
 
 
 def handle(ctx: Context, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:

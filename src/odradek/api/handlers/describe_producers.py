@@ -8,9 +8,11 @@ Authorised by READ on each topic.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.controller.topic_names import check_topic_name
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_words import ERROR_WORDS
 from odradek.protocol.messages.describe_producers_request import DescribeProducersRequest
@@ -22,6 +24,8 @@ from odradek.protocol.messages.describe_producers_response import (
 )
 from odradek.replica.values import ProducerInfo
 from odradek.security.resources import Operation, Resource, ResourceType
+
+API = Api(ApiKey.DESCRIBE_PRODUCERS)
 
 
 def handle(ctx: Context, request: DescribeProducersRequest) -> DescribeProducersResponse:

@@ -9,6 +9,7 @@ Authorised by DESCRIBE on each topic.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.authorized_operations import topic_operations
 from odradek.api.shared.topic_errors import unknown_topic_error
 from odradek.common.failures import ApiError
@@ -17,6 +18,7 @@ from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.internal_topics import INTERNAL_TOPICS
 from odradek.metadata.listener_view import ListenerView
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
@@ -27,6 +29,8 @@ from odradek.protocol.messages.describe_topic_partitions_response import (
     DescribeTopicPartitionsResponseTopic,
 )
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.DESCRIBE_TOPIC_PARTITIONS)
 
 _LIMIT_CONFIG = "max.request.partition.size.limit"
 

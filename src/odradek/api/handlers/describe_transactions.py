@@ -4,9 +4,11 @@ Authorised by DESCRIBE on each transactional id; topics that may not be describe
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.transactional import check_id, transactional_id
 from odradek.common.failures import ApiError
 from odradek.coordinator.transaction.transaction import Transaction
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.describe_transactions_request import DescribeTransactionsRequest
 from odradek.protocol.messages.describe_transactions_response import (
     DescribeTransactionsResponse,
@@ -14,6 +16,8 @@ from odradek.protocol.messages.describe_transactions_response import (
     TransactionState,
 )
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.DESCRIBE_TRANSACTIONS)
 
 
 async def handle(ctx: Context, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:

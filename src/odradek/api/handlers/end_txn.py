@@ -9,13 +9,17 @@ Authorised by WRITE on the transactional id.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.transactional import check_id, for_old_clients, transactional_id
 from odradek.common.failures import ApiError
 from odradek.coordinator.transaction.ending import EndRequest
 from odradek.coordinator.transaction.transaction import EPOCH_BUMP_VERSION
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.end_txn_request import EndTxnRequest
 from odradek.protocol.messages.end_txn_response import EndTxnResponse
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.END_TXN)
 
 _FIRST_VERSION_WITH_EPOCHS = 5
 _FIRST_VERSION_WITH_FENCED = 2

@@ -13,12 +13,13 @@ from dataclasses import replace
 from inspect import isawaitable
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.envelope_codec import FORWARDABLE, client_address_of, principal_of
 from odradek.api.dispatch.error_responses import error_response
 from odradek.api.dispatch.registry import Answer
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ports import Buffer
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.errors import InvalidMessage
 from odradek.protocol.message import Message
@@ -29,6 +30,8 @@ from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.requests import parse_request, response_parts
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.ENVELOPE, listeners=(Listener.CONTROLLER,), pipelined=True)
 
 logger = logging.getLogger("odradek.controller")
 

@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Container, Sequence
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.registry import Answer
 from odradek.api.shared.fetch_mapping import (
     FIRST_VERSION_WITH_LEADER,
@@ -27,6 +28,7 @@ from odradek.api.shared.fetch_mapping import (
 )
 from odradek.api.shared.refusals import only_allowed, with_refused
 from odradek.metadata.leader_hints import LeaderHints
+from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse
@@ -34,6 +36,8 @@ from odradek.replica.fetch_session import FetchContext
 from odradek.replica.values import FetchCallback, FetchEntry, FetchResult
 from odradek.security.authorizer import ALLOW_ALL, EVERYTHING
 from odradek.security.resources import CLUSTER, Operation, ResourceType
+
+API = Api(ApiKey.FETCH, listeners=(Listener.BROKER,), long_poll=True, pipelined=True)
 
 _NOT_AUTHORIZED = FetchResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 

@@ -13,9 +13,13 @@ Authorised by CLUSTER_ACTION on the cluster.
 from typing import cast
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
+from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.FETCH, listeners=(Listener.CONTROLLER,), long_poll=True, pipelined=True)
 
 
 async def handle(ctx: Context, request: FetchRequest) -> FetchResponse:

@@ -12,16 +12,20 @@ import asyncio
 from typing import Final
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.services import Node
 from odradek.common.failures import ApiError
 from odradek.common.ids import uuid_from_text
 from odradek.coordinator.runtime.keys import partition_for
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.metadata.listener_view import NO_NODE
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from odradek.protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from odradek.security.resources import REFUSALS, Operation, Resource, ResourceType
+
+API = Api(ApiKey.FIND_COORDINATOR, long_poll=True)
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _TOPICS = {_GROUP: CONSUMER_OFFSETS, _TRANSACTION: TRANSACTION_STATE, _SHARE: SHARE_GROUP_STATE}

@@ -6,12 +6,16 @@ Authorised by READ on the group.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.group_requests import authorize_group, refuse_empty_id
 from odradek.common.failures import ApiError
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest
 from odradek.protocol.messages.heartbeat_response import HeartbeatResponse
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.HEARTBEAT)
 
 
 async def handle(ctx: Context, request: HeartbeatRequest) -> HeartbeatResponse:

@@ -9,9 +9,11 @@ from copy import copy
 from typing import cast
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import FORWARDED_CONFIGS, Api
 from odradek.api.shared.broker_loggers import Change, change_levels
 from odradek.api.shared.config_authorization import split_changes
 from odradek.common.failures import ApiError
+from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.incremental_alter_configs_request import (
@@ -21,6 +23,10 @@ from odradek.protocol.messages.incremental_alter_configs_request import (
 from odradek.protocol.messages.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
+)
+
+API = Api(
+    ApiKey.INCREMENTAL_ALTER_CONFIGS, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED_CONFIGS
 )
 
 

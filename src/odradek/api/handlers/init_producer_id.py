@@ -11,13 +11,17 @@ TWO_PHASE_COMMIT where the transaction is to be one.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.transactional import check_id, for_old_clients, transactional_id
 from odradek.common.failures import ApiError
 from odradek.coordinator.transaction.shard import Identity
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from odradek.protocol.messages.init_producer_id_response import InitProducerIdResponse
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.INIT_PRODUCER_ID)
 
 _NO_ID, _NO_EPOCH = -1, -1
 _FIRST_VERSION_WITH_FENCED = 4

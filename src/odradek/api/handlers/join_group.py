@@ -7,11 +7,15 @@ The answer waits until all members have joined. Authorised by READ on the group.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.replies import answer
 from odradek.api.shared.group_requests import authorize_group, refuse_empty_id, request_context
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.join_group_request import JoinGroupRequest
 from odradek.protocol.messages.join_group_response import JoinGroupResponse
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.JOIN_GROUP, long_poll=True)
 
 #: The first version in which a protocol may have no name.
 _NAMELESS_VERSION = 7

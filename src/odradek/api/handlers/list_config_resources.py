@@ -8,12 +8,16 @@ Authorised by DESCRIBE_CONFIGS on the cluster.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.metadata.listener_view import ListenerView
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.config_kinds import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.list_config_resources_request import ListConfigResourcesRequest
 from odradek.protocol.messages.list_config_resources_response import ConfigResource, ListConfigResourcesResponse
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.LIST_CONFIG_RESOURCES)
 
 #: In the order of the answer.
 _KINDS = (

@@ -6,9 +6,13 @@ Authorised by DESCRIBE on the cluster for all of them, or else on each group.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.list_groups_request import ListGroupsRequest
 from odradek.protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from odradek.security.resources import CLUSTER, Operation, ResourceType
+
+API = Api(ApiKey.LIST_GROUPS)
 
 
 async def handle(ctx: Context, request: ListGroupsRequest) -> ListGroupsResponse:

@@ -10,6 +10,7 @@ Authorised by DESCRIBE on each topic.
 from collections import Counter
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.refusals import only_allowed, with_refused
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
@@ -21,6 +22,7 @@ from odradek.common.special_timestamps import (
     LATEST_TIERED,
     MAX_TIMESTAMP,
 )
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.list_offsets_request import ListOffsetsRequest
 from odradek.protocol.messages.list_offsets_response import (
@@ -30,6 +32,8 @@ from odradek.protocol.messages.list_offsets_response import (
 )
 from odradek.replica.values import CONSUMER, NO_EPOCH, Isolation, ListOffsetsEntry, ListOffsetsResult
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.LIST_OFFSETS)
 
 _REFUSED = ListOffsetsResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _READ_COMMITTED = 1

@@ -8,12 +8,16 @@ Authorised by DESCRIBE on each transactional id: others are left out.
 from collections.abc import Callable
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.coordinator.runtime.patterns import compile_pattern
 from odradek.coordinator.transaction.states import BY_NAME, TransactionState
 from odradek.coordinator.transaction.transaction import Transaction
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages import list_transactions_response as answer
 from odradek.protocol.messages.list_transactions_request import ListTransactionsRequest
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.LIST_TRANSACTIONS)
 
 
 async def handle(ctx: Context, request: ListTransactionsRequest) -> answer.ListTransactionsResponse:

@@ -19,6 +19,7 @@ from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.authorized_operations import cluster_operations, topic_operations
 from odradek.api.shared.topic_errors import unknown_topic_error
 from odradek.common.failures import ApiError
@@ -27,6 +28,7 @@ from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.internal_topics import INTERNAL_TOPICS
 from odradek.metadata.listener_view import NO_NODE, ListenerView
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.metadata_response import (
@@ -36,6 +38,8 @@ from odradek.protocol.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from odradek.security.resources import CLUSTER, Operation, ResourceType
+
+API = Api(ApiKey.METADATA)
 
 _FIRST_VERSION_WITH_LISTENER_ERROR = 6
 _FIRST_VERSION_BY_ID = 12

@@ -9,9 +9,11 @@ Authorised by READ on the group and on each topic.
 from collections.abc import Container, Iterable
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.group_requests import authorize_group, partition_error
 from odradek.api.shared.topic_lists import Refused, all_refused, merge, sort_out
 from odradek.common.failures import ApiError
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
 from odradek.protocol.messages.offset_commit_response import (
@@ -20,6 +22,8 @@ from odradek.protocol.messages.offset_commit_response import (
     OffsetCommitResponseTopic,
 )
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.OFFSET_COMMIT, pipelined=True)
 
 _TOPIC_ID_VERSION = 10
 

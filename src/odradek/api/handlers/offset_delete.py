@@ -6,8 +6,10 @@ Authorised by DELETE on the group and READ on each topic.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.group_requests import authorize_group, partition_error, refuse_empty_id
 from odradek.api.shared.topic_lists import merge, sort_out
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.offset_delete_request import OffsetDeleteRequest
 from odradek.protocol.messages.offset_delete_response import (
     OffsetDeleteResponse,
@@ -15,6 +17,8 @@ from odradek.protocol.messages.offset_delete_response import (
     OffsetDeleteResponseTopic,
 )
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.OFFSET_DELETE)
 
 
 async def handle(ctx: Context, request: OffsetDeleteRequest) -> OffsetDeleteResponse:

@@ -9,9 +9,11 @@ Authorised by DESCRIBE on each group and each topic.
 import asyncio
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.group_requests import group_resource
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.offset_fetch_request import (
     OffsetFetchRequest,
@@ -27,6 +29,8 @@ from odradek.protocol.messages.offset_fetch_response import (
     OffsetFetchResponseTopics,
 )
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.OFFSET_FETCH)
 
 _GROUP_ERROR_VERSION = 2
 _BATCH_VERSION = 8

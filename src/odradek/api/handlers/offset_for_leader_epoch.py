@@ -8,8 +8,10 @@ Authorised by DESCRIBE on each topic, or CLUSTER_ACTION on the cluster for a fol
 from collections.abc import Container
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.refusals import only_allowed, with_refused
 from odradek.common.ids import TopicPartition
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
 from odradek.protocol.messages.offset_for_leader_epoch_response import (
@@ -20,6 +22,8 @@ from odradek.protocol.messages.offset_for_leader_epoch_response import (
 from odradek.replica.values import EpochEntry, EpochResult
 from odradek.security.authorizer import EVERYTHING
 from odradek.security.resources import CLUSTER, Operation, ResourceType
+
+API = Api(ApiKey.OFFSET_FOR_LEADER_EPOCH)
 
 _REFUSED = EpochResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 

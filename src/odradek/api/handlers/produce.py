@@ -16,6 +16,7 @@ import asyncio
 from collections.abc import Awaitable, Container, Mapping
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.registry import Answer
 from odradek.api.shared.transaction_support import Support, ask_coordinator, produce_codes
 from odradek.api.shared.transactional import transactional_id
@@ -23,6 +24,7 @@ from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import Buffer
 from odradek.metadata.leader_hints import LeaderHints
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import (
@@ -37,6 +39,8 @@ from odradek.replica.values import ProduceEntry, ProduceResult
 from odradek.replica.verification import Guards, start_verifications
 from odradek.security.authorizer import ALLOW_ALL, EVERYTHING
 from odradek.security.resources import Operation, ResourceType
+
+API = Api(ApiKey.PRODUCE, pipelined=True, quick="odradek.api.handlers.produce_quick")
 
 _FIRST_VERSION_WITH_ZSTD = 7
 _FIRST_VERSION_WITH_LEADER = 10

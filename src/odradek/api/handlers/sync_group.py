@@ -6,13 +6,17 @@ The answer waits until the assignment is written. Authorised by READ on the grou
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.replies import answer
 from odradek.api.shared.group_requests import authorize_group, refuse_empty_id
 from odradek.common.failures import ApiError
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.sync_group_request import SyncGroupRequest
 from odradek.protocol.messages.sync_group_response import SyncGroupResponse
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.SYNC_GROUP, long_poll=True)
 
 _PROTOCOL_VERSION = 5
 

@@ -9,6 +9,7 @@ Authorised by WRITE on the transactional id, READ on the group and on each topic
 from collections.abc import Iterable
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.group_requests import authorize_group, partition_error, refuse_empty_id
 from odradek.api.shared.topic_lists import Refused, all_refused, merge, sort_out
 from odradek.api.shared.transaction_support import Support, ask_coordinator
@@ -17,6 +18,7 @@ from odradek.common.ids import TopicPartition
 from odradek.coordinator.runtime.errors import of_log_error
 from odradek.coordinator.runtime.shard import Writer
 from odradek.coordinator.transaction.transaction import EPOCH_BUMP_VERSION
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestTopic
 from odradek.protocol.messages.txn_offset_commit_response import (
@@ -26,6 +28,8 @@ from odradek.protocol.messages.txn_offset_commit_response import (
 )
 from odradek.replica.verification import NO_VERIFICATION, start_verification
 from odradek.security.resources import Operation, Resource, ResourceType
+
+API = Api(ApiKey.TXN_OFFSET_COMMIT)
 
 #: The first version whose clients know that a coordinator may be loading.
 _LOADING_VERSION = 2

@@ -9,9 +9,13 @@ Authorised by CLUSTER_ACTION on the cluster.
 from typing import cast
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
+from odradek.protocol.api_keys import ApiKey, Listener
 from odradek.protocol.messages.update_raft_voter_request import UpdateRaftVoterRequest
 from odradek.protocol.messages.update_raft_voter_response import UpdateRaftVoterResponse
 from odradek.security.resources import Operation
+
+API = Api(ApiKey.UPDATE_RAFT_VOTER, listeners=(Listener.CONTROLLER,))
 
 
 async def handle(ctx: Context, request: UpdateRaftVoterRequest) -> UpdateRaftVoterResponse:

@@ -8,10 +8,14 @@ Authorized by ALTER or CLUSTER_ACTION on the cluster.
 """
 
 from odradek.api.dispatch.context import Context
+from odradek.api.dispatch.declaration import Api
 from odradek.api.dispatch.replies import answer
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.write_txn_markers_request import WriteTxnMarkersRequest
 from odradek.protocol.messages.write_txn_markers_response import WriteTxnMarkersResponse
 from odradek.security.resources import CLUSTER, Operation
+
+API = Api(ApiKey.WRITE_TXN_MARKERS)
 
 
 async def handle(ctx: Context, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:

@@ -9,8 +9,9 @@ import pytest
 from helpers.api import ToController, ask, bench_services, full_request, session
 from helpers.controller import Bench
 from odradek.api.dispatch.context import Services
+from odradek.api.dispatch.declaration import FORWARDED, FORWARDED_CONFIGS
 from odradek.api.dispatch.forwarding import TIMEOUT_MS
-from odradek.api.dispatch.registry import SERVED
+from odradek.api.dispatch.handler_index import SERVED
 from odradek.common.failures import ApiError
 from odradek.errors import RequestTimedOut
 from odradek.protocol.api_keys import APIS, ApiKey, Listener
@@ -24,10 +25,9 @@ from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.registry import request_class, response_class
 from odradek.protocol.requests import parse_request, response_parts
 
-FORWARDING = "odradek.api.dispatch.forwarding"
-FORWARDED = [api.key for api in SERVED if api.handle in (FORWARDING, "config_forwarding")]
+FORWARDED_KEYS = [api.key for api in SERVED if api.handler in (FORWARDED, FORWARDED_CONFIGS)]
 #: The others are looked at on the way.
-AS_THEY_ARE = [api.key for api in SERVED if api.handle == FORWARDING]
+AS_THEY_ARE = [api.key for api in SERVED if api.handler == FORWARDED]
 PAIRS = [
     (key, version)
     for key in AS_THEY_ARE
@@ -68,7 +68,7 @@ def test_what_kafka_brokers_pass_on_is_passed_on() -> None:
                 *(ApiKey.UNREGISTER_BROKER, ApiKey.DESCRIBE_QUORUM, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER),
             ]
         )
-        == FORWARDED
+        == FORWARDED_KEYS
     )
 
 
@@ -127,7 +127,7 @@ def test_versions_are_those_that_the_controller_has_too() -> None:
     everything = told(None)
     assert told(ToController(Services())) == everything
     known = {
-        **{int(key): Versions(0, 100) for key in FORWARDED},
+        **{int(key): Versions(0, 100) for key in FORWARDED_KEYS},
         int(ApiKey.CREATE_TOPICS): Versions(4, 6),
         int(ApiKey.DELETE_TOPICS): Versions(99, 100),
         int(ApiKey.METADATA): Versions(0, 1),

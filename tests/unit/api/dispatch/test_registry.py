@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from odradek.api.dispatch.registry import SERVED, Api, Registry
+from odradek.api.dispatch.handler_index import SERVED
+from odradek.api.dispatch.registry import Registry, ServedApi
 from odradek.protocol.api_keys import APIS, ApiKey, Listener
 from odradek.protocol.facts import Versions
 from odradek.protocol.messages.produce_response import ProduceResponse
@@ -27,19 +28,25 @@ def test_every_api_of_the_list_has_a_handler(listener: Listener) -> None:
 
 
 def test_versions_are_those_of_the_protocol_unless_the_list_narrows_them() -> None:
-    registry = Registry(BROKER, [Api(ApiKey.FETCH, len), Api(ApiKey.METADATA, len, versions=Versions(9, 12))])
+    registry = Registry(
+        BROKER, [ServedApi(ApiKey.FETCH, len), ServedApi(ApiKey.METADATA, len, versions=Versions(9, 12))]
+    )
     assert registry.advertised[ApiKey.FETCH] == APIS[ApiKey.FETCH].broker
     assert registry.advertised[ApiKey.METADATA] == registry.accepted[ApiKey.METADATA] == Versions(9, 12)
 
 
 def test_produce_is_advertised_from_0_and_accepted_from_3() -> None:
-    registry = Registry(BROKER, [Api(ApiKey.PRODUCE, lambda ctx, request: ProduceResponse())])
+    registry = Registry(BROKER, [ServedApi(ApiKey.PRODUCE, lambda ctx, request: ProduceResponse())])
     assert registry.advertised[ApiKey.PRODUCE].first == 0
     assert registry.accepted[ApiKey.PRODUCE].first == 3
 
 
 def test_a_listener_has_only_its_own_apis() -> None:
-    apis = [Api(ApiKey.VOTE, len), Api(ApiKey.PRODUCE, len), Api(ApiKey.FETCH, len, listeners=(CONTROLLER,))]
+    apis = [
+        ServedApi(ApiKey.VOTE, len),
+        ServedApi(ApiKey.PRODUCE, len),
+        ServedApi(ApiKey.FETCH, len, listeners=(CONTROLLER,)),
+    ]
     assert list(Registry(BROKER, apis).advertised) == [ApiKey.PRODUCE]
     assert list(Registry(CONTROLLER, apis).advertised) == [ApiKey.FETCH, ApiKey.VOTE]
 

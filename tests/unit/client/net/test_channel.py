@@ -12,7 +12,7 @@ import pytest
 
 from helpers.network import Gate, each_loop, listening, run, until  # noqa: F401
 from helpers.ports import free_ports
-from odradek.api.dispatch.registry import Api
+from odradek.api.dispatch.registry import ServedApi
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.client.net.channel_pool import ChannelPool
 from odradek.errors import Disconnected, RequestTimedOut, VersionsDiffer
@@ -45,13 +45,13 @@ async def channel_to(port: int, **parts: Any) -> AsyncIterator[Channel]:
         await channel.close()
 
 
-def metadata_api(name: str = "cluster", **options: Any) -> Api:
-    return Api(METADATA, lambda ctx, request: MetadataResponse(cluster_id=name), **options)
+def metadata_api(name: str = "cluster", **options: Any) -> ServedApi:
+    return ServedApi(METADATA, lambda ctx, request: MetadataResponse(cluster_id=name), **options)
 
 
-def gated() -> tuple[Gate, Api]:
+def gated() -> tuple[Gate, ServedApi]:
     gate = Gate(lambda request: MetadataResponse(cluster_id=request.topics[0].name))
-    return gate, Api(METADATA, gate, pipelined=True)
+    return gate, ServedApi(METADATA, gate, pipelined=True)
 
 
 def about(topic: str) -> MetadataRequest:
@@ -127,7 +127,7 @@ def test_the_highest_common_version_is_taken_or_the_given_one() -> None:
         return MetadataResponse()
 
     async def test() -> None:
-        apis = [Api(METADATA, handle, versions=Versions(5, 9))]
+        apis = [ServedApi(METADATA, handle, versions=Versions(5, 9))]
         async with listening(apis) as listener, channel_to(listener.port) as channel:
             await channel.send(MetadataRequest(), LONG_MS)
             await channel.send(MetadataRequest(), LONG_MS, version=7)
@@ -422,7 +422,7 @@ def test_a_request_without_a_response_is_not_waited_for() -> None:
 
     async def test() -> None:
         async with (
-            listening([Api(ApiKey.PRODUCE, produce), metadata_api()]) as listener,
+            listening([ServedApi(ApiKey.PRODUCE, produce), metadata_api()]) as listener,
             channel_to(listener.port) as channel,
         ):
             await channel.send_and_forget(ProduceRequest(acks=0), LONG_MS)
@@ -444,7 +444,7 @@ def test_requests_without_responses_wait_for_a_peer_that_does_not_read() -> None
             begun.append(request.acks)
 
         async with (
-            listening([Api(ApiKey.PRODUCE, produce), api], limits=Limits(in_flight_max=1)) as listener,
+            listening([ServedApi(ApiKey.PRODUCE, produce), api], limits=Limits(in_flight_max=1)) as listener,
             channel_to(listener.port) as channel,
         ):
             waiting = asyncio.ensure_future(channel.send(about("blocks what follows"), LONG_MS))
