@@ -22,8 +22,8 @@ def as_bytes(value: Any) -> bytes:
         return value
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    kind = type(value).__name__
-    raise InputError(f"{value!r:.100} is {kind}, not bytes: encode it, or set key_serializer or value_serializer.")
+    type_name = type(value).__name__
+    raise InputError(f"{value!r:.100} is {type_name}, not bytes: encode it, or set key_serializer or value_serializer.")
 
 
 def from_bytes(data: bytes) -> bytes:
@@ -35,7 +35,7 @@ def _text(value: Any) -> bytes:
     return str(value).encode()
 
 
-def _number(form: str) -> tuple[Serializer, Deserializer]:
+def _struct_pair(form: str) -> tuple[Serializer, Deserializer]:
     packer = struct.Struct(form)
     return packer.pack, lambda data: packer.unpack(data)[0]
 
@@ -43,29 +43,29 @@ def _number(form: str) -> tuple[Serializer, Deserializer]:
 _PAIRS: Mapping[str, tuple[Serializer, Deserializer]] = {
     "ByteArray": (as_bytes, from_bytes),
     "String": (_text, bytes.decode),
-    "Short": _number(">h"),
-    "Integer": _number(">i"),
-    "Long": _number(">q"),
-    "Float": _number(">f"),
-    "Double": _number(">d"),
+    "Short": _struct_pair(">h"),
+    "Integer": _struct_pair(">i"),
+    "Long": _struct_pair(">q"),
+    "Float": _struct_pair(">f"),
+    "Double": _struct_pair(">d"),
 }
 
 
-def serializer(given: object) -> Serializer | None:
+def serializer(setting: object) -> Serializer | None:
     """What was given as one: a callable, or the name of one of Java's classes. None if it is neither."""
-    pair = _pair(given, "Serializer")
-    return pair[0] if pair else given if callable(given) else None
+    pair = _pair(setting, "Serializer")
+    return pair[0] if pair else setting if callable(setting) else None
 
 
-def deserializer(given: object) -> Deserializer | None:
-    pair = _pair(given, "Deserializer")
-    return pair[1] if pair else given if callable(given) else None
+def deserializer(setting: object) -> Deserializer | None:
+    pair = _pair(setting, "Deserializer")
+    return pair[1] if pair else setting if callable(setting) else None
 
 
-def _pair(given: object, suffix: str) -> tuple[Serializer, Deserializer] | None:
-    if not isinstance(given, str):
+def _pair(setting: object, suffix: str) -> tuple[Serializer, Deserializer] | None:
+    if not isinstance(setting, str):
         return None
-    name = given.removeprefix(_PACKAGE)
+    name = setting.removeprefix(_PACKAGE)
     return _PAIRS.get(name.removesuffix(suffix)) if name.endswith(suffix) else None
 
 

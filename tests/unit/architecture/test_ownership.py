@@ -24,7 +24,7 @@ CORES = (
 #: Package -> accesses to private names of other objects.
 PRIVATE_ACCESSES: dict[str, int] = {
     "api": 2,
-    "client": 19,
+    "client": 2,
     "inspection": 1,
     "log": 4,
     "raft": 1,

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Unpack
 
 from odradek.client.admin.admin import Admin as AsyncAdmin
-from odradek.client.blocking.blocking_client import Face, waiting
+from odradek.client.blocking.blocking_client import BlockingClient, blocking
 from odradek.client.settings.typed_dicts import AdminSettings
 
 
-class Admin(Face[AsyncAdmin]):
+class Admin(BlockingClient[AsyncAdmin]):
     """Looks at a cluster and changes it; for scripts and threads. Instead of `with` there are `start` and `close`."""
 
     def __init__(self, config: Mapping[str, object] | None = None, **settings: Unpack[AdminSettings]) -> None:
@@ -31,62 +31,62 @@ class Admin(Face[AsyncAdmin]):
 
     # Topics
 
-    create_topics = waiting(AsyncAdmin.create_topics)
-    delete_topics = waiting(AsyncAdmin.delete_topics)
-    list_topics = waiting(AsyncAdmin.list_topics)
-    describe_topics = waiting(AsyncAdmin.describe_topics)
-    create_partitions = waiting(AsyncAdmin.create_partitions)
+    create_topics = blocking(AsyncAdmin.create_topics)
+    delete_topics = blocking(AsyncAdmin.delete_topics)
+    list_topics = blocking(AsyncAdmin.list_topics)
+    describe_topics = blocking(AsyncAdmin.describe_topics)
+    create_partitions = blocking(AsyncAdmin.create_partitions)
 
     # Partitions
 
-    list_offsets = waiting(AsyncAdmin.list_offsets)
-    delete_records = waiting(AsyncAdmin.delete_records)
-    elect_leaders = waiting(AsyncAdmin.elect_leaders)
-    alter_partition_reassignments = waiting(AsyncAdmin.alter_partition_reassignments)
-    list_partition_reassignments = waiting(AsyncAdmin.list_partition_reassignments)
-    describe_producers = waiting(AsyncAdmin.describe_producers)
+    list_offsets = blocking(AsyncAdmin.list_offsets)
+    delete_records = blocking(AsyncAdmin.delete_records)
+    elect_leaders = blocking(AsyncAdmin.elect_leaders)
+    alter_partition_reassignments = blocking(AsyncAdmin.alter_partition_reassignments)
+    list_partition_reassignments = blocking(AsyncAdmin.list_partition_reassignments)
+    describe_producers = blocking(AsyncAdmin.describe_producers)
 
     # Log directories
 
-    describe_log_dirs = waiting(AsyncAdmin.describe_log_dirs)
-    describe_replica_log_dirs = waiting(AsyncAdmin.describe_replica_log_dirs)
-    alter_replica_log_dirs = waiting(AsyncAdmin.alter_replica_log_dirs)
+    describe_log_dirs = blocking(AsyncAdmin.describe_log_dirs)
+    describe_replica_log_dirs = blocking(AsyncAdmin.describe_replica_log_dirs)
+    alter_replica_log_dirs = blocking(AsyncAdmin.alter_replica_log_dirs)
 
     # Settings
 
-    describe_configs = waiting(AsyncAdmin.describe_configs)
-    incremental_alter_configs = waiting(AsyncAdmin.incremental_alter_configs)
-    list_config_resources = waiting(AsyncAdmin.list_config_resources)
-    list_client_metrics_resources = waiting(AsyncAdmin.list_client_metrics_resources)
-    describe_client_quotas = waiting(AsyncAdmin.describe_client_quotas)
-    alter_client_quotas = waiting(AsyncAdmin.alter_client_quotas)
-    describe_user_scram_credentials = waiting(AsyncAdmin.describe_user_scram_credentials)
+    describe_configs = blocking(AsyncAdmin.describe_configs)
+    incremental_alter_configs = blocking(AsyncAdmin.incremental_alter_configs)
+    list_config_resources = blocking(AsyncAdmin.list_config_resources)
+    list_client_metrics_resources = blocking(AsyncAdmin.list_client_metrics_resources)
+    describe_client_quotas = blocking(AsyncAdmin.describe_client_quotas)
+    alter_client_quotas = blocking(AsyncAdmin.alter_client_quotas)
+    describe_user_scram_credentials = blocking(AsyncAdmin.describe_user_scram_credentials)
 
     # Groups
 
-    list_groups = waiting(AsyncAdmin.list_groups)
-    describe_consumer_groups = waiting(AsyncAdmin.describe_consumer_groups)
-    describe_classic_groups = waiting(AsyncAdmin.describe_classic_groups)
-    delete_consumer_groups = waiting(AsyncAdmin.delete_consumer_groups)
-    list_consumer_group_offsets = waiting(AsyncAdmin.list_consumer_group_offsets)
-    alter_consumer_group_offsets = waiting(AsyncAdmin.alter_consumer_group_offsets)
-    delete_consumer_group_offsets = waiting(AsyncAdmin.delete_consumer_group_offsets)
-    remove_members_from_consumer_group = waiting(AsyncAdmin.remove_members_from_consumer_group)
+    list_groups = blocking(AsyncAdmin.list_groups)
+    describe_consumer_groups = blocking(AsyncAdmin.describe_consumer_groups)
+    describe_classic_groups = blocking(AsyncAdmin.describe_classic_groups)
+    delete_consumer_groups = blocking(AsyncAdmin.delete_consumer_groups)
+    list_consumer_group_offsets = blocking(AsyncAdmin.list_consumer_group_offsets)
+    alter_consumer_group_offsets = blocking(AsyncAdmin.alter_consumer_group_offsets)
+    delete_consumer_group_offsets = blocking(AsyncAdmin.delete_consumer_group_offsets)
+    remove_members_from_consumer_group = blocking(AsyncAdmin.remove_members_from_consumer_group)
 
     # Transactions
 
-    list_transactions = waiting(AsyncAdmin.list_transactions)
-    describe_transactions = waiting(AsyncAdmin.describe_transactions)
-    abort_transaction = waiting(AsyncAdmin.abort_transaction)
-    fence_producers = waiting(AsyncAdmin.fence_producers)
-    force_terminate_transaction = waiting(AsyncAdmin.force_terminate_transaction)
+    list_transactions = blocking(AsyncAdmin.list_transactions)
+    describe_transactions = blocking(AsyncAdmin.describe_transactions)
+    abort_transaction = blocking(AsyncAdmin.abort_transaction)
+    fence_producers = blocking(AsyncAdmin.fence_producers)
+    force_terminate_transaction = blocking(AsyncAdmin.force_terminate_transaction)
 
     # The cluster
 
-    describe_cluster = waiting(AsyncAdmin.describe_cluster)
-    describe_features = waiting(AsyncAdmin.describe_features)
-    update_features = waiting(AsyncAdmin.update_features)
-    unregister_broker = waiting(AsyncAdmin.unregister_broker)
-    describe_metadata_quorum = waiting(AsyncAdmin.describe_metadata_quorum)
-    add_raft_voter = waiting(AsyncAdmin.add_raft_voter)
-    remove_raft_voter = waiting(AsyncAdmin.remove_raft_voter)
+    describe_cluster = blocking(AsyncAdmin.describe_cluster)
+    describe_features = blocking(AsyncAdmin.describe_features)
+    update_features = blocking(AsyncAdmin.update_features)
+    unregister_broker = blocking(AsyncAdmin.unregister_broker)
+    describe_metadata_quorum = blocking(AsyncAdmin.describe_metadata_quorum)
+    add_raft_voter = blocking(AsyncAdmin.add_raft_voter)
+    remove_raft_voter = blocking(AsyncAdmin.remove_raft_voter)

@@ -1,4 +1,4 @@
-"""Methods of an asyncio client, as methods that wait: with the same parameters, and typed."""
+"""Methods of an asyncio client as blocking methods, with the same parameters and types."""
 
 import functools
 from abc import abstractmethod
@@ -13,8 +13,8 @@ _Parameters = ParamSpec("_Parameters")
 _Value = TypeVar("_Value")
 
 
-class Face(BlockingContext, Generic[_Inner]):
-    """`inner` is touched only in the loop's thread."""
+class BlockingClient(BlockingContext, Generic[_Inner]):
+    """Base of the blocking clients; `inner` is used only in the thread of the loop."""
 
     def __init__(self, inner: _Inner) -> None:
         self._loop: LoopThread = shared_loop()
@@ -27,25 +27,25 @@ class Face(BlockingContext, Generic[_Inner]):
     async def _close_inner(self, timeout_ms: float | None) -> None: ...
 
 
-def waiting(
+def blocking(
     method: Callable[Concatenate[_Inner, _Parameters], Coroutine[Any, Any, _Value]],
 ) -> Callable[Concatenate[Any, _Parameters], _Value]:
-    """A coroutine method of the inner client; the caller waits."""
+    """Make a blocking method of a coroutine method of the inner client."""
 
     @functools.wraps(method)
-    def call(face: Face[_Inner], *arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Value:
-        return face._loop.call(method(face._inner, *arguments, **keywords))
+    def call(self: BlockingClient[_Inner], *arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Value:
+        return self._loop.call(method(self._inner, *arguments, **keywords))
 
     return cast(Callable[Concatenate[Any, _Parameters], _Value], call)
 
 
-def at_once(
+def in_loop(
     method: Callable[Concatenate[_Inner, _Parameters], _Value],
 ) -> Callable[Concatenate[Any, _Parameters], _Value]:
-    """A plain method of the inner client; it is called in the loop's thread, where its state is."""
+    """Make a method that calls a plain method of the inner client in the thread of the loop, which owns its state."""
 
     @functools.wraps(method)
-    def call(face: Face[_Inner], *arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Value:
-        return face._loop.do(lambda: method(face._inner, *arguments, **keywords))
+    def call(self: BlockingClient[_Inner], *arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Value:
+        return self._loop.do(lambda: method(self._inner, *arguments, **keywords))
 
     return cast(Callable[Concatenate[Any, _Parameters], _Value], call)

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from operator import length_hint
 from typing import TYPE_CHECKING, Generic, Unpack
 
-from odradek.client.blocking.blocking_client import Face, at_once, waiting
+from odradek.client.blocking.blocking_client import BlockingClient, blocking, in_loop
 from odradek.client.blocking.loop_thread import in_caller
 from odradek.client.consumer.consumer import Consumer as AsyncConsumer
 from odradek.client.consumer.typed_record import ConsumerRecord
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 class _InCaller(RebalanceListener):
     """The application's listener, called in the thread that polls."""
 
-    def __init__(self, told: RebalanceListener) -> None:
-        self._told = told
+    def __init__(self, listener: RebalanceListener) -> None:
+        self._listener = listener
 
     async def on_partitions_assigned(self, partitions: Sequence[TopicPartition]) -> None:
-        await in_caller(lambda: self._told.on_partitions_assigned(partitions))
+        await in_caller(lambda: self._listener.on_partitions_assigned(partitions))
 
     async def on_partitions_revoked(self, partitions: Sequence[TopicPartition]) -> None:
-        await in_caller(lambda: self._told.on_partitions_revoked(partitions))
+        await in_caller(lambda: self._listener.on_partitions_revoked(partitions))
 
     async def on_partitions_lost(self, partitions: Sequence[TopicPartition]) -> None:
-        await in_caller(lambda: self._told.on_partitions_lost(partitions))
+        await in_caller(lambda: self._listener.on_partitions_lost(partitions))
 
 
-class Consumer(Face[AsyncConsumer[Key, Value]], Generic[Key, Value]):
+class Consumer(BlockingClient[AsyncConsumer[Key, Value]], Generic[Key, Value]):
     """Reads records, alone (`assign`) or as a member of the group of `group_id`; for scripts and threads.
 
         with Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
@@ -58,7 +58,7 @@ class Consumer(Face[AsyncConsumer[Key, Value]], Generic[Key, Value]):
         super().__init__(AsyncConsumer(*topics, **settings))
         self.settings = self._inner.settings
         #: Of what hands out records. A callback, in the thread that has it, may poll again.
-        self._turn = threading.RLock()
+        self._read_lock = threading.RLock()
         self._run: Iterator[ConsumerRecord[Key, Value]] = iter(())
 
     def start(self) -> None:
@@ -82,13 +82,13 @@ class Consumer(Face[AsyncConsumer[Key, Value]], Generic[Key, Value]):
         listener: RebalanceListener | None = None,
     ) -> None:
         """The listener's methods are called in the thread that polls; they may be plain ones."""
-        told = None if listener is None else _InCaller(listener)
-        self._loop.do(lambda: self._inner.subscribe(topics, pattern=pattern, listener=told))
+        in_caller_listener = None if listener is None else _InCaller(listener)
+        self._loop.do(lambda: self._inner.subscribe(topics, pattern=pattern, listener=in_caller_listener))
 
-    assign = at_once(AsyncConsumer.assign)
-    unsubscribe = waiting(AsyncConsumer.unsubscribe)
-    subscription = at_once(AsyncConsumer.subscription)
-    assignment = at_once(AsyncConsumer.assignment)
+    assign = in_loop(AsyncConsumer.assign)
+    unsubscribe = blocking(AsyncConsumer.unsubscribe)
+    subscription = in_loop(AsyncConsumer.subscription)
+    assignment = in_loop(AsyncConsumer.assignment)
 
     # Reading
 
@@ -100,7 +100,7 @@ class Consumer(Face[AsyncConsumer[Key, Value]], Generic[Key, Value]):
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord[Key, Value]]:
         """What is there, at most max.poll.records of it; empty when the time is up."""
-        with self._turn:
+        with self._read_lock:
             return self._loop.call(self._inner.poll(timeout_ms, max_records))
 
     def batches(self) -> "Iterator[RecordColumns]":
@@ -111,34 +111,34 @@ class Consumer(Face[AsyncConsumer[Key, Value]], Generic[Key, Value]):
 
     # Where it stands
 
-    seek = at_once(AsyncConsumer.seek)
-    seek_to_beginning = at_once(AsyncConsumer.seek_to_beginning)
-    seek_to_end = at_once(AsyncConsumer.seek_to_end)
+    seek = in_loop(AsyncConsumer.seek)
+    seek_to_beginning = in_loop(AsyncConsumer.seek_to_beginning)
+    seek_to_end = in_loop(AsyncConsumer.seek_to_end)
 
     def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int:
         """The offset of the next record. Waits until there is one; raises RequestTimedOut."""
-        with self._turn:
+        with self._read_lock:
             return self._loop.call(self._inner.position(partition, timeout_ms))
 
-    pause = at_once(AsyncConsumer.pause)
-    resume = at_once(AsyncConsumer.resume)
-    paused = at_once(AsyncConsumer.paused)
-    current_lag = at_once(AsyncConsumer.current_lag)
+    pause = in_loop(AsyncConsumer.pause)
+    resume = in_loop(AsyncConsumer.resume)
+    paused = in_loop(AsyncConsumer.paused)
+    current_lag = in_loop(AsyncConsumer.current_lag)
 
     # The group
 
-    commit = waiting(AsyncConsumer.commit)
-    committed = waiting(AsyncConsumer.committed)
-    group_metadata = at_once(AsyncConsumer.group_metadata)
-    enforce_rebalance = at_once(AsyncConsumer.enforce_rebalance)
+    commit = blocking(AsyncConsumer.commit)
+    committed = blocking(AsyncConsumer.committed)
+    group_metadata = in_loop(AsyncConsumer.group_metadata)
+    enforce_rebalance = in_loop(AsyncConsumer.enforce_rebalance)
 
     # The cluster
 
-    partitions_for = waiting(AsyncConsumer.partitions_for)
-    offsets_for_times = waiting(AsyncConsumer.offsets_for_times)
-    beginning_offsets = waiting(AsyncConsumer.beginning_offsets)
-    end_offsets = waiting(AsyncConsumer.end_offsets)
-    topics = waiting(AsyncConsumer.topics)
+    partitions_for = blocking(AsyncConsumer.partitions_for)
+    offsets_for_times = blocking(AsyncConsumer.offsets_for_times)
+    beginning_offsets = blocking(AsyncConsumer.beginning_offsets)
+    end_offsets = blocking(AsyncConsumer.end_offsets)
+    topics = blocking(AsyncConsumer.topics)
 
     # Inside
 
@@ -147,7 +147,7 @@ class Consumer(Face[AsyncConsumer[Key, Value]], Generic[Key, Value]):
 
     def _next_run(self) -> Iterator[ConsumerRecord[Key, Value]] | None:
         """What another thread has not finished yet, or the next."""
-        with self._turn:
+        with self._read_lock:
             if not length_hint(self._run):
                 run = self._loop.call(self._inner._run())
                 if run is None:
@@ -156,8 +156,8 @@ class Consumer(Face[AsyncConsumer[Key, Value]], Generic[Key, Value]):
             return self._run
 
     def _next_chunk(self, chunks: "AsyncIterator[RecordColumns]") -> "RecordColumns | None":
-        async def taken() -> "RecordColumns | None":
+        async def next_chunk() -> "RecordColumns | None":
             return await anext(chunks, None)
 
-        with self._turn:
-            return self._loop.call(taken())
+        with self._read_lock:
+            return self._loop.call(next_chunk())

@@ -38,7 +38,7 @@ class Delivery:
         if not self.done():
             self._loop.check_usable()
             happened = threading.Event()
-            self.add_done_callback(lambda done: happened.set())
+            self.add_done_callback(lambda delivery: happened.set())
             if not happened.wait(None if timeout_ms is None else timeout_ms / 1000):
                 raise RequestTimedOut(f"what became of the record is not known after {timeout_ms:g} ms")
         return self._error if self._inner is None else self._inner.exception()
@@ -52,11 +52,11 @@ class Delivery:
     def taken(self, told: inner.Delivery) -> None:
         self._inner = told
         if self._callbacks is not None:
-            told.add_done_callback(lambda done: self._tell())
+            told.add_done_callback(lambda delivery: self._notify())
 
     def fail(self, error: BaseException) -> None:
         self._error = error
-        self._tell()
+        self._notify()
 
     def _listen(self, callback: Callable[["Delivery"], object]) -> None:
         if self.done():
@@ -65,10 +65,10 @@ class Delivery:
         if self._callbacks is None:
             self._callbacks = []
             if self._inner is not None:
-                self._inner.add_done_callback(lambda done: self._tell())
+                self._inner.add_done_callback(lambda delivery: self._notify())
         self._callbacks.append(callback)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         callbacks, self._callbacks = self._callbacks or [], None
         for callback in callbacks:  # each on its own: one that raises keeps nobody else waiting
             self._loop.loop.call_soon(callback, self)
@@ -79,9 +79,9 @@ class BatchDelivery:
 
     __slots__ = ("_inner", "_loop")
 
-    def __init__(self, loop: LoopThread, told: inner.BatchDelivery) -> None:
+    def __init__(self, loop: LoopThread, delivery: inner.BatchDelivery) -> None:
         self._loop = loop
-        self._inner = told
+        self._inner = delivery
 
     def done(self) -> bool:
         return self._inner.done()

@@ -86,7 +86,7 @@ class LoopThread:
         def start() -> None:
             task = self.loop.create_task(coroutine, context=context)
             tasks.append(task)
-            task.add_done_callback(lambda done: inbox.put(None))
+            task.add_done_callback(lambda finished_task: inbox.put(None))
 
         self.loop.call_soon_threadsafe(start)
         try:
@@ -97,13 +97,13 @@ class LoopThread:
             raise
         return tasks[0].result()
 
-    def do(self, what: Callable[[], _Value]) -> _Value:
+    def do(self, function: Callable[[], _Value]) -> _Value:
         """Something short that must be done in the loop's thread, where its state is."""
 
-        async def done() -> _Value:
-            return what()
+        async def run() -> _Value:
+            return function()
 
-        return self.call(done())
+        return self.call(run())
 
     def check_usable(self) -> None:
         if self.is_orphaned:

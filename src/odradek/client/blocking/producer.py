@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, 
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar, Unpack, cast
 
-from odradek.client.blocking.blocking_client import Face, waiting
+from odradek.client.blocking.blocking_client import BlockingClient, blocking
 from odradek.client.blocking.delivery import BatchDelivery, Delivery
-from odradek.client.blocking.record_queue import HandOver, Record
+from odradek.client.blocking.record_queue import Record, RecordQueue
 from odradek.client.producer import delivery as inner_delivery
 from odradek.client.producer.delivery import RecordMetadata
 from odradek.client.producer.producer import OnDelivery, OutgoingRecord
@@ -36,7 +36,7 @@ _new = tuple.__new__
 _SERIALIZERS = ("key.serializer", "value.serializer", "key_serializer", "value_serializer")
 
 
-class Producer(Face[AsyncProducer[Any, Any]], Generic[Key, Value]):
+class Producer(BlockingClient[AsyncProducer[Any, Any]], Generic[Key, Value]):
     """Sends records; for scripts and threads.
 
         with Producer(bootstrap_servers="localhost:9092") as producer:
@@ -54,10 +54,10 @@ class Producer(Face[AsyncProducer[Any, Any]], Generic[Key, Value]):
         bare = {name: value for name, value in (config or {}).items() if name not in _SERIALIZERS}
         rest = {name: value for name, value in keywords.items() if name not in _SERIALIZERS}
         super().__init__(AsyncProducer(bare, **cast(ProducerSettings[Any, Any], rest)))
-        self._hand_over = HandOver(self._take, self.settings.max_block_ms)
+        self._hand_over = RecordQueue(self._take, self.settings.max_block_ms)
         self._is_plain = self.settings.key_serializer is as_bytes and self.settings.value_serializer is as_bytes
         #: Topics that the producer inside has known.
-        self._known: set[str] = set()
+        self._known_topics: set[str] = set()
 
     def start(self) -> None:
         """Raises Unreachable when no bootstrap server answers."""
@@ -92,11 +92,11 @@ class Producer(Face[AsyncProducer[Any, Any]], Generic[Key, Value]):
             timestamp_ms = int(time.time() * 1000)
         delivery = Delivery(self._loop)
         record = _new(Record, (delivery, topic, value_data, key_data, headers, partition, timestamp_ms, on_delivery))
-        if topic in self._known and not self._loop.is_orphaned:
+        if topic in self._known_topics and not self._loop.is_orphaned:
             self._hand_over.hand(record, len(value_data or b"") + len(key_data or b""))
         else:
             self._loop.call(self._send_first(record))
-            self._known.add(topic)
+            self._known_topics.add(topic)
         return delivery
 
     def send_and_wait(
@@ -114,14 +114,14 @@ class Producer(Face[AsyncProducer[Any, Any]], Generic[Key, Value]):
         self, topic: str, records: Iterable[Value | OutgoingRecord | None], partition: int | None = None
     ) -> BatchDelivery:
         """Takes many records at once: values, or `OutgoingRecord`s. The fastest way in."""
-        given = list(records) if self._is_plain else [self._serialized(each) for each in records]
-        return BatchDelivery(self._loop, self._in_order(lambda inner: inner.send_batch(topic, given, partition)))
+        outgoing = list(records) if self._is_plain else [self._serialized(record) for record in records]
+        return BatchDelivery(self._loop, self._in_order(lambda inner: inner.send_batch(topic, outgoing, partition)))
 
     def flush(self, timeout_ms: float | None = None) -> None:
         """Returns when each record has succeeded or failed. Raises TimeoutError if it takes longer than is said."""
         self._in_order(lambda inner: inner.flush(timeout_ms))
 
-    partitions_for = waiting(AsyncProducer.partitions_for)
+    partitions_for = blocking(AsyncProducer.partitions_for)
 
     # Transactions
 
@@ -150,8 +150,8 @@ class Producer(Face[AsyncProducer[Any, Any]], Generic[Key, Value]):
         try:
             yield
         except BaseException as error:
-            said = (type(error), error, error.__traceback__)
-            if not self._in_order(lambda inner: _awaited(context.__aexit__(*said))):
+            exception_info = (type(error), error, error.__traceback__)
+            if not self._in_order(lambda inner: _awaited(context.__aexit__(*exception_info))):
                 raise
         else:
             self._in_order(lambda inner: _awaited(context.__aexit__(None, None, None)))
@@ -159,21 +159,21 @@ class Producer(Face[AsyncProducer[Any, Any]], Generic[Key, Value]):
     # Inside
 
     def _serialized(self, record: Any) -> OutgoingRecord:
-        made = record if isinstance(record, OutgoingRecord) else OutgoingRecord(record)
+        outgoing = record if isinstance(record, OutgoingRecord) else OutgoingRecord(record)
         settings = self.settings
-        return made._replace(
-            value=None if made.value is None else settings.value_serializer(made.value),
-            key=None if made.key is None else settings.key_serializer(made.key),
+        return outgoing._replace(
+            value=None if outgoing.value is None else settings.value_serializer(outgoing.value),
+            key=None if outgoing.key is None else settings.key_serializer(outgoing.key),
         )
 
     def _in_order(self, do: Callable[[AsyncProducer], Coroutine[Any, Any, _Result]]) -> _Result:
         """After the records that were handed over before."""
 
-        async def done() -> _Result:
+        async def run() -> _Result:
             await self._hand_over.passed()
             return await do(self._inner)
 
-        return self._loop.call(done())
+        return self._loop.call(run())
 
     async def _start(self) -> None:
         await self._inner.start()
@@ -197,5 +197,5 @@ class Producer(Face[AsyncProducer[Any, Any]], Generic[Key, Value]):
         record.delivery.taken(await self._take(record))
 
 
-async def _awaited(made: Awaitable[_Result]) -> _Result:
-    return await made
+async def _awaited(awaitable: Awaitable[_Result]) -> _Result:
+    return await awaitable

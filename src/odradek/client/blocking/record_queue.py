@@ -35,12 +35,12 @@ class Record(NamedTuple):
 Take = Callable[[Record], Awaitable[Any]]
 
 
-class HandOver:
+class RecordQueue:
     def __init__(self, take: Take, max_block_ms: float) -> None:
         self._take = take
         self._max_block_s = max_block_ms / 1000
         self._lock = threading.Lock()
-        self._room = threading.Condition(self._lock)
+        self._has_space = threading.Condition(self._lock)
         self._records: list[Record | asyncio.Future[None]] = []
         self._bytes = 0
         self._is_sleeping = False
@@ -76,7 +76,7 @@ class HandOver:
 
         if self._is_in_loop():  # a callback of a delivery: the loop cannot wait for itself
             return
-        if not self._room.wait_for(has_room, self._max_block_s):
+        if not self._has_space.wait_for(has_room, self._max_block_s):
             raise BufferExhausted(f"the producer took nothing for {self._max_block_s * 1000:g} ms (max.block.ms)")
 
     def _is_in_loop(self) -> bool:
@@ -102,7 +102,7 @@ class HandOver:
             return
         with self._lock:
             self._is_closed = True
-            self._room.notify_all()
+            self._has_space.notify_all()
         self._task.cancel()
         await asyncio.wait([self._task])
         self._records.reverse()
@@ -126,7 +126,7 @@ class HandOver:
                 self._refuse(records)
             with self._lock:
                 self._bytes -= size_bytes
-                self._room.notify_all()
+                self._has_space.notify_all()
 
     async def _take_next(self, records: "list[Record | asyncio.Future[None]]") -> None:
         """The last one; it stays there until it is taken."""

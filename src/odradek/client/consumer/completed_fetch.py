@@ -79,7 +79,7 @@ class CompletedFetch:
         self._transactions = AbortedTransactions(_aborted(data) if reading.read_committed else ())
         self._position = 0
         self._rows: list[ConsumerRecord] = []
-        self._taken = 0
+        self._returned = 0
         #: How many of the rows that come next have been through the deserializers.
         self._ready = 0
         self._flaw: ApiError | None = None
@@ -90,7 +90,7 @@ class CompletedFetch:
 
     @property
     def is_drained(self) -> bool:
-        return self._flaw is None and self._taken == len(self._rows) and self._position == self._whole_bytes
+        return self._flaw is None and self._returned == len(self._rows) and self._position == self._whole_bytes
 
     @property
     def has_no_whole_batch(self) -> bool:
@@ -102,27 +102,27 @@ class CompletedFetch:
 
     def take(self, limit: int) -> list[ConsumerRecord]:
         """The next records, at most so many; `next_offset` and `last_epoch` are those after them."""
-        while len(self._rows) - self._taken < limit and self._position < self._whole_bytes and self._flaw is None:
+        while len(self._rows) - self._returned < limit and self._position < self._whole_bytes and self._flaw is None:
             self._decode_next()
-        rows = self._rows[self._taken : self._taken + limit]
+        rows = self._rows[self._returned : self._returned + limit]
         if self.reading.key_deserializer is not None or self.reading.value_deserializer is not None:
             rows = self._deserialized(rows)
             self._ready = max(0, self._ready - len(rows))
         if not rows and self._flaw is not None:
             raise self._flaw
-        self._taken += len(rows)
+        self._returned += len(rows)
         if rows:
             self.next_offset, self.last_epoch = rows[-1].offset + 1, rows[-1].leader_epoch
         if self.is_drained:
             self.next_offset, self.last_epoch = self.end_offset, self.end_epoch
             self._rows = []
-            self._taken = 0
+            self._returned = 0
         return rows
 
     def give_back(self, rows: Sequence[ConsumerRecord]) -> None:
         """The last of what was taken, which was not handed out after all."""
-        self._rows = [*rows, *self._rows[self._taken :]]
-        self._taken = 0
+        self._rows = [*rows, *self._rows[self._returned :]]
+        self._returned = 0
         self._ready += len(rows)
         self.next_offset = rows[0].offset
 
@@ -138,14 +138,14 @@ class CompletedFetch:
         except ApiError as flaw:
             raise self._failed(self.next_offset, flaw) from None
         self.next_offset, self.last_epoch = self.end_offset, self.end_epoch
-        self._rows, self._taken, self._position, self._flaw = [], 0, self._whole_bytes, None
+        self._rows, self._returned, self._position, self._flaw = [], 0, self._whole_bytes, None
         return columns
 
     def _decode_next(self) -> None:
         """The batch at the position. Rows that were taken already are forgotten."""
-        if self._taken:
-            del self._rows[: self._taken]
-            self._taken = 0
+        if self._returned:
+            del self._rows[: self._returned]
+            self._returned = 0
         try:
             batch = read_batch(self._chunk, self._position)
         except ApiError as flaw:
@@ -231,7 +231,9 @@ def _whole_batches(chunk: bytes) -> tuple[int, Batch | None]:
 
 
 def _aborted(data: PartitionData) -> list[AbortedTransaction]:
-    return [AbortedTransaction(each.producer_id, each.first_offset) for each in data.aborted_transactions or ()]
+    return [
+        AbortedTransaction(aborted.producer_id, aborted.first_offset) for aborted in data.aborted_transactions or ()
+    ]
 
 
 def _epoch(batch: Batch) -> int | None:

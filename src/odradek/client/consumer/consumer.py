@@ -95,15 +95,15 @@ class Consumer(AsyncContext, Generic[Key, Value]):
     def __init__(self, *topics: str | Mapping[str, object], **settings: Unpack[ConsumerSettings[Key, Value]]) -> None:
         """Topics to subscribe to, and settings by Kafka's names: a dict with dots among the arguments, or keywords with
         underscores. Raises InputError."""
-        given = [each for each in topics if not isinstance(each, str)]
-        if len(given) > 1:
+        configs = [argument for argument in topics if not isinstance(argument, str)]
+        if len(configs) > 1:
             raise InputError("a consumer takes the names of topics and one dict with settings")
-        self.settings: ConsumerConfig = consumer_settings(given[0] if given else None, **settings)
+        self.settings: ConsumerConfig = consumer_settings(configs[0] if configs else None, **settings)
         self._subscriptions = Subscriptions(self.settings.auto_offset_reset)
         self._listener: RebalanceListener | None = None
         self._running: _Parts | None = None
         self._watch: asyncio.Task[None] | None = None
-        names = [each for each in topics if isinstance(each, str)]
+        names = [argument for argument in topics if isinstance(argument, str)]
         if names:
             self.subscribe(names)
 
@@ -173,8 +173,8 @@ class Consumer(AsyncContext, Generic[Key, Value]):
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Partitions that the application chooses; no group decides."""
-        chosen = [TopicPartition(*each) for each in partitions]
-        self._subscriptions.assign(chosen)
+        assigned = [TopicPartition(*partition) for partition in partitions]
+        self._subscriptions.assign(assigned)
 
     async def unsubscribe(self) -> None:
         """Leaves the group, and reads nothing."""
@@ -271,13 +271,13 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         """`offsets` (of the next record to read, each), or everything that was handed out."""
         running = self._parts()
         if offsets is None:
-            chosen = self._subscriptions.all_consumed()
+            selected = self._subscriptions.all_consumed()
         else:
-            chosen = {
-                TopicPartition(*partition): OffsetAndMetadata(each) if isinstance(each, int) else each
-                for partition, each in offsets.items()
+            selected = {
+                TopicPartition(*partition): OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+                for partition, offset in offsets.items()
             }
-        await running.membership.commit(chosen, self._limit_ms(timeout_ms))
+        await running.membership.commit(selected, self._limit_ms(timeout_ms))
 
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
@@ -295,8 +295,8 @@ class Consumer(AsyncContext, Generic[Key, Value]):
 
     async def partitions_for(self, topic: str, timeout_ms: float | None = None) -> tuple[int, ...]:
         """Raises UnknownTopic when the time is up."""
-        found = await self._parts().network.topic(topic, self._limit_ms(timeout_ms))
-        return tuple(each.partition for each in found.partitions)
+        metadata = await self._parts().network.topic(topic, self._limit_ms(timeout_ms))
+        return tuple(partition.partition for partition in metadata.partitions)
 
     async def offsets_for_times(
         self, timestamps_ms: Mapping[TopicPartition, int], timeout_ms: float | None = None
@@ -306,7 +306,10 @@ class Consumer(AsyncContext, Generic[Key, Value]):
             if time_ms < 0:
                 raise InputError(f"{TopicPartition(*partition)}: {time_ms} is no time; milliseconds since 1970 are")
         listed = await self._list(timestamps_ms, timeout_ms)
-        return {partition: None if found is None else OffsetAndTimestamp(*found) for partition, found in listed.items()}
+        return {
+            partition: None if listed_offset is None else OffsetAndTimestamp(*listed_offset)
+            for partition, listed_offset in listed.items()
+        }
 
     async def beginning_offsets(
         self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
@@ -324,7 +327,7 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         response: MetadataResponse = await self._parts().network.send_to_any(
             MetadataRequest(topics=None, allow_auto_topic_creation=False), self._limit_ms(timeout_ms)
         )
-        return tuple(sorted(each.name for each in response.topics if each.name is not None and not each.error_code))
+        return tuple(sorted(topic.name for topic in response.topics if topic.name is not None and not topic.error_code))
 
     # Inside
 
@@ -339,15 +342,17 @@ class Consumer(AsyncContext, Generic[Key, Value]):
     async def _list(
         self, timestamps_ms: Mapping[TopicPartition, int], timeout_ms: float | None
     ) -> dict[TopicPartition, ListedOffset | None]:
-        asked = {TopicPartition(*partition): time_ms for partition, time_ms in timestamps_ms.items()}
-        listed = await self._parts().offsets.list(asked, self._limit_ms(timeout_ms))
-        return {partition: listed[partition] for partition in asked}
+        requested = {TopicPartition(*partition): time_ms for partition, time_ms in timestamps_ms.items()}
+        listed = await self._parts().offsets.list(requested, self._limit_ms(timeout_ms))
+        return {partition: listed[partition] for partition in requested}
 
     async def _ends(
         self, partitions: Iterable[TopicPartition], timestamp_ms: int, timeout_ms: float | None
     ) -> dict[TopicPartition, int]:
         listed = await self._list(dict.fromkeys(partitions, timestamp_ms), timeout_ms)
-        return {partition: found.offset for partition, found in listed.items() if found is not None}
+        return {
+            partition: listed_offset.offset for partition, listed_offset in listed.items() if listed_offset is not None
+        }
 
     async def _committed_or_nothing(
         self, partitions: Iterable[TopicPartition]
@@ -371,9 +376,9 @@ class Consumer(AsyncContext, Generic[Key, Value]):
 
     def _match_topics(self) -> None:
         skips_internal = self.settings.exclude_internal_topics
-        known = self._parts().network.metadata.topics
+        topics = self._parts().network.metadata.topics
         self._subscriptions.match_topics(
-            name for name, topic in known.items() if not (skips_internal and topic.is_internal)
+            name for name, topic in topics.items() if not (skips_internal and topic.is_internal)
         )
 
     async def _watch_metadata(self, network: NetworkClient, reader: Reader) -> None:

@@ -41,12 +41,12 @@ class FetchCollector:
 
         Raises what the application has to answer; see `odradek.errors`."""
         while (fetch := self.next()) is not None:
-            before = self._position(fetch)
+            previous = self._position(fetch)
             rows = fetch.take(limit)
-            after = FetchPosition(fetch.next_offset, fetch.last_epoch, before.leader)
+            next_position = FetchPosition(fetch.next_offset, fetch.last_epoch, previous.leader)
             if rows:
-                return Taken(fetch, rows, before, after)
-            fetch.state.advance(after)
+                return Taken(fetch, rows, previous, next_position)
+            fetch.state.advance(next_position)
         return None
 
     def collect(self, limit: int) -> list[ConsumerRecord]:
@@ -56,15 +56,15 @@ class FetchCollector:
         rows: list[ConsumerRecord] = []
         while len(rows) < limit and not (rows and self._meets_an_error()):
             try:
-                taken = self.take(limit - len(rows))
+                run = self.take(limit - len(rows))
             except ApiError:
                 if rows:
                     break
                 raise
-            if taken is None:
+            if run is None:
                 break
-            taken.fetch.state.advance(taken.after)
-            rows = rows + taken.rows if rows else taken.rows
+            run.fetch.state.advance(run.after)
+            rows = rows + run.rows if rows else run.rows
         return rows
 
     def next(self) -> CompletedFetch | None:

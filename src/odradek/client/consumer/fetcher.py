@@ -54,7 +54,7 @@ _ASK_AGAIN = frozenset({ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_SERVER
 #: For the last request of a session: nobody waits for it longer than this when a consumer closes.
 _CLOSE_TIMEOUT_MS = 1_000
 
-Wanted = dict[TopicPartition, PartitionFetch]
+FetchesByPartition = dict[TopicPartition, PartitionFetch]
 
 
 class Fetcher:
@@ -94,7 +94,7 @@ class Fetcher:
         now_ms = asyncio.get_running_loop().time() * 1000
         self._buffer.clean()
         full: set[int] = set()
-        wanted: dict[int, Wanted] = {}
+        fetches_by_node: dict[int, FetchesByPartition] = {}
         for partition, state in self._subscriptions.fetchable():
             position = state.position
             if position is None or position.leader is None:
@@ -106,8 +106,8 @@ class Fetcher:
             if self._buffer.is_full(partition):
                 full.add(node_id)
             elif now_ms >= self._not_before_ms.get(partition, 0.0):
-                wanted.setdefault(node_id, {})[partition] = self._fetch_of(partition, state, position)
-        for node_id, partitions in wanted.items():
+                fetches_by_node.setdefault(node_id, {})[partition] = self._fetch_of(partition, state, position)
+        for node_id, partitions in fetches_by_node.items():
             if node_id not in full:
                 self._post(node_id, partitions)
 
@@ -129,7 +129,7 @@ class Fetcher:
                 continue
             sent = self._network.post(node_id, self._request(final), _CLOSE_TIMEOUT_MS)
             if sent is not None:
-                sent.add_done_callback(_look_away)
+                sent.add_done_callback(_ignore_result)
                 closing.append(sent)
         waiting = [*closing, *self._connecting.values()]
         if waiting:
@@ -141,8 +141,8 @@ class Fetcher:
         preferred = state.preferred_replica(now_ms)
         if preferred is None:
             return leader.node_id
-        known = self._network.metadata.partitions(partition.topic)
-        is_offline = partition.partition < len(known) and preferred in known[partition.partition].offline_replicas
+        replicas = self._network.metadata.partitions(partition.topic)
+        is_offline = partition.partition < len(replicas) and preferred in replicas[partition.partition].offline_replicas
         if is_offline or preferred not in self._network.metadata.nodes:
             state.preferred_read_replica = None
             self._network.request_update()
@@ -173,7 +173,7 @@ class Fetcher:
             forgotten_topics_data=session_data.forgotten_topics(),
         )
 
-    def _post(self, node_id: int, partitions: Wanted) -> None:
+    def _post(self, node_id: int, partitions: FetchesByPartition) -> None:
         if not self._network.is_ready(node_id):
             self._connect(node_id)
             return
@@ -192,7 +192,7 @@ class Fetcher:
             self._connect(node_id)
             return
         self._pending.add(node_id)
-        response.add_done_callback(partial(self._answered, node_id, session, version))
+        response.add_done_callback(partial(self._handle_completed_request, node_id, session, version))
 
     def _connect(self, node_id: int) -> None:
         if node_id not in self._connecting:
@@ -206,54 +206,54 @@ class Fetcher:
         if is_ready:
             self.send()
         else:
-            self._lose(node_id)
+            self._handle_lost_node(node_id)
 
     # What comes back
 
-    def _answered(
-        self, node_id: int, session: FetchSessionHandler, version: int, response: "asyncio.Future[Any]"
+    def _handle_completed_request(
+        self, node_id: int, session: FetchSessionHandler, version: int, future: "asyncio.Future[Any]"
     ) -> None:
         self._pending.discard(node_id)
-        if self._closed or response.cancelled():
-            _look_away(response)
+        if self._closed or future.cancelled():
+            _ignore_result(future)
             return
-        error = response.exception()
+        error = future.exception()
         if error is not None:
             if not isinstance(error, ApiError):
                 self.error = Fault(f"fetching: {error!r}")
             _log.debug("The fetch from node %d failed, and is sent again: %r", node_id, str(error))
             session.handle_error()
-            self._lose(node_id)
+            self._handle_lost_node(node_id)
             return
-        answer: FetchResponse = response.result()
-        found = session.handle_response(answer, version)
-        if found is None:
-            _log.debug("Node %d refused the fetch: %s.", node_id, error_name(answer.error_code))
-            if answer.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR:
+        response: FetchResponse = future.result()
+        data_by_partition = session.handle_response(response, version)
+        if data_by_partition is None:
+            _log.debug("Node %d refused the fetch: %s.", node_id, error_name(response.error_code))
+            if response.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR:
                 self._network.request_update()
-            self._try_later(node_id, max(answer.throttle_time_ms, self._next_delay_ms(node_id)))
+            self._retry_node_later(node_id, max(response.throttle_time_ms, self._next_delay_ms(node_id)))
             return
         self._failures.pop(node_id, None)
-        self._receive(answer, session.partitions, found)
+        self._receive(response, session.partitions, data_by_partition)
         self.send()
         self.on_data()
 
     def _receive(
         self,
-        answer: FetchResponse,
-        asked: Mapping[TopicPartition, PartitionFetch],
-        found: Mapping[TopicPartition, PartitionData],
+        response: FetchResponse,
+        fetches: Mapping[TopicPartition, PartitionFetch],
+        data_by_partition: Mapping[TopicPartition, PartitionData],
     ) -> None:
         self._buffer.clean()
-        for partition, data in found.items():
-            state, fetch = self._subscriptions.state(partition), asked[partition]
+        for partition, data in data_by_partition.items():
+            state, fetch = self._subscriptions.state(partition), fetches[partition]
             if state is None or not state.has_valid_position or state.generation != fetch.generation:
                 continue
             position, last = state.position, self._buffer.last(partition)
             if position is None or fetch.fetch_offset != (position.offset if last is None else last.end_offset):
                 continue
             if data.error_code in _ASK_METADATA or data.error_code in _ASK_AGAIN:
-                self._refused(partition, state, data, answer)
+                self._handle_partition_error(partition, state, data, response)
             elif data.error_code or data.records:
                 self._buffer.add(
                     CompletedFetch(partition, state, fetch.generation, fetch.fetch_offset, data, self._reading)
@@ -264,8 +264,8 @@ class Fetcher:
                 until_ms = asyncio.get_running_loop().time() * 1000 + self._settings.metadata_max_age_ms
                 state.prefer_replica(data.preferred_read_replica, until_ms)
 
-    def _refused(
-        self, partition: TopicPartition, state: PartitionState, data: PartitionData, answer: FetchResponse
+    def _handle_partition_error(
+        self, partition: TopicPartition, state: PartitionState, data: PartitionData, response: FetchResponse
     ) -> None:
         backoff_ms = self._settings.retry_backoff_ms
         _log.debug("The fetch of %s was refused: %s.", partition, error_name(data.error_code))
@@ -273,27 +273,27 @@ class Fetcher:
             state.preferred_read_replica = None
             hint = data.current_leader
             if hint.leader_id >= 0 and hint.leader_epoch >= 0:
-                nodes = {each.node_id: each for each in answer.node_endpoints}
-                told = nodes.get(hint.leader_id)
-                node = None if told is None else Node(told.node_id, told.host, told.port, told.rack)
+                nodes = {endpoint.node_id: endpoint for endpoint in response.node_endpoints}
+                endpoint = nodes.get(hint.leader_id)
+                node = None if endpoint is None else Node(endpoint.node_id, endpoint.host, endpoint.port, endpoint.rack)
                 if self._network.metadata.update_leader(partition, hint.leader_id, hint.leader_epoch, node):
                     self._subscriptions.meet_leader(partition, LeaderAndEpoch(hint.leader_id, hint.leader_epoch))
                     self.on_change()
                     return
             self._network.request_update()
         self._not_before_ms[partition] = asyncio.get_running_loop().time() * 1000 + backoff_ms
-        self._after(backoff_ms)
+        self._send_after(backoff_ms)
 
     # What failed
 
-    def _lose(self, node_id: int) -> None:
+    def _handle_lost_node(self, node_id: int) -> None:
         """No answer from a node, or no connection to it: its partitions may have gone elsewhere."""
         session = self._sessions.get(node_id)
         for partition in session.partitions if session is not None else ():
             if (state := self._subscriptions.state(partition)) is not None:
                 state.preferred_read_replica = None
         self._network.request_update()
-        self._try_later(node_id, max(self._settings.retry_backoff_ms, self._next_delay_ms(node_id)))
+        self._retry_node_later(node_id, max(self._settings.retry_backoff_ms, self._next_delay_ms(node_id)))
 
     def _next_delay_ms(self, node_id: int) -> float:
         """None after the first failure: a session that the node forgot is made anew at once."""
@@ -301,12 +301,12 @@ class Fetcher:
         self._failures[node_id] = failures + 1
         return self._network.backoff.delay_ms(failures, self._network.random)
 
-    def _try_later(self, node_id: int, delay_ms: float) -> None:
+    def _retry_node_later(self, node_id: int, delay_ms: float) -> None:
         """The node counts as busy until then."""
         self._pending.add(node_id)
-        self._after(delay_ms, node_id)
+        self._send_after(delay_ms, node_id)
 
-    def _after(self, delay_ms: float, node_id: int | None = None) -> None:
+    def _send_after(self, delay_ms: float, node_id: int | None = None) -> None:
         def is_time() -> None:
             self._timers.discard(timer)
             if node_id is not None:
@@ -318,7 +318,7 @@ class Fetcher:
         self._timers.add(timer)
 
 
-def _look_away(response: "asyncio.Future[Any]") -> None:
+def _ignore_result(response: "asyncio.Future[Any]") -> None:
     """Nobody wants the answer; an error in it is not to be reported as one that nobody saw."""
     if not response.cancelled():
         response.exception()

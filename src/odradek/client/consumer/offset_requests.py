@@ -88,19 +88,19 @@ def list_offsets_request(
 
 def listed_offsets(response: ListOffsetsResponse) -> Answers[ListedOffset | None]:
     """None where there is no record that late, or where the format has no times."""
-    answers: Answers[ListedOffset | None] = Answers()
+    results: Answers[ListedOffset | None] = Answers()
     for topic in response.topics:
-        for each in topic.partitions:
-            partition = TopicPartition(topic.name, each.partition_index)
-            if each.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
-                answers.found[partition] = None
-            elif each.error_code:
-                answers.fail(partition, each.error_code)
+        for partition_response in topic.partitions:
+            partition = TopicPartition(topic.name, partition_response.partition_index)
+            if partition_response.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
+                results.found[partition] = None
+            elif partition_response.error_code:
+                results.fail(partition, partition_response.error_code)
             else:
-                epoch = None if each.leader_epoch == NO_EPOCH else each.leader_epoch
-                listed = ListedOffset(each.offset, each.timestamp, epoch)
-                answers.found[partition] = None if each.offset == _UNKNOWN_OFFSET else listed
-    return answers
+                epoch = None if partition_response.leader_epoch == NO_EPOCH else partition_response.leader_epoch
+                listed = ListedOffset(partition_response.offset, partition_response.timestamp, epoch)
+                results.found[partition] = None if partition_response.offset == _UNKNOWN_OFFSET else listed
+    return results
 
 
 def epochs_request(positions: Mapping[TopicPartition, FetchPosition]) -> OffsetForLeaderEpochRequest:
@@ -119,15 +119,15 @@ def epochs_request(positions: Mapping[TopicPartition, FetchPosition]) -> OffsetF
 
 
 def epoch_ends(response: OffsetForLeaderEpochResponse) -> Answers[EpochEnd]:
-    answers: Answers[EpochEnd] = Answers()
+    results: Answers[EpochEnd] = Answers()
     for topic in response.topics:
-        for each in topic.partitions:
-            partition = TopicPartition(topic.topic, each.partition)
-            if each.error_code:
-                answers.fail(partition, each.error_code)
+        for partition_response in topic.partitions:
+            partition = TopicPartition(topic.topic, partition_response.partition)
+            if partition_response.error_code:
+                results.fail(partition, partition_response.error_code)
             else:
-                answers.found[partition] = EpochEnd(each.leader_epoch, each.end_offset)
-    return answers
+                results.found[partition] = EpochEnd(partition_response.leader_epoch, partition_response.end_offset)
+    return results
 
 
 def by_leader(

@@ -147,10 +147,10 @@ class Offsets:
             state = self._subscriptions.state(partition)
             if state is None or state.state is not FetchState.INITIALIZING:
                 continue  # sought, or given up, meanwhile
-            found = committed.get(partition)
-            if found is not None:
-                self._see_epoch(partition, found.leader_epoch)
-                state.seek(FetchPosition(found.offset, found.leader_epoch, self._network.metadata.leader(partition)))
+            offset = committed.get(partition)
+            if offset is not None:
+                self._see_epoch(partition, offset.leader_epoch)
+                state.seek(FetchPosition(offset.offset, offset.leader_epoch, self._network.metadata.leader(partition)))
             elif self._subscriptions.reset.strategy is ResetStrategy.NONE:
                 without.append(partition)
             else:
@@ -159,29 +159,33 @@ class Offsets:
             raise NoOffsetForPartition(tuple(without))
 
     async def _reset(self, now_ms: float, asked_until_ms: float) -> None:
-        asked: dict[TopicPartition, OffsetReset] = {}
+        resets: dict[TopicPartition, OffsetReset] = {}
         for partition in self._subscriptions.awaiting_reset(now_ms):
             state = self._subscriptions.state(partition)
             if state is not None and state.reset is not None:
-                asked[partition] = state.reset
-        if not asked:
+                resets[partition] = state.reset
+        if not resets:
             return
-        self._subscriptions.back_off(asked, asked_until_ms)
-        timestamps = {partition: self._timestamp_ms(reset) for partition, reset in asked.items()}
+        self._subscriptions.back_off(resets, asked_until_ms)
+        timestamps = {partition: self._timestamp_ms(reset) for partition, reset in resets.items()}
         listed = await self._list(timestamps)
-        late = {partition: special_timestamps.LATEST for partition, found in listed.items() if found is None}
+        late = {
+            partition: special_timestamps.LATEST for partition, listed_offset in listed.items() if listed_offset is None
+        }
         if late:  # no record is as young as by_duration wants it: what comes next is
             listed |= await self._list(late)
-        for partition, reset in asked.items():
+        for partition, reset in resets.items():
             state = self._subscriptions.state(partition)
             if state is None or state.state is not FetchState.AWAIT_RESET or state.reset != reset:
                 continue
-            found = listed.get(partition)
-            if found is None:
+            listed_offset = listed.get(partition)
+            if listed_offset is None:
                 state.next_retry_ms = 0.0
             else:
-                self._see_epoch(partition, found.leader_epoch)
-                state.seek_validated(FetchPosition(found.offset, None, self._network.metadata.leader(partition)))
+                self._see_epoch(partition, listed_offset.leader_epoch)
+                state.seek_validated(
+                    FetchPosition(listed_offset.offset, None, self._network.metadata.leader(partition))
+                )
 
     async def _validate(self, now_ms: float, asked_until_ms: float) -> None:
         positions: dict[TopicPartition, FetchPosition] = {}
@@ -194,7 +198,7 @@ class Offsets:
         truncated: dict[TopicPartition, int] = {}
         diverging: dict[TopicPartition, OffsetAndMetadata] = {}
         for node_id, of_node in by_leader(leaders):
-            ends = await self._epoch_ends(node_id, {each: positions[each] for each in of_node})
+            ends = await self._epoch_ends(node_id, {partition: positions[partition] for partition in of_node})
             for partition, end in ends.items():
                 self._complete_validation(partition, positions[partition], end, truncated, diverging)
         if truncated:
@@ -210,34 +214,34 @@ class Offsets:
         except ApiError:
             self._ask_again(positions)
             return {}
-        answers = epoch_ends(response)
-        if answers.forbidden:
-            raise TopicAuthorizationFailed(tuple(answers.forbidden))
-        self._ask_again(answers.retry)
-        return answers.found
+        results = epoch_ends(response)
+        if results.forbidden:
+            raise TopicAuthorizationFailed(tuple(results.forbidden))
+        self._ask_again(results.retry)
+        return results.found
 
     def _complete_validation(
         self,
         partition: TopicPartition,
-        asked: FetchPosition,
+        position_asked: FetchPosition,
         end: EpochEnd,
         truncated: dict[TopicPartition, int],
         diverging: dict[TopicPartition, OffsetAndMetadata],
     ) -> None:
         state = self._subscriptions.state(partition)
-        if state is None or state.state is not FetchState.AWAIT_VALIDATION or state.position != asked:
+        if state is None or state.state is not FetchState.AWAIT_VALIDATION or state.position != position_asked:
             return
         has_policy = self._subscriptions.reset.strategy is not ResetStrategy.NONE
-        if not end.is_undefined and end.end_offset >= asked.offset:
+        if not end.is_undefined and end.end_offset >= position_asked.offset:
             state.complete_validation()
         elif not has_policy:
-            truncated[partition] = asked.offset
+            truncated[partition] = position_asked.offset
             if not end.is_undefined:
                 diverging[partition] = OffsetAndMetadata(end.end_offset, end.epoch)
         elif end.is_undefined:
             state.await_reset(self._subscriptions.reset)
         else:
-            state.seek_validated(FetchPosition(end.end_offset, end.epoch, asked.leader))
+            state.seek_validated(FetchPosition(end.end_offset, end.epoch, position_asked.leader))
 
     def _ask_again(self, partitions: Iterable[TopicPartition]) -> None:
         partitions = list(partitions)
@@ -263,18 +267,18 @@ class Offsets:
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + timeout_ms / 1000
         left = dict(timestamps_ms)
-        found: dict[TopicPartition, ListedOffset | None] = {}
+        listed: dict[TopicPartition, ListedOffset | None] = {}
         for topic in dict.fromkeys(partition.topic for partition in left):
             await self._network.topic(topic, timeout_ms)
         while left:
-            found |= await self._list(left)
-            left = {partition: time_ms for partition, time_ms in left.items() if partition not in found}
+            listed |= await self._list(left)
+            left = {partition: time_ms for partition, time_ms in left.items() if partition not in listed}
             if left and loop.time() >= deadline_s:
                 named = ", ".join(str(partition) for partition in left)
                 raise RequestTimedOut(f"no offsets of {named} in {timeout_ms:g} ms")
             if left:
                 await asyncio.sleep(self._settings.retry_backoff_ms / 1000)
-        return found
+        return listed
 
     async def _list(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, ListedOffset | None]:
         """One question to each leader; what was not answered is missing."""
@@ -285,13 +289,13 @@ class Offsets:
         }
         if len(leaders) < len(timestamps_ms):
             self._network.request_update()
-        answers = await asyncio.gather(
+        results = await asyncio.gather(
             *(
-                self._list_at(node_id, {each: timestamps_ms[each] for each in of_node}, of_node)
+                self._list_at(node_id, {partition: timestamps_ms[partition] for partition in of_node}, of_node)
                 for node_id, of_node in by_leader(leaders)
             )
         )
-        return {partition: found for each in answers for partition, found in each.items()}
+        return {partition: offset for result in results for partition, offset in result.items()}
 
     async def _list_at(
         self,
@@ -306,9 +310,9 @@ class Offsets:
         except ApiError:
             self._network.request_update()
             return {}
-        answers = listed_offsets(response)
-        if answers.forbidden:
-            raise TopicAuthorizationFailed(tuple(answers.forbidden))
-        if answers.retry:
+        results = listed_offsets(response)
+        if results.forbidden:
+            raise TopicAuthorizationFailed(tuple(results.forbidden))
+        if results.retry:
             self._network.request_update()
-        return answers.found
+        return results.found

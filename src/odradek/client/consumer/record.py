@@ -27,8 +27,8 @@ _INT_BITS = 32
 _LONG_BITS = 64
 
 
-def _same(kind: Any) -> Any:
-    return kind
+def _same(record_type: Any) -> Any:
+    return record_type
 
 
 def _without_effect(acyclic: bool) -> Any:
@@ -151,7 +151,7 @@ def append_rows(
     base_timestamp: i64 = batch.base_timestamp_ms
     append_time: i64 = 0 if stamped is None else stamped
     is_stamped: bool = stamped is not None
-    kind = TimestampType.LOG_APPEND_TIME if is_stamped else TimestampType.CREATE_TIME
+    timestamp_type = TimestampType.LOG_APPEND_TIME if is_stamped else TimestampType.CREATE_TIME
     first: i64 = from_offset
     position: i64 = start
     limit: i64 = end
@@ -192,8 +192,8 @@ def append_rows(
                 value = data[position : position + length]
                 position += length
             if data[position]:
-                headers, after = decode_headers(data, position, record_end)
-                position = after
+                headers, next_position = decode_headers(data, position, record_end)
+                position = next_position
             else:
                 headers = ()
                 position += 1
@@ -202,7 +202,9 @@ def append_rows(
         if position != record_end:
             raise InvalidRecord(f"record {index}: its length is off by {position - record_end} bytes")
         timestamp = append_time if is_stamped else base_timestamp + timestamp
-        rows.append(ConsumerRecord(topic, partition, offset, timestamp, kind, key, value, headers, leader_epoch))
+        rows.append(
+            ConsumerRecord(topic, partition, offset, timestamp, timestamp_type, key, value, headers, leader_epoch)
+        )
         index += 1
     if position != limit:
         raise InvalidRecord(f"{limit - position} bytes after the last of {count} records")

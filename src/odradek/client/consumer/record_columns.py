@@ -31,8 +31,8 @@ class RecordColumns:
         return len(self.columns)
 
     def __repr__(self) -> str:
-        where = f"{self.topic}-{self.partition}"
-        return f"RecordColumns({where}, {len(self)} records, offsets {self.offsets[0]}..{self.offsets[-1]})"
+        location = f"{self.topic}-{self.partition}"
+        return f"RecordColumns({location}, {len(self)} records, offsets {self.offsets[0]}..{self.offsets[-1]})"
 
     @property
     def offsets(self) -> Int64s:

@@ -141,10 +141,10 @@ class Reader:
         thread that does so, and it ends early when they are taken back. None when the consumer is closed."""
         if length_hint(self._iterator):  # whoever asked for it before has not come for it
             return self._iterator
-        taken = await self._next(lambda: self._collector.take(limit), None)
-        if taken is None:
+        run = await self._next(lambda: self._collector.take(limit), None)
+        if run is None:
             return None
-        self._handed, self._iterator = taken, iter(taken.rows)
+        self._handed, self._iterator = run, iter(run.rows)
         return self._iterator
 
     async def poll(self, limit: int, timeout_ms: float) -> list[ConsumerRecord]:
@@ -167,9 +167,9 @@ class Reader:
     def _columns_of(self, fetch: CompletedFetch) -> "RecordColumns | None":
         from odradek.client.consumer.record_columns import RecordColumns  # numpy: only for those who want columns
 
-        before = fetch.state.position
+        position = fetch.state.position
         columns = fetch.take_columns()
-        leader = None if before is None else before.leader
+        leader = None if position is None else position.leader
         fetch.state.advance(FetchPosition(fetch.next_offset, fetch.last_epoch, leader))
         return RecordColumns(fetch.partition, columns, fetch.reading) if len(columns) else None
 

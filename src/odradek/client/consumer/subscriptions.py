@@ -106,10 +106,10 @@ class Subscriptions:
         self.kind = kind
 
     def _want(self, topics: Iterable[str]) -> bool:
-        wanted = tuple(sorted({*topics}))
-        if wanted == self.topics:
+        sorted_topics = tuple(sorted({*topics}))
+        if sorted_topics == self.topics:
             return False
-        self.topics = wanted
+        self.topics = sorted_topics
         self.subscription_version += 1
         return True
 
@@ -124,13 +124,13 @@ class Subscriptions:
         """All that are ours from now on. Those that were before keep their position; others begin to initialize, and
         with `awaiting_callback` are not fetched before `callback_done`."""
         check(self.has_group_assignment, "a group assigns no partitions to a consumer that does not subscribe")
-        known = self._states
+        states = self._states
         self._assign(partitions)
         for state in self._states.values():
             state.pending_revocation = False  # of a step that was broken off
         if awaiting_callback:
             for partition, state in self._states.items():
-                state.pending_assigned_callback |= partition not in known
+                state.pending_assigned_callback |= partition not in states
 
     def callback_done(self, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
@@ -167,9 +167,9 @@ class Subscriptions:
 
     def _assign(self, partitions: Iterable[TopicPartition]) -> None:
         self.before_change()
-        known = self._states
-        self._states = {partition: known.get(partition) or PartitionState() for partition in dict.fromkeys(partitions)}
-        for partition, state in known.items():
+        states = self._states
+        self._states = {partition: states.get(partition) or PartitionState() for partition in dict.fromkeys(partitions)}
+        for partition, state in states.items():
             if partition not in self._states:
                 state.generation += 1
         self.assignment_version += 1
@@ -227,7 +227,9 @@ class Subscriptions:
         return self._due(FetchState.AWAIT_VALIDATION, now_ms)
 
     def _due(self, state: FetchState, now_ms: float) -> tuple[TopicPartition, ...]:
-        return tuple(partition for partition, each in self._states.items() if each.is_due(state, now_ms))
+        return tuple(
+            partition for partition, partition_state in self._states.items() if partition_state.is_due(state, now_ms)
+        )
 
     def has_all_positions(self) -> bool:
         return all(state.has_valid_position for state in self._states.values())

@@ -93,8 +93,8 @@ class BulkProducer:
         self.last_offsets: dict[TopicPartition, int] = {}
 
     def next_sequence(self, partition: TopicPartition) -> int:
-        found = self._queues.get(partition)
-        return self._base_sequence if found is None else found.next_sequence
+        queue = self._queues.get(partition)
+        return self._base_sequence if queue is None else queue.next_sequence
 
     def send(self, partition: TopicPartition, batch: BuiltBatch) -> None:
         """Waits while too much is queued. Raises InputError for what no request can carry, and as `flush` does."""
@@ -164,30 +164,30 @@ class BulkProducer:
 
     def _send_to(self, leader: HostPort, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """One request. Gives those that have more to be sent."""
-        taken: _Sent = {}
+        sent: _Sent = {}
         size = 0
         for partition in partitions:
             batch = self._queues[partition].waiting[0]
-            if taken and size + len(batch.data) > self._settings.max_request_size:
+            if sent and size + len(batch.data) > self._settings.max_request_size:
                 break
-            taken[partition] = batch
+            sent[partition] = batch
             size += len(batch.data)
-        for partition in taken:
+        for partition in sent:
             queue = self._queues[partition]
             queue.in_flight.append(queue.waiting.popleft())
         try:
             connection = self._leaders.connection(leader)
-            connection.send(self._request(taken), connection.version(ProduceRequest, PRODUCE_LAST))
+            connection.send(self._request(sent), connection.version(ProduceRequest, PRODUCE_LAST))
         except (Disconnected, RequestTimedOut) as error:
-            self._lost(leader, error, taken)
+            self._lost(leader, error, sent)
             return []
-        self._sent.setdefault(leader, deque()).append(taken)
+        self._sent.setdefault(leader, deque()).append(sent)
         return [partition for partition in partitions if self._queues[partition].may_send()]
 
-    def _request(self, taken: _Sent) -> ProduceRequest:
+    def _request(self, sent: _Sent) -> ProduceRequest:
         topics: dict[str, TopicProduceData] = {}
-        for (topic, number), batch in taken.items():
-            data = PartitionProduceData(index=number, records=batch.data)
+        for (topic, partition_index), batch in sent.items():
+            data = PartitionProduceData(index=partition_index, records=batch.data)
             topics.setdefault(topic, TopicProduceData(name=topic)).partition_data.append(data)
         return ProduceRequest(
             transactional_id=self._transactional_id,
@@ -223,12 +223,12 @@ class BulkProducer:
         for address in list(self._sent):
             self._lost(address, error, {})
 
-    def _lost(self, address: HostPort, error: ApiError, taken: _Sent) -> None:
+    def _lost(self, address: HostPort, error: ApiError, sent: _Sent) -> None:
         """Nobody knows what became of all that was sent there."""
         self._leaders.drop(address)
         now_s = time.monotonic()
-        for sent in (*self._sent.pop(address, ()), taken):
-            for partition in sent:
+        for batches in (*self._sent.pop(address, ()), sent):
+            for partition in batches:
                 self._queues[partition].fail(error.message, now_s)
 
     def _take(self, address: HostPort, response: ProduceResponse) -> None:
@@ -236,23 +236,23 @@ class BulkProducer:
         if not self._sent[address]:
             del self._sent[address]
         for topic in response.responses:
-            for each in topic.partition_responses:
-                partition = TopicPartition(topic.name, each.index)
-                self._answered(partition, sent.pop(partition), each)
+            for partition_response in topic.partition_responses:
+                partition = TopicPartition(topic.name, partition_response.index)
+                self._answered(partition, sent.pop(partition), partition_response)
         for partition in sent:
-            self._queues[partition].fail("the leader said nothing of it", time.monotonic())
+            self._queues[partition].fail("the response does not contain it", time.monotonic())
 
-    def _answered(self, partition: TopicPartition, batch: BuiltBatch, said: PartitionProduceResponse) -> None:
-        queue, code = self._queues[partition], said.error_code
+    def _answered(self, partition: TopicPartition, batch: BuiltBatch, response: PartitionProduceResponse) -> None:
+        queue, code = self._queues[partition], response.error_code
         if code in _WRITTEN:
             queue.in_flight.remove(batch)
-            self.last_offsets[partition] = said.base_offset
+            self.last_offsets[partition] = response.base_offset
             queue.is_known, queue.failing_since_s = True, None
             self._queued_bytes -= len(batch.data)
         elif code in _RETRIABLE:
             queue.fail(error_name(code), time.monotonic())
         elif code != ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER or queue.failure is None:
-            raise _refused(partition, batch, said)
+            raise _rejection(partition, batch, response)
 
     # Failures
 
@@ -270,9 +270,9 @@ class BulkProducer:
         time.sleep(self._settings.retry_backoff_ms / 1000)
 
 
-def _refused(partition: TopicPartition, batch: BuiltBatch, said: PartitionProduceResponse) -> ApiError:
-    error = refusal(said.error_code, said.error_message) or ApiError("no error")
-    is_too_large = said.error_code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1
+def _rejection(partition: TopicPartition, batch: BuiltBatch, response: PartitionProduceResponse) -> ApiError:
+    error = refusal(response.error_code, response.error_message) or ApiError("no error")
+    is_too_large = response.error_code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1
     hint = "; a smaller kafka.batch.size may help" if is_too_large else ""
     error.args = (f"{partition}: {batch.count} record(s) of {len(batch.data)} bytes: {error.message}{hint}",)
     return error

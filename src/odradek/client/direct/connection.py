@@ -94,11 +94,11 @@ class Connection:
 
     def send(self, request: Message, version: int | None = None) -> None:
         """In the highest version that both have, unless one is given."""
-        chosen = version_for(request, self._versions, self.address) if version is None else version
+        selected_version = version_for(request, self._versions, self.address) if version is None else version
         self._correlation_id += 1
         header = RequestHeader(
             request_api_key=request.API_KEY,
-            request_api_version=chosen,
+            request_api_version=selected_version,
             correlation_id=self._correlation_id,
             client_id=self._client_id,
         )
@@ -106,7 +106,7 @@ class Connection:
             self._socket.sendall(b"".join(frame(request_parts(header, request))))
         except OSError as error:
             raise self._broken(error) from None
-        self._due.append(_Due(request.API_KEY, chosen, self._correlation_id))
+        self._due.append(_Due(request.API_KEY, selected_version, self._correlation_id))
 
     def receive(self) -> Any:
         """The answer to the oldest request that has none. Raises Disconnected or RequestTimedOut."""
@@ -134,7 +134,7 @@ class Connection:
         except BaseException:
             self.close()
             raise
-        self._versions = {each.api_key: Versions(each.min_version, each.max_version) for each in response.api_keys}
+        self._versions = {api.api_key: Versions(api.min_version, api.max_version) for api in response.api_keys}
 
     def _read(self, size: int) -> bytes:
         """In one call of the system and one piece, however large, unless it takes longer than the time-out."""
@@ -155,5 +155,5 @@ class Connection:
         self.close()
         if isinstance(error, TimeoutError | BlockingIOError):  # BlockingIOError is how the system's time-outs look
             return RequestTimedOut(f"{self.address}: no answer in time")
-        why = (error.strerror or str(error)) if error else "the peer closed the connection"
-        return Disconnected(f"{self.address}: {why}")
+        reason = (error.strerror or str(error)) if error else "the peer closed the connection"
+        return Disconnected(f"{self.address}: {reason}")

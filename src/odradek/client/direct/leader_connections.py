@@ -34,25 +34,25 @@ class Leaders:
         self._bootstrap = tuple(bootstrap)
         self._client_id = client_id
         self._timeout_ms = timeout_ms
-        self._known: dict[TopicPartition, Leadership] = {}
+        self._leaderships: dict[TopicPartition, Leadership] = {}
         self._topic_ids: dict[str, bytes] = {}
         self._connections: dict[HostPort, Connection] = {}
 
     def of(self, partition: TopicPartition) -> Leadership:
         """Raises NoLeader while there is none, Unreachable, or what the cluster says of the topic."""
-        if partition not in self._known:
+        if partition not in self._leaderships:
             self.look_up([partition])
-        if partition not in self._known:
+        if partition not in self._leaderships:
             raise NoLeader(f"{partition} has no leader now")
-        return self._known[partition]
+        return self._leaderships[partition]
 
     def knows(self, partition: TopicPartition) -> bool:
         """Return whether the leader is known without a request."""
-        return partition in self._known
+        return partition in self._leaderships
 
     def look_up(self, partitions: Iterable[TopicPartition]) -> None:
         """Find the leaders of those partitions whose leader is not known, in one request. Raises as `topics` does."""
-        topics = dict.fromkeys(partition.topic for partition in partitions if partition not in self._known)
+        topics = dict.fromkeys(partition.topic for partition in partitions if partition not in self._leaderships)
         if topics:
             self.topics(list(topics))
 
@@ -63,10 +63,10 @@ class Leaders:
     def topic_ids_at(self, address: HostPort, topics: Sequence[str]) -> dict[str, bytes]:
         """Return the ids of those of the topics that exist according to one broker. Raises Disconnected,
         RequestTimedOut."""
-        wanted = [MetadataRequestTopic(name=name) for name in topics]
+        topics_to_request = [MetadataRequestTopic(name=name) for name in topics]
         try:
             response: MetadataResponse = self.connection(address).ask(
-                MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+                MetadataRequest(topics=topics_to_request, allow_auto_topic_creation=False)
             )
         except (Disconnected, RequestTimedOut):
             self.drop(address)
@@ -81,9 +81,9 @@ class Leaders:
 
     def forget(self, partition: TopicPartition) -> None:
         """Its leader refused, or did not answer: the next one is looked up, and connected to anew."""
-        known = self._known.pop(partition, None)
-        if known is not None:
-            self.drop(known.leader)
+        leadership = self._leaderships.pop(partition, None)
+        if leadership is not None:
+            self.drop(leadership.leader)
 
     def drop(self, address: HostPort) -> None:
         connection = self._connections.pop(address, None)
@@ -98,31 +98,33 @@ class Leaders:
         """Partitions by topic: of these, those of them that are there; without names all that are not internal.
 
         `creates`: the cluster may make those that are missing, if it does so for anybody."""
-        wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
-        response: MetadataResponse = self.ask_any(MetadataRequest(topics=wanted, allow_auto_topic_creation=creates))
-        brokers = {each.node_id: HostPort(each.host, each.port) for each in response.brokers}
-        found: dict[str, tuple[int, ...]] = {}
+        topics_to_request = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+        response: MetadataResponse = self.ask_any(
+            MetadataRequest(topics=topics_to_request, allow_auto_topic_creation=creates)
+        )
+        brokers = {broker.node_id: HostPort(broker.host, broker.port) for broker in response.brokers}
+        partitions_by_topic: dict[str, tuple[int, ...]] = {}
         for topic in response.topics:
             if topic.error_code not in _PASSING:
                 raise Refused(f"topic {topic.name}: {error_name(topic.error_code)}", topic.error_code)
             name = topic.name or ""  # null only for those who ask by id
             self._learn(name, topic, brokers)
             if topic.partitions and (names is not None or not topic.is_internal):
-                found[name] = tuple(sorted(each.partition_index for each in topic.partitions))
-        return found
+                partitions_by_topic[name] = tuple(sorted(partition.partition_index for partition in topic.partitions))
+        return partitions_by_topic
 
     def _learn(self, name: str, topic: MetadataResponseTopic, brokers: Mapping[int, HostPort]) -> None:
         self._topic_ids[name] = topic.topic_id
-        for each in topic.partitions:
-            leader = brokers.get(each.leader_id)
+        for partition in topic.partitions:
+            leader = brokers.get(partition.leader_id)
             if leader is not None:
-                partition = TopicPartition(name, each.partition_index)
-                self._known[partition] = Leadership(topic.topic_id, leader, each.leader_epoch)
+                topic_partition = TopicPartition(name, partition.partition_index)
+                self._leaderships[topic_partition] = Leadership(topic.topic_id, leader, partition.leader_epoch)
 
     def brokers(self) -> tuple[HostPort, ...]:
         """All that are alive, as one of them tells. Raises Unreachable."""
         response: MetadataResponse = self.ask_any(MetadataRequest(topics=[], allow_auto_topic_creation=False))
-        return tuple(HostPort(each.host, each.port) for each in response.brokers)
+        return tuple(HostPort(broker.host, broker.port) for broker in response.brokers)
 
     def ask_any(self, request: Message, last_version: int | None = None) -> Any:
         """Some broker; those that are connected first: they are alive. Raises Unreachable."""

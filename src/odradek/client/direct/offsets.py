@@ -45,35 +45,40 @@ def list_offsets(
     """For each partition the offset of the first record that is not older, -1 if there is none; `special_timestamps`
     ask for the ends. Raises RequestTimedOut with the last reason, or what the cluster says."""
     deadline_s = clock_s() + timeout_ms / 1000
-    found: dict[TopicPartition, int] = {}
+    offsets: dict[TopicPartition, int] = {}
     while True:
-        left = {partition: ms for partition, ms in timestamps_ms.items() if partition not in found}
-        reason = _ask(leaders, left, is_read_committed, found) if left else ""
-        if len(found) == len(timestamps_ms):
-            return found
+        left = {partition: ms for partition, ms in timestamps_ms.items() if partition not in offsets}
+        reason = _ask(leaders, left, is_read_committed, offsets) if left else ""
+        if len(offsets) == len(timestamps_ms):
+            return offsets
         if clock_s() > deadline_s:
             raise RequestTimedOut(f"no offsets of {', '.join(map(str, left))} in {timeout_ms} ms: {reason}")
         sleep(_RETRY_S)
 
 
 def _ask(
-    leaders: Leaders, wanted: Mapping[TopicPartition, int], is_read_committed: bool, found: dict[TopicPartition, int]
+    leaders: Leaders,
+    timestamps: Mapping[TopicPartition, int],
+    is_read_committed: bool,
+    offsets: dict[TopicPartition, int],
 ) -> str:
     """One round; adds to `found`. Gives why some are missing."""
     reason = ""
     by_leader: dict[HostPort, list[TopicPartition]] = {}
-    for partition in wanted:
+    for partition in timestamps:
         try:
             by_leader.setdefault(leaders.of(partition).leader, []).append(partition)
         except (NoLeader, Unreachable) as error:
             reason = error.message
     requests = {
-        leader: list_offsets_request({each: wanted[each] for each in partitions}, {}, int(is_read_committed), 0)
+        leader: list_offsets_request(
+            {partition: timestamps[partition] for partition in partitions}, {}, int(is_read_committed), 0
+        )
         for leader, partitions in by_leader.items()
     }
     for leader, response in ask_each(leaders, requests).items():
         if isinstance(response, ListOffsetsResponse):
-            reason = _take(leaders, response, found) or reason
+            reason = _take(leaders, response, offsets) or reason
         else:
             reason = response.message
             for partition in by_leader[leader]:
@@ -107,16 +112,18 @@ def ask_each(leaders: Leaders, requests: Mapping[HostPort, Message]) -> dict[Hos
     return results
 
 
-def _take(leaders: Leaders, response: ListOffsetsResponse, found: dict[TopicPartition, int]) -> str:
+def _take(leaders: Leaders, response: ListOffsetsResponse, offsets: dict[TopicPartition, int]) -> str:
     reason = ""
     for topic in response.topics:
-        for each in topic.partitions:
-            partition = TopicPartition(topic.name, each.partition_index)
-            if each.error_code == ErrorCode.NONE:
-                found[partition] = each.offset
-            elif each.error_code in MOVED:
-                reason = f"{partition}: {error_name(each.error_code)}"
+        for partition_response in topic.partitions:
+            partition = TopicPartition(topic.name, partition_response.partition_index)
+            if partition_response.error_code == ErrorCode.NONE:
+                offsets[partition] = partition_response.offset
+            elif partition_response.error_code in MOVED:
+                reason = f"{partition}: {error_name(partition_response.error_code)}"
                 leaders.forget(partition)
             else:
-                raise Refused(f"{partition}: {error_name(each.error_code)}", each.error_code)
+                raise Refused(
+                    f"{partition}: {error_name(partition_response.error_code)}", partition_response.error_code
+                )
     return reason

@@ -127,9 +127,9 @@ class _Range:
         likely = int((self.request.end - self.position) * self._record_bytes * _SLACK)
         return min(self.request.chunk_bytes, max(_CHUNK_BYTES_MIN, likely))
 
-    def advance(self, after: int, size: int) -> None:
-        self._record_bytes = size / max(1, after - self.position)
-        self.position = after
+    def advance(self, offset: int, size: int) -> None:
+        self._record_bytes = size / max(1, offset - self.position)
+        self.position = offset
 
     def decode(self, data: PartitionData, position: int) -> Columns:
         aborted = [
@@ -165,9 +165,9 @@ class _Reader:
         self._leaders = leaders
         self._clock_s = clock_s
         self._sleep = sleep
-        self._unfinished = [each for each in ranges if not each.is_done]
+        self._unfinished = [partition_range for partition_range in ranges if not partition_range.is_done]
         self._in_flight: dict[HostPort, list[_Sent]] = {}
-        self._timeout_ms = max((each.request.timeout_ms for each in ranges), default=0)
+        self._timeout_ms = max((partition_range.request.timeout_ms for partition_range in ranges), default=0)
         #: Why the last attempt failed. None while all leaders respond.
         self._failure: str | None = None
 
@@ -178,10 +178,10 @@ class _Reader:
             for leader in list(self._in_flight):
                 fetched = self._receive(leader)
                 self._send_ahead(leader)
-                for each in fetched:
-                    columns = each.range.decode(each.data, each.position)
+                for chunk in fetched:
+                    columns = chunk.range.decode(chunk.data, chunk.position)
                     if len(columns):
-                        yield Chunk(each.range.partition, columns)
+                        yield Chunk(chunk.range.partition, columns)
                 if fetched:
                     progress_s = self._clock_s()
             if self._clock_s() - progress_s > self._timeout_ms / 1000:
@@ -203,16 +203,16 @@ class _Reader:
 
         After a failure leaders are looked up again, on connections that must have no response outstanding: so that
         waits until all are received."""
-        sent = {id(each.range) for batch in self._in_flight.values() for each in batch}
-        waiting = [each for each in self._unfinished if id(each) not in sent]
-        is_known = all(self._leaders.knows(each.partition) for each in waiting)
+        sent = {id(sent_range.range) for batch in self._in_flight.values() for sent_range in batch}
+        waiting = [partition_range for partition_range in self._unfinished if id(partition_range) not in sent]
+        is_known = all(self._leaders.knows(partition_range.partition) for partition_range in waiting)
         if not waiting or (self._in_flight and (self._failure is not None or not is_known)):
             return
         if self._failure is not None:
             self._sleep(_RETRY_S)
         self._failure = None
         try:
-            self._leaders.look_up([each.partition for each in waiting])
+            self._leaders.look_up([partition_range.partition for partition_range in waiting])
         except _PASSING as error:
             self._failure = error.message
             return
@@ -226,22 +226,22 @@ class _Reader:
     def _by_leader(self, ranges: Iterable[_Range]) -> dict[HostPort, list[_Sent]]:
         """Leave out partitions without a leader: the others need not wait for them."""
         by_leader: dict[HostPort, list[_Sent]] = {}
-        for each in ranges:
-            if self._leaders.knows(each.partition):
-                leadership = self._leaders.of(each.partition)
-                if each.is_replaced_by(leadership.topic_id):
-                    self._count_mismatch(each, leadership.topic_id)
+        for partition_range in ranges:
+            if self._leaders.knows(partition_range.partition):
+                leadership = self._leaders.of(partition_range.partition)
+                if partition_range.is_replaced_by(leadership.topic_id):
+                    self._count_mismatch(partition_range, leadership.topic_id)
                     continue
-                by_leader.setdefault(leadership.leader, []).append(_Sent(each, leadership))
+                by_leader.setdefault(leadership.leader, []).append(_Sent(partition_range, leadership))
         return by_leader
 
-    def _count_mismatch(self, wanted: _Range, topic_id: bytes) -> None:
-        wanted.mismatches += 1
-        if wanted.mismatches >= _TOPIC_ID_ATTEMPTS:
-            replaced = replaced_text(wanted.partition.topic, wanted.request.topic_id, topic_id)
-            raise TopicReplaced(replaced, wanted.partition)
+    def _count_mismatch(self, partition_range: _Range, topic_id: bytes) -> None:
+        partition_range.mismatches += 1
+        if partition_range.mismatches >= _TOPIC_ID_ATTEMPTS:
+            replaced = replaced_text(partition_range.partition.topic, partition_range.request.topic_id, topic_id)
+            raise TopicReplaced(replaced, partition_range.partition)
         self._failure = f"the topic has id {uuid_to_text(topic_id)}"
-        self._leaders.forget(wanted.partition)
+        self._leaders.forget(partition_range.partition)
 
     def _send_ahead(self, leader: HostPort) -> None:
         """Send the next request to a leader that has just responded, unless other ranges wait for a look-up."""
@@ -272,57 +272,57 @@ class _Reader:
         if response.error_code:
             raise Refused(f"{leader}: {error_name(response.error_code)}", response.error_code)
         received = _by_partition(response, batch)
-        fetched = [self._take(each.range, received.get(each.range.partition)) for each in batch]
-        self._unfinished = [each for each in self._unfinished if not each.is_done]
-        return [each for each in fetched if each is not None]
+        fetched = [self._take(fetch.range, received.get(fetch.range.partition)) for fetch in batch]
+        self._unfinished = [partition_range for partition_range in self._unfinished if not partition_range.is_done]
+        return [chunk for chunk in fetched if chunk is not None]
 
     def _fail(self, leader: HostPort, batch: Iterable[_Sent], reason: str) -> None:
         self._failure = reason
         self._leaders.drop(leader)
-        for each in batch:
-            self._leaders.forget(each.range.partition)
+        for fetch in batch:
+            self._leaders.forget(fetch.range.partition)
 
-    def _take(self, wanted: _Range, data: PartitionData | None) -> _Fetched | None:
+    def _take(self, partition_range: _Range, data: PartitionData | None) -> _Fetched | None:
         """Return None if the range has to be requested again. A throttled client gets no data, and has waited."""
         if data is None:
             return None
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            raise self._deleted(wanted)
+            raise self._deleted(partition_range)
         if data.error_code in MOVED:
             self._failure = error_name(data.error_code)
-            self._leaders.forget(wanted.partition)
+            self._leaders.forget(partition_range.partition)
             return None
         if data.error_code:
-            where = f"{wanted.partition} at offset {wanted.position}"
-            raise Refused(f"{where}: {error_name(data.error_code)}", data.error_code)
-        records, position = data.records or b"", wanted.position
-        after = offset_after(records)
-        if after is None:
+            location = f"{partition_range.partition} at offset {partition_range.position}"
+            raise Refused(f"{location}: {error_name(data.error_code)}", data.error_code)
+        records, position = data.records or b"", partition_range.position
+        next_offset = offset_after(records)
+        if next_offset is None:
             return None
-        wanted.advance(after, len(records))
-        return _Fetched(wanted, position, data)
+        partition_range.advance(next_offset, len(records))
+        return _Fetched(partition_range, position, data)
 
-    def _deleted(self, wanted: _Range) -> OffsetsDeleted:
+    def _deleted(self, partition_range: _Range) -> OffsetsDeleted:
         self.settle()
-        partition, position = wanted.partition, wanted.position
+        partition, position = partition_range.partition, partition_range.position
         start = list_offsets(self._leaders, {partition: special_timestamps.EARLIEST})[partition]
-        what = "is gone" if position < start else "is not there"
-        return OffsetsDeleted(f"{partition}: offset {position} {what}; the log begins at {start}", partition, start)
+        reason = "is gone" if position < start else "is not there"
+        return OffsetsDeleted(f"{partition}: offset {position} {reason}; the log begins at {start}", partition, start)
 
 
 def _request(batch: Sequence[_Sent]) -> FetchRequest:
     topics: dict[bytes | str, FetchTopic] = {}
     total = 0
-    for wanted, leadership in batch:
-        topic, partition = wanted.partition
-        size = wanted.chunk_bytes()
+    for partition_range, leadership in batch:
+        topic, partition = partition_range.partition
+        size = partition_range.chunk_bytes()
         total += size
         fetched = topics.setdefault(topic, FetchTopic(topic=topic, topic_id=leadership.topic_id))
         fetched.partitions.append(
             FetchPartition(
                 partition=partition,
                 current_leader_epoch=leadership.leader_epoch,
-                fetch_offset=wanted.position,
+                fetch_offset=partition_range.position,
                 partition_max_bytes=size,
             )
         )
@@ -338,7 +338,7 @@ def _request(batch: Sequence[_Sent]) -> FetchRequest:
 
 def _by_partition(response: FetchResponse, batch: Sequence[_Sent]) -> dict[TopicPartition, PartitionData]:
     """Topics have a name in responses up to version 12, and an id from version 13 on."""
-    names = {each.leadership.topic_id: each.range.partition.topic for each in batch}
+    names = {fetch.leadership.topic_id: fetch.range.partition.topic for fetch in batch}
     return {
         TopicPartition(topic.topic or names.get(topic.topic_id, ""), partition.partition_index): partition
         for topic in response.responses

@@ -81,8 +81,8 @@ class Transactions:
     ) -> None:
         """Before the first record goes to them."""
         topics: dict[str, AddPartitionsToTxnTopic] = {}
-        for topic, number in partitions:
-            topics.setdefault(topic, AddPartitionsToTxnTopic(name=topic)).partitions.append(number)
+        for topic, partition_index in partitions:
+            topics.setdefault(topic, AddPartitionsToTxnTopic(name=topic)).partitions.append(partition_index)
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=transactional_id,
             v3_and_below_producer_id=identity.producer_id,
@@ -106,10 +106,10 @@ class Transactions:
         """None for one that the coordinator does not know, or not any more."""
         request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
         response = self._ask(transactional_id, request, 0, _described_code)
-        found = response.transaction_states[0]
-        if found.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
+        state = response.transaction_states[0]
+        if state.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
             return None
-        return DescribedTransaction(ProducerIdentity(found.producer_id, found.producer_epoch), found.transaction_state)
+        return DescribedTransaction(ProducerIdentity(state.producer_id, state.producer_epoch), state.transaction_state)
 
     def ongoing(self, prefix: str) -> list[str]:
         """Transactional ids that begin so, and have an open transaction; of all brokers, so that all have to answer."""
@@ -117,7 +117,11 @@ class Transactions:
         while True:
             try:
                 return sorted(
-                    {each for address in self._leaders.brokers() for each in self._ongoing_at(address, prefix)}
+                    {
+                        transactional_id
+                        for address in self._leaders.brokers()
+                        for transactional_id in self._ongoing_at(address, prefix)
+                    }
                 )
             except (Disconnected, RequestTimedOut, Unreachable) as error:
                 reason = error.message
@@ -139,8 +143,8 @@ class Transactions:
         if response.error_code in _RETRIABLE:
             raise Unreachable(f"{address}: {error_name(response.error_code)}")
         check_error(response.error_code, f"{address} cannot list transactions")
-        ids = [each.transactional_id for each in response.transaction_states]
-        return [each for each in ids if each.startswith(prefix)]
+        ids = [state.transactional_id for state in response.transaction_states]
+        return [transactional_id for transactional_id in ids if transactional_id.startswith(prefix)]
 
     def _ask(self, key: str | None, request: Message, last: int, code_of: Callable[[Any], int]) -> Any:
         deadline_s = time.monotonic() + self._timeout_ms / 1000
@@ -177,11 +181,11 @@ class Transactions:
 
     def _find(self, key: str) -> HostPort:
         request = FindCoordinatorRequest(key=key, key_type=CoordinatorKind.TRANSACTION)
-        found = self._leaders.ask_any(request, _FIND_COORDINATOR_LAST)
-        if found.error_code in _RETRIABLE:
-            raise Unreachable(f"no coordinator of {key} now: {error_name(found.error_code)}")
-        check_error(found.error_code, f"the coordinator of {key}")
-        return HostPort(found.host, found.port)
+        response = self._leaders.ask_any(request, _FIND_COORDINATOR_LAST)
+        if response.error_code in _RETRIABLE:
+            raise Unreachable(f"no coordinator of {key} now: {error_name(response.error_code)}")
+        check_error(response.error_code, f"the coordinator of {key}")
+        return HostPort(response.host, response.port)
 
     def _forget(self, key: str | None) -> None:
         address = self._coordinators.pop(key or "", None)
@@ -202,9 +206,9 @@ def _described_code(response: Any) -> int:
 def _worst_of_partitions(response: Any) -> int:
     """What is to be said of the request: what cannot be mended, else what may be asked again, else nothing."""
     codes = {
-        each.partition_error_code
+        partition.partition_error_code
         for topic in response.results_by_topic_v3_and_below
-        for each in topic.results_by_partition
+        for partition in topic.results_by_partition
     } - {ErrorCode.NONE}
     attempted = sorted(codes - {ErrorCode.OPERATION_NOT_ATTEMPTED}) or sorted(codes)
     return next((code for code in attempted if code not in _RETRIABLE), attempted[0] if attempted else ErrorCode.NONE)

@@ -102,11 +102,11 @@ class Commits:
         self, partitions: Iterable[TopicPartition], timeout_ms: float, identity: Callable[[], Identity | None]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """In the order in which they are asked for."""
-        asked = tuple(dict.fromkeys(partitions))
-        if not asked:
+        requested = tuple(dict.fromkeys(partitions))
+        if not requested:
             return {}
-        found = await self._until(timeout_ms, lambda left_ms: self._fetch_once(asked, left_ms, identity))
-        return {partition: found.get(partition) for partition in asked}
+        offsets = await self._until(timeout_ms, lambda left_ms: self._fetch_once(requested, left_ms, identity))
+        return {partition: offsets.get(partition) for partition in requested}
 
     async def _fetch_once(
         self, partitions: tuple[TopicPartition, ...], left_ms: float, identity: Callable[[], Identity | None]
@@ -133,9 +133,12 @@ class Commits:
         return node_id
 
     def _version(
-        self, node_id: int, kind: type[OffsetCommitRequest | OffsetFetchRequest], partitions: Iterable[TopicPartition]
+        self,
+        node_id: int,
+        request_type: type[OffsetCommitRequest | OffsetFetchRequest],
+        partitions: Iterable[TopicPartition],
     ) -> int:
-        latest = self._network.version(node_id, kind)
+        latest = self._network.version(node_id, request_type)
         if latest is None:
             raise _NotYet("the coordinator is not connected any more")
         return latest if has_ids(self._topic_ids, partitions) else min(latest, IDS_FROM - 1)

@@ -55,5 +55,7 @@ class ConsumerDriver(GroupDriver):
             response: MetadataResponse = await self._network.send_to_any(request)
         except ApiError:
             return
-        self._names.update({each.topic_id: each.name for each in response.topics if not each.error_code and each.name})
+        self._names.update(
+            {topic.topic_id: topic.name for topic in response.topics if not topic.error_code and topic.name}
+        )
         self.nudge()

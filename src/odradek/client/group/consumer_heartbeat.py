@@ -54,8 +54,8 @@ class Saying:
     def partitions(self) -> dict[bytes, list[int]]:
         named: dict[bytes, list[int]] = {}
         for assignment in (self.current, self.target, self.taking):
-            for topic_id, numbers in assignment.by_topic().items():
-                named[topic_id] = sorted({*named.get(topic_id, ()), *numbers})
+            for topic_id, partition_indexes in assignment.by_topic().items():
+                named[topic_id] = sorted({*named.get(topic_id, ()), *partition_indexes})
         return named
 
 
@@ -63,18 +63,18 @@ class Heartbeats:
     def __init__(self, config: MemberConfig, member_id: str) -> None:
         self._config = config
         self._member_id = member_id
-        self._said: Saying | None = None
+        self._last_sent: Saying | None = None
 
     def forget(self) -> None:
         """It is not known what the coordinator knows."""
-        self._said = None
+        self._last_sent = None
 
-    def has_news(self, saying: Saying) -> bool:
-        said = self._said
-        return said is None or said.topics != saying.topics or said.pattern != saying.pattern
+    def has_news(self, fields: Saying) -> bool:
+        last_sent = self._last_sent
+        return last_sent is None or last_sent.topics != fields.topics or last_sent.pattern != fields.pattern
 
-    def make(self, epoch: int, saying: Saying, *, is_joining: bool) -> ConsumerGroupHeartbeatRequest:
-        said = None if is_joining else self._said
+    def make(self, epoch: int, fields: Saying, *, is_joining: bool) -> ConsumerGroupHeartbeatRequest:
+        last_sent = None if is_joining else self._last_sent
         request = ConsumerGroupHeartbeatRequest(
             group_id=self._config.group_id,
             member_id=self._member_id,
@@ -83,17 +83,17 @@ class Heartbeats:
         )
         if is_joining:
             request.rack_id = self._config.rack_id
-        if said is None:
+        if last_sent is None:
             request.rebalance_timeout_ms = self._config.max_poll_interval_ms
             request.server_assignor = self._config.server_assignor
-        if said is None or said.topics != saying.topics:
-            request.subscribed_topic_names = list(saying.topics)
-        if saying.pattern is not None if said is None else said.pattern != saying.pattern:
-            request.subscribed_topic_regex = saying.pattern or ""
-        if said is None or said.current != saying.current:
+        if last_sent is None or last_sent.topics != fields.topics:
+            request.subscribed_topic_names = list(fields.topics)
+        if fields.pattern is not None if last_sent is None else last_sent.pattern != fields.pattern:
+            request.subscribed_topic_regex = fields.pattern or ""
+        if last_sent is None or last_sent.current != fields.current:
             request.topic_partitions = [
-                TopicPartitions(topic_id=topic_id, partitions=numbers)
-                for topic_id, numbers in saying.partitions().items()
+                TopicPartitions(topic_id=topic_id, partitions=partition_indexes)
+                for topic_id, partition_indexes in fields.partitions().items()
             ]
-        self._said = saying
+        self._last_sent = fields
         return request

@@ -177,7 +177,7 @@ class ConsumerMember:
         if not self._take(request):
             return
         if response.error_code:
-            self._refused(response.error_code, response.error_message, now_ms)
+            self._handle_error_code(response.error_code, response.error_message, now_ms)
             return
         self._failures = 0
         self._interval_ms = response.heartbeat_interval_ms
@@ -205,7 +205,7 @@ class ConsumerMember:
         self._in_flight = None
         return self.state in _IN_GROUP
 
-    def _refused(self, code: int, message: str | None, now_ms: float) -> None:
+    def _handle_error_code(self, code: int, message: str | None, now_ms: float) -> None:
         self._heartbeats.forget()
         self._back_off(now_ms)
         if code in _NO_COORDINATOR:
@@ -225,7 +225,7 @@ class ConsumerMember:
     def _aim(self, assignment: Assignment) -> None:
         partitions = {
             topic.topic_id: tuple(sorted(topic.partitions))
-            for topic in sorted(assignment.topic_partitions, key=lambda each: each.topic_id)
+            for topic in sorted(assignment.topic_partitions, key=lambda topic_partitions: topic_partitions.topic_id)
             if topic.partitions
         }
         if partitions != self._target.partitions:
@@ -309,19 +309,19 @@ class ConsumerMember:
         resolved, assigned = self._resolvable()
         if not self._current.is_none and resolved == self._current.partitions:
             return None
-        revoked = tuple(one for one in self.owned if one not in assigned)
-        added = tuple(one for one in assigned if one not in self.owned)
+        revoked = tuple(partition for partition in self.owned if partition not in assigned)
+        added = tuple(partition for partition in assigned if partition not in self.owned)
         return Step(True, revoked or None, None, assigned, added)
 
     def _resolvable(self) -> tuple[Mapping[bytes, tuple[int, ...]], Partitions]:
         """What of the target has a name, by id and by name."""
         resolved = {}
         assigned: list[TopicPartition] = []
-        for topic_id, numbers in self._target.by_topic().items():
+        for topic_id, partition_indexes in self._target.by_topic().items():
             name = self._resolve(topic_id)
             if name is not None:
-                resolved[topic_id] = numbers
-                assigned += [TopicPartition(name, number) for number in numbers]
+                resolved[topic_id] = partition_indexes
+                assigned += [TopicPartition(name, partition_index) for partition_index in partition_indexes]
         return resolved, tuple(sorted(assigned))
 
     def _acknowledge_what_is_there(self) -> None:

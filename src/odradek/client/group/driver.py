@@ -67,7 +67,7 @@ class GroupDriver:
         self._seen_subscription = -1
         self._has_news = asyncio.Event()
         self._progress = asyncio.Event()
-        self._turns: asyncio.Task[None] | None = None
+        self._poll_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
         self.needs_poll = True
@@ -86,7 +86,7 @@ class GroupDriver:
         self.needs_poll = False
         while True:
             await self._take_steps()
-            self._turn()
+            self._poll_core()
             now_ms = self._now_ms()
             if now_ms >= ends_ms or not self._core.is_rebalancing:
                 break
@@ -132,7 +132,7 @@ class GroupDriver:
             await self.leave(timeout_ms)
         finally:
             self._is_closed = True
-            tasks = [*self._tasks, *(each for each in (self._turns, self._auto_commit) if each is not None)]
+            tasks = [*self._tasks, *(task for task in (self._poll_task, self._auto_commit) if task is not None)]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -278,26 +278,26 @@ class GroupDriver:
 
     def _begin(self) -> float:
         now_ms = self._now_ms()
-        if self._turns is not None and self._turns.done():
-            self._turns.result()
-        if self._turns is None and not self._is_closed:
+        if self._poll_task is not None and self._poll_task.done():
+            self._poll_task.result()
+        if self._poll_task is None and not self._is_closed:
             self._tick_at_ms = now_ms + self._tick_ms
             self._commit_at_ms = now_ms + self._settings.auto_commit_interval_ms
-            self._turns = asyncio.ensure_future(self._take_turns())
-            self._turns.add_done_callback(lambda _: self._ask_for_poll())
+            self._poll_task = asyncio.ensure_future(self._poll_until_closed())
+            self._poll_task.add_done_callback(lambda _: self._ask_for_poll())
         return now_ms
 
-    async def _take_turns(self) -> None:
+    async def _poll_until_closed(self) -> None:
         while True:
             self._has_news.clear()
-            self._turn()
+            self._poll_core()
             now_ms = self._now_ms()
             next_ms = min(self._core.next_poll_ms(now_ms), self._tick_at_ms)
             if self._settings.enable_auto_commit:
                 next_ms = min(next_ms, max(self._commit_at_ms, now_ms + 1) if self.needs_poll else self._commit_at_ms)
             await self._wait(self._has_news, next_ms - now_ms)
 
-    def _turn(self) -> None:
+    def _poll_core(self) -> None:
         now_ms = self._now_ms()
         self._look(now_ms)
         for request in self._core.poll(now_ms):

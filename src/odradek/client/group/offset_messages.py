@@ -37,7 +37,7 @@ TopicIds = Callable[[str], bytes | None]
 
 
 def has_ids(topic_ids: TopicIds, partitions: Iterable[TopicPartition]) -> bool:
-    return all((topic_ids(one.topic) or ZERO_UUID) != ZERO_UUID for one in partitions)
+    return all((topic_ids(partition.topic) or ZERO_UUID) != ZERO_UUID for partition in partitions)
 
 
 def commit_request(
@@ -56,16 +56,19 @@ def commit_request(
             OffsetCommitRequestTopic(
                 name=topic,
                 topic_id=topic_ids(topic) or ZERO_UUID,
-                partitions=[_committed(number, offsets[TopicPartition(topic, number)]) for number in numbers],
+                partitions=[
+                    _committed(partition_index, offsets[TopicPartition(topic, partition_index)])
+                    for partition_index in partition_indexes
+                ],
             )
-            for topic, numbers in by_topic(offsets).items()
+            for topic, partition_indexes in by_topic(offsets).items()
         ],
     )
 
 
-def _committed(number: int, offset: OffsetAndMetadata) -> OffsetCommitRequestPartition:
+def _committed(partition_index: int, offset: OffsetAndMetadata) -> OffsetCommitRequestPartition:
     return OffsetCommitRequestPartition(
-        partition_index=number,
+        partition_index=partition_index,
         committed_offset=offset.offset,
         committed_leader_epoch=_NO_EPOCH if offset.leader_epoch is None else offset.leader_epoch,
         committed_metadata=offset.metadata,
@@ -75,10 +78,12 @@ def _committed(number: int, offset: OffsetAndMetadata) -> OffsetCommitRequestPar
 def commit_errors(request: OffsetCommitRequest, response: OffsetCommitResponse) -> dict[TopicPartition, int]:
     names = {topic.topic_id: topic.name for topic in request.topics}
     return {
-        TopicPartition(topic.name or names.get(topic.topic_id, ""), each.partition_index): each.error_code
+        TopicPartition(
+            topic.name or names.get(topic.topic_id, ""), partition_response.partition_index
+        ): partition_response.error_code
         for topic in response.topics
-        for each in topic.partitions
-        if each.error_code != ErrorCode.NONE
+        for partition_response in topic.partitions
+        if partition_response.error_code != ErrorCode.NONE
     }
 
 
@@ -88,13 +93,18 @@ def fetch_request(
     """`identity` is that of a member of the consumer protocol. Offsets of open transactions are not to be told."""
     topics = by_topic(partitions)
     if version < GROUPS_FROM:
-        old = [OffsetFetchRequestTopic(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
+        old = [
+            OffsetFetchRequestTopic(name=name, partition_indexes=partition_indexes)
+            for name, partition_indexes in topics.items()
+        ]
         return OffsetFetchRequest(group_id=group_id, topics=old, require_stable=version >= GROUPS_FROM - 1)
     group = OffsetFetchRequestGroup(
         group_id=group_id,
         topics=[
-            OffsetFetchRequestTopics(name=name, topic_id=topic_ids(name) or ZERO_UUID, partition_indexes=numbers)
-            for name, numbers in topics.items()
+            OffsetFetchRequestTopics(
+                name=name, topic_id=topic_ids(name) or ZERO_UUID, partition_indexes=partition_indexes
+            )
+            for name, partition_indexes in topics.items()
         ],
     )
     if identity is not None:
@@ -106,18 +116,20 @@ def fetched(
     request: OffsetFetchRequest, response: OffsetFetchResponse
 ) -> tuple[dict[TopicPartition, OffsetAndMetadata | None], int, TopicPartition | None]:
     """The offsets; or an error, and the partition that it is about unless it is the group's."""
-    asked, told = (request.groups[0], response.groups[0]) if response.groups else (request, response)
-    names = {getattr(topic, "topic_id", ZERO_UUID): topic.name for topic in asked.topics or ()}
+    requested, fetched_group = (request.groups[0], response.groups[0]) if response.groups else (request, response)
+    names = {getattr(topic, "topic_id", ZERO_UUID): topic.name for topic in requested.topics or ()}
     offsets: dict[TopicPartition, OffsetAndMetadata | None] = {}
-    if told.error_code:
-        return offsets, told.error_code, None
-    for topic in told.topics:
+    if fetched_group.error_code:
+        return offsets, fetched_group.error_code, None
+    for topic in fetched_group.topics:
         name = topic.name or names.get(getattr(topic, "topic_id", ZERO_UUID), "")
-        for each in topic.partitions:
-            partition = TopicPartition(name, each.partition_index)
-            if each.error_code:
-                return offsets, each.error_code, partition
-            epoch = None if each.committed_leader_epoch < 0 else each.committed_leader_epoch
-            found = OffsetAndMetadata(each.committed_offset, epoch, each.metadata or "")
-            offsets[partition] = None if each.committed_offset < 0 else found
+        for partition_response in topic.partitions:
+            partition = TopicPartition(name, partition_response.partition_index)
+            if partition_response.error_code:
+                return offsets, partition_response.error_code, partition
+            epoch = None if partition_response.committed_leader_epoch < 0 else partition_response.committed_leader_epoch
+            committed_offset = OffsetAndMetadata(
+                partition_response.committed_offset, epoch, partition_response.metadata or ""
+            )
+            offsets[partition] = None if partition_response.committed_offset < 0 else committed_offset
     return offsets, ErrorCode.NONE, None

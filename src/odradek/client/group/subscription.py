@@ -36,8 +36,8 @@ def encode_subscription(subscription: MemberSubscription, version: int | None = 
             topics=sorted(subscription.topics),
             user_data=subscription.user_data,
             owned_partitions=[
-                subscription_message.TopicPartition(topic=topic, partitions=numbers)
-                for topic, numbers in by_topic(sorted(subscription.owned_partitions)).items()
+                subscription_message.TopicPartition(topic=topic, partitions=partition_indexes)
+                for topic, partition_indexes in by_topic(sorted(subscription.owned_partitions)).items()
             ],
             generation_id=subscription.generation_id,
             rack_id=subscription.rack_id,
@@ -52,7 +52,11 @@ def decode_subscription(data: bytes, group_instance_id: str | None = None) -> Me
     return MemberSubscription(
         tuple(message.topics),
         message.user_data,
-        tuple(TopicPartition(topic.topic, number) for topic in message.owned_partitions for number in topic.partitions),
+        tuple(
+            TopicPartition(topic.topic, partition_index)
+            for topic in message.owned_partitions
+            for partition_index in topic.partitions
+        ),
         message.generation_id,
         message.rack_id or None,
         group_instance_id,
@@ -63,8 +67,8 @@ def encode_assignment(
     partitions: Iterable[TopicPartition], user_data: bytes | None = None, version: int | None = None
 ) -> bytes:
     topics = [
-        assignment_message.TopicPartition(topic=topic, partitions=numbers)
-        for topic, numbers in by_topic(partitions).items()
+        assignment_message.TopicPartition(topic=topic, partitions=partition_indexes)
+        for topic, partition_indexes in by_topic(partitions).items()
     ]
     return write_prefixed(ConsumerProtocolAssignment(assigned_partitions=topics, user_data=user_data), version)
 
@@ -72,14 +76,18 @@ def encode_assignment(
 def decode_assignment(data: bytes) -> list[TopicPartition]:
     """Raises ProtocolError."""
     message = read_prefixed(ConsumerProtocolAssignment, data)
-    return [TopicPartition(topic.topic, number) for topic in message.assigned_partitions for number in topic.partitions]
+    return [
+        TopicPartition(topic.topic, partition_index)
+        for topic in message.assigned_partitions
+        for partition_index in topic.partitions
+    ]
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    partitions_by_topic: dict[str, list[int]] = {}
     for topic, partition in partitions:
-        found.setdefault(topic, []).append(partition)
-    return found
+        partitions_by_topic.setdefault(topic, []).append(partition)
+    return partitions_by_topic
 
 
 #: For each topic its partitions by number, and for each of them the racks of its replicas, where they are known.
@@ -90,8 +98,8 @@ Assignment = dict[str, list[TopicPartition]]
 
 def subscribed_only(topics: Topics, members: Members) -> Topics:
     """What an assignor is given: topics that somebody wants."""
-    wanted = frozenset(topic for member in members.values() for topic in member.topics)
-    return {topic: partitions for topic, partitions in topics.items() if topic in wanted}
+    subscribed = frozenset(topic for member in members.values() for topic in member.topics)
+    return {topic: partitions for topic, partitions in topics.items() if topic in subscribed}
 
 
 def member_order(member_id: str, subscription: MemberSubscription) -> tuple[bool, str]:

@@ -207,9 +207,9 @@ class Channel:
             await wire.writable()
         wire.send_and_forget(request, self.version_for(request, version))
 
-    def version_for(self, request: Message | type[Message], wanted: int | None = None) -> int:
+    def version_for(self, request: Message | type[Message], requested: int | None = None) -> int:
         """The highest version that both ends have, or the one that is wanted if both have it."""
-        return version_for(request, self.api_versions, f"{self.host}:{self.port}", wanted)
+        return version_for(request, self.api_versions, f"{self.host}:{self.port}", requested)
 
     def not_sent(self) -> RequestTimedOut:
         return RequestTimedOut(f"{self.host}:{self.port}: not sent in time")
@@ -314,13 +314,13 @@ class Channel:
     async def _learn_versions(self, wire: Wire) -> Mapping[int, Versions]:
         response = await self._ask_versions(wire, _API_VERSIONS_VERSION)
         if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
-            own = [each.max_version for each in response.api_keys if each.api_key == ApiKey.API_VERSIONS]
+            own = [api.max_version for api in response.api_keys if api.api_key == ApiKey.API_VERSIONS]
             response = await self._ask_versions(wire, min(own[0], _API_VERSIONS_VERSION) if own else 0)
         if response.error_code:
             raise Disconnected(f"ApiVersions was refused with error {response.error_code}")
-        levels = {each.name: each.max_version_level for each in response.finalized_features}
+        levels = {feature.name: feature.max_version_level for feature in response.finalized_features}
         self.features = FinalizedFeatures(response.finalized_features_epoch, levels)
-        return {each.api_key: Versions(each.min_version, each.max_version) for each in response.api_keys}
+        return {api.api_key: Versions(api.min_version, api.max_version) for api in response.api_keys}
 
     async def _ask_versions(self, wire: Wire, version: int) -> ApiVersionsResponse:
         request = ApiVersionsRequest(client_software_name="odradek", client_software_version=__version__)
@@ -345,8 +345,8 @@ class Channel:
 
 async def _addresses(host: str, port: int) -> list[tuple[int, str]]:
     """Family and address, in the system's order."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [(family, str(address[0])) for family, _, _, _, address in found]
+    addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(family, str(address[0])) for family, _, _, _, address in addresses]
 
 
 class _deadline:  # noqa: N801 - used as a statement

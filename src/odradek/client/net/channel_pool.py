@@ -28,15 +28,15 @@ class ChannelPool:
         if channel is not None and (channel.host, channel.port) == (host, port):
             return channel
         self.remove(node_id)
-        made = Channel(
+        channel = Channel(
             host,
             port,
             self._config,
             on_disconnect=lambda reason: self._on_disconnect(node_id, reason),
             randomness=self._random,
         )
-        self._channels[node_id] = made
-        return made
+        self._channels[node_id] = channel
+        return channel
 
     def get(self, node_id: int) -> Channel | None:
         return self._channels.get(node_id)

@@ -115,8 +115,8 @@ class Connections:
 
     @property
     def features(self) -> FinalizedFeatures:
-        known = (connection.channel.features for connection in self._connections.values())
-        return max(known, key=lambda each: each.epoch, default=FinalizedFeatures())
+        features = (connection.channel.features for connection in self._connections.values())
+        return max(features, key=lambda finalized: finalized.epoch, default=FinalizedFeatures())
 
     def start(self) -> None:
         if self._idle_max_s > 0:
@@ -136,16 +136,16 @@ class Connections:
 
     def to(self, node_id: int, node: Node) -> Connection:
         """One to an address that the node no longer has is closed and made anew."""
-        found = self._connections.get(node_id)
-        if found is not None and (found.channel.host, found.channel.port) == (node.host, node.port):
-            return found
+        connection = self._connections.get(node_id)
+        if connection is not None and (connection.channel.host, connection.channel.port) == (node.host, node.port):
+            return connection
         self._remove(node_id)
         observer = NodeObserver(self._reachability, node_id, HostPort(node.host, node.port))
         channel = Channel(node.host, node.port, self._config, observer=observer, randomness=self._random)
-        made = Connection(channel, observer)
-        made.used_s = asyncio.get_running_loop().time()
-        self._connections[node_id] = made
-        return made
+        connection = Connection(channel, observer)
+        connection.used_s = asyncio.get_running_loop().time()
+        self._connections[node_id] = connection
+        return connection
 
     def adopt(self, nodes: Mapping[int, Node]) -> None:
         """Brokers are known now: connections to bootstrap addresses become theirs, or end when they are idle."""
@@ -163,26 +163,32 @@ class Connections:
         return min(shuffled, key=self._load, default=None)
 
     def _load(self, node_id: int) -> tuple[int, int]:
-        found = self._connections.get(node_id)
-        if found is None:
+        connection = self._connections.get(node_id)
+        if connection is None:
             return 1, 0
-        channel = found.channel
+        channel = connection.channel
         return 0 if channel.connected else 2 if channel.is_backing_off else 1, channel.in_flight
 
     def are_all_failing(self, node_ids: Sequence[int]) -> bool:
         """Whether each was tried, and none is connected."""
-        return all((found := self._connections.get(each)) and found.channel.is_failing for each in node_ids)
+        return all(
+            (connection := self._connections.get(node_id)) and connection.channel.is_failing for node_id in node_ids
+        )
 
     def _remove(self, node_id: int) -> None:
-        found = self._connections.pop(node_id, None)
-        if found is not None:
-            closing = asyncio.ensure_future(found.channel.close())
+        connection = self._connections.pop(node_id, None)
+        if connection is not None:
+            closing = asyncio.ensure_future(connection.channel.close())
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
     def _close_idle(self) -> None:
         loop = asyncio.get_running_loop()
-        for node_id, each in list(self._connections.items()):
-            if each.channel.connected and not each.channel.in_flight and loop.time() - each.used_s >= self._idle_max_s:
+        for node_id, connection in list(self._connections.items()):
+            if (
+                connection.channel.connected
+                and not connection.channel.in_flight
+                and loop.time() - connection.used_s >= self._idle_max_s
+            ):
                 self._remove(node_id)
         self._idle_timer = loop.call_later(self._idle_max_s / _IDLE_LOOKS, self._close_idle)

@@ -39,39 +39,41 @@ class CoordinatorFinder:
         """`delay_s`: before the next attempt, after so many in vain."""
         self._ask = ask
         self._delay_s = delay_s
-        self._found: dict[_Key, _Found] = {}
+        self._coordinators: dict[_Key, _Found] = {}
         self._lookups: dict[_Key, asyncio.Task[int]] = {}
         #: When the last of those who wait gives up.
         self._until_s: dict[_Key, float] = {}
         self._last_errors: dict[_Key, ApiError] = {}
 
     def node(self, node_id: int) -> Node | None:
-        return next((found.node for found in self._found.values() if found.node_id == node_id), None)
+        return next(
+            (coordinator.node for coordinator in self._coordinators.values() if coordinator.node_id == node_id), None
+        )
 
-    async def find(self, kind: CoordinatorKind, key: str, timeout_ms: float) -> int:
-        found = self._found.get((kind, key))
-        if found is not None:
-            return found.node_id
+    async def find(self, coordinator_type: CoordinatorKind, key: str, timeout_ms: float) -> int:
+        coordinator = self._coordinators.get((coordinator_type, key))
+        if coordinator is not None:
+            return coordinator.node_id
         until_s = asyncio.get_running_loop().time() + timeout_ms / 1000
-        self._until_s[kind, key] = max(until_s, self._until_s.get((kind, key), 0.0))
-        lookup = self._lookups.get((kind, key))
+        self._until_s[coordinator_type, key] = max(until_s, self._until_s.get((coordinator_type, key), 0.0))
+        lookup = self._lookups.get((coordinator_type, key))
         if lookup is None:
-            lookup = self._lookups[kind, key] = asyncio.ensure_future(self._look_up(kind, key))
-            lookup.add_done_callback(lambda done: self._end((kind, key), done))
+            lookup = self._lookups[coordinator_type, key] = asyncio.ensure_future(self._look_up(coordinator_type, key))
+            lookup.add_done_callback(lambda task: self._end((coordinator_type, key), task))
         await asyncio.wait([lookup], timeout=timeout_ms / 1000)
         if lookup.cancelled():
             raise Disconnected("the client was closed")
-        error = lookup.exception() if lookup.done() else self._last_errors.get((kind, key))
+        error = lookup.exception() if lookup.done() else self._last_errors.get((coordinator_type, key))
         # A lookup that ends with an error that may pass has ended because nobody waits any longer.
         is_out_of_time = isinstance(error, ApiError) and is_retriable(error)
         if lookup.done() and not is_out_of_time:
             return lookup.result()
         reason = error.message if isinstance(error, ApiError) else "nobody has answered yet"
-        raise RequestTimedOut(f"no coordinator of {kind.name.lower()} {key} in {timeout_ms:g} ms: {reason}")
+        raise RequestTimedOut(f"no coordinator of {coordinator_type.name.lower()} {key} in {timeout_ms:g} ms: {reason}")
 
-    def forget(self, kind: CoordinatorKind, key: str) -> None:
-        if self._found.pop((kind, key), None) is not None:
-            _log.debug("The coordinator of %s %r is looked up again.", kind.name.lower(), key)
+    def forget(self, coordinator_type: CoordinatorKind, key: str) -> None:
+        if self._coordinators.pop((coordinator_type, key), None) is not None:
+            _log.debug("The coordinator of %s %r is looked up again.", coordinator_type.name.lower(), key)
 
     async def close(self) -> None:
         lookups = list(self._lookups.values())
@@ -80,34 +82,48 @@ class CoordinatorFinder:
         if lookups:
             await asyncio.wait(lookups)
 
-    async def _look_up(self, kind: CoordinatorKind, key: str) -> int:
+    async def _look_up(self, coordinator_type: CoordinatorKind, key: str) -> int:
         failures = 0
         while True:
             try:
-                return await self._look_up_once(kind, key)
+                return await self._look_up_once(coordinator_type, key)
             except ApiError as error:
-                if not is_retriable(error) or asyncio.get_running_loop().time() >= self._until_s[kind, key]:
+                if not is_retriable(error) or asyncio.get_running_loop().time() >= self._until_s[coordinator_type, key]:
                     raise
-                self._last_errors[kind, key] = error
-                _log.debug("The coordinator of %s %r was not found yet: %r", kind.name.lower(), key, error.message)
+                self._last_errors[coordinator_type, key] = error
+                _log.debug(
+                    "The coordinator of %s %r was not found yet: %r", coordinator_type.name.lower(), key, error.message
+                )
             failures += 1
             await asyncio.sleep(self._delay_s(failures))
 
-    async def _look_up_once(self, kind: CoordinatorKind, key: str) -> int:
+    async def _look_up_once(self, coordinator_type: CoordinatorKind, key: str) -> int:
         def request(version: int) -> FindCoordinatorRequest:
             if version < _MANY_KEYS_FROM:
-                return FindCoordinatorRequest(key=key, key_type=kind)
-            return FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+                return FindCoordinatorRequest(key=key, key_type=coordinator_type)
+            return FindCoordinatorRequest(key_type=coordinator_type, coordinator_keys=[key])
 
         response = await self._ask(request)
-        told: Coordinator | FindCoordinatorResponse = response.coordinators[0] if response.coordinators else response
-        error = refusal(told.error_code, told.error_message)
+        coordinator: Coordinator | FindCoordinatorResponse = (
+            response.coordinators[0] if response.coordinators else response
+        )
+        error = refusal(coordinator.error_code, coordinator.error_message)
         if error is not None:
             raise error
-        node_id = own_connection(told.node_id) if kind is CoordinatorKind.GROUP else told.node_id
-        self._found[kind, key] = _Found(node_id, Node(told.node_id, told.host, told.port))
-        address = repr(f"{told.host}:{told.port}")
-        _log.debug("The coordinator of %s %r is node %d (%s).", kind.name.lower(), key, told.node_id, address)
+        node_id = (
+            own_connection(coordinator.node_id) if coordinator_type is CoordinatorKind.GROUP else coordinator.node_id
+        )
+        self._coordinators[coordinator_type, key] = _Found(
+            node_id, Node(coordinator.node_id, coordinator.host, coordinator.port)
+        )
+        address = repr(f"{coordinator.host}:{coordinator.port}")
+        _log.debug(
+            "The coordinator of %s %r is node %d (%s).",
+            coordinator_type.name.lower(),
+            key,
+            coordinator.node_id,
+            address,
+        )
         return node_id
 
     def _end(self, key: _Key, lookup: "asyncio.Task[int]") -> None:

@@ -89,7 +89,7 @@ class MetadataCache:
         self._epochs: dict[TopicPartition, int] = {}
         self._errors: dict[str, int] = {}
         self._wants_all = False
-        self._wanted: dict[str, None] = {}
+        self._used_topics: dict[str, None] = {}
         self._used_ms: dict[str, float] = {}
         #: Wanted, and not in any answer yet.
         self._new: dict[str, None] = {}
@@ -112,8 +112,8 @@ class MetadataCache:
 
     def partitions(self, topic: str) -> tuple[PartitionMetadata, ...]:
         """Of a topic; none if it is not known."""
-        found = self._topics.get(topic)
-        return () if found is None else found.partitions
+        metadata = self._topics.get(topic)
+        return () if metadata is None else metadata.partitions
 
     def leader(self, partition: TopicPartition) -> LeaderAndEpoch | None:
         """None while it is not known, or nobody leads it."""
@@ -125,8 +125,8 @@ class MetadataCache:
 
     def topic_id(self, name: str) -> bytes | None:
         """None also from nodes that are too old to say."""
-        found = self._topics.get(name)
-        return None if found is None or found.topic_id == ZERO_UUID else found.topic_id
+        metadata = self._topics.get(name)
+        return None if metadata is None or metadata.topic_id == ZERO_UUID else metadata.topic_id
 
     def topic_name(self, topic_id: bytes) -> str | None:
         return self._names.get(topic_id)
@@ -135,10 +135,10 @@ class MetadataCache:
 
     def want_topics(self, names: Iterable[str]) -> None:
         """These and no others (but those in use); what is new among them is asked for at once."""
-        before, self._wanted = self._wanted, dict.fromkeys(names)
+        previous, self._used_topics = self._used_topics, dict.fromkeys(names)
         self._wants_all = False
-        for name in self._wanted:
-            if name not in before:
+        for name in self._used_topics:
+            if name not in previous:
                 self._want_new(name)
 
     def want_all(self) -> None:
@@ -185,7 +185,7 @@ class MetadataCache:
             return Question(None, is_whole=True)
         if self._new and not self._is_requested and now_ms < self.stale_at_ms():
             return Question(tuple(self._new), is_whole=False)
-        return Question(tuple(self._wanted | self._used_ms), is_whole=True)
+        return Question(tuple(self._used_topics | self._used_ms), is_whole=True)
 
     def _forget_idle(self, now_ms: float) -> None:
         if self._max_idle_ms is None:
@@ -193,7 +193,7 @@ class MetadataCache:
         idle = [name for name, used_ms in self._used_ms.items() if now_ms - used_ms >= self._max_idle_ms]
         for name in idle:
             del self._used_ms[name]
-            if name not in self._wanted:
+            if name not in self._used_topics:
                 self._new.pop(name, None)
 
     # what changes it
@@ -203,7 +203,9 @@ class MetadataCache:
         self.version += 1
         self.cluster_id = response.cluster_id
         self.controller_id = None if response.controller_id < 0 else response.controller_id
-        self.nodes = {each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.brokers}
+        self.nodes = {
+            broker.node_id: Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers
+        }
         if is_whole:
             self._is_requested = False
             self._updated_ms = now_ms
@@ -212,81 +214,84 @@ class MetadataCache:
         for topic in response.topics:
             self._update_topic(topic)
 
-    def _forget_absent(self, told: "set[str | None]") -> None:
-        for name in [name for name in self._topics if name not in told]:
+    def _forget_absent(self, names: "set[str | None]") -> None:
+        for name in [name for name in self._topics if name not in names]:
             self._forget(name)
 
     def _forget(self, name: str) -> None:
-        found = self._topics.pop(name, None)
-        if found is None:
+        metadata = self._topics.pop(name, None)
+        if metadata is None:
             return
-        self._names.pop(found.topic_id, None)
-        for each in found.partitions:
-            self._leaders.pop(TopicPartition(name, each.partition), None)
+        self._names.pop(metadata.topic_id, None)
+        for partition in metadata.partitions:
+            self._leaders.pop(TopicPartition(name, partition.partition), None)
 
-    def _update_topic(self, told: MetadataResponseTopic) -> None:
-        name = told.name or ""
+    def _update_topic(self, response: MetadataResponseTopic) -> None:
+        name = response.name or ""
         self._new.pop(name, None)
-        if told.error_code != ErrorCode.NONE:
+        if response.error_code != ErrorCode.NONE:
             self._forget(name)
-            self._errors[name] = told.error_code
-            if told.error_code in _PASSING:
+            self._errors[name] = response.error_code
+            if response.error_code in _PASSING:
                 self._is_requested = True
             return
         self._errors.pop(name, None)
-        before = self._topics.get(name)
-        if before is not None and before.topic_id != told.topic_id:
+        previous = self._topics.get(name)
+        if previous is not None and previous.topic_id != response.topic_id:
             self._forget(name)
-            before = None
+            previous = None
         partitions = tuple(
-            self._newer(name, each, before) for each in sorted(told.partitions, key=lambda each: each.partition_index)
+            self._newer(name, partition, previous)
+            for partition in sorted(response.partitions, key=lambda partition: partition.partition_index)
         )
-        self._topics[name] = TopicMetadata(name, told.topic_id, told.is_internal, partitions)
-        if told.topic_id != ZERO_UUID:
-            self._names[told.topic_id] = name
+        self._topics[name] = TopicMetadata(name, response.topic_id, response.is_internal, partitions)
+        if response.topic_id != ZERO_UUID:
+            self._names[response.topic_id] = name
         for partition in partitions:
             self._lead(partition)
 
-    def _newer(self, topic: str, told: MetadataResponsePartition, before: TopicMetadata | None) -> PartitionMetadata:
+    def _newer(
+        self, topic: str, response: MetadataResponsePartition, previous: TopicMetadata | None
+    ) -> PartitionMetadata:
         """What is told, or what is known where that is newer; `before` is the same topic."""
-        place = TopicPartition(topic, told.partition_index)
-        is_known = before is not None and told.partition_index < len(before.partitions)
-        if before is not None and is_known and NO_EPOCH < told.leader_epoch < self.leader_epoch(place):
-            return before.partitions[told.partition_index]
-        if told.error_code in _PASSING:
+        topic_partition = TopicPartition(topic, response.partition_index)
+        is_known = previous is not None and response.partition_index < len(previous.partitions)
+        if previous is not None and is_known and NO_EPOCH < response.leader_epoch < self.leader_epoch(topic_partition):
+            return previous.partitions[response.partition_index]
+        if response.error_code in _PASSING:
             self._is_requested = True
-        self._epochs[place] = told.leader_epoch
+        self._epochs[topic_partition] = response.leader_epoch
         return PartitionMetadata(
             topic,
-            told.partition_index,
-            None if told.leader_id < 0 else told.leader_id,
-            told.leader_epoch,
-            tuple(told.replica_nodes),
-            tuple(told.isr_nodes),
-            tuple(told.offline_replicas),
+            response.partition_index,
+            None if response.leader_id < 0 else response.leader_id,
+            response.leader_epoch,
+            tuple(response.replica_nodes),
+            tuple(response.isr_nodes),
+            tuple(response.offline_replicas),
         )
 
     def _lead(self, partition: PartitionMetadata) -> None:
-        place = TopicPartition(partition.topic, partition.partition)
+        topic_partition = TopicPartition(partition.topic, partition.partition)
         if partition.leader_id is None:
-            self._leaders.pop(place, None)
+            self._leaders.pop(topic_partition, None)
         else:
-            self._leaders[place] = LeaderAndEpoch(partition.leader_id, partition.leader_epoch)
+            self._leaders[topic_partition] = LeaderAndEpoch(partition.leader_id, partition.leader_epoch)
 
     def update_leader(self, partition: TopicPartition, node_id: int, epoch: int, node: Node | None = None) -> bool:
         """What a Produce or Fetch response says about the new leader (KIP-951), with its address where that is said
         too. True if it was news: a later epoch than the one known, of a node whose address is known."""
-        found = self._topics.get(partition.topic)
-        if found is None or partition.partition >= len(found.partitions) or epoch <= self.leader_epoch(partition):
+        metadata = self._topics.get(partition.topic)
+        if metadata is None or partition.partition >= len(metadata.partitions) or epoch <= self.leader_epoch(partition):
             return False
         if node is not None:
             self.nodes = {**self.nodes, node_id: node}
         if node_id not in self.nodes:
             return False
-        changed = replace(found.partitions[partition.partition], leader_id=node_id, leader_epoch=epoch)
-        partitions = list(found.partitions)
+        changed = replace(metadata.partitions[partition.partition], leader_id=node_id, leader_epoch=epoch)
+        partitions = list(metadata.partitions)
         partitions[partition.partition] = changed
-        self._topics[partition.topic] = replace(found, partitions=tuple(partitions))
+        self._topics[partition.topic] = replace(metadata, partitions=tuple(partitions))
         self._epochs[partition] = epoch
         self._lead(changed)
         self.version += 1
@@ -294,8 +299,8 @@ class MetadataCache:
 
     def see_epoch(self, partition: TopicPartition, epoch: int) -> bool:
         """An epoch that was met elsewhere (a commit, a record). True, and an update is due, if it is a later one."""
-        known = self._epochs.get(partition)
-        if known is None or epoch <= known:
+        cached_epoch = self._epochs.get(partition)
+        if cached_epoch is None or epoch <= cached_epoch:
             return False
         self._epochs[partition] = epoch
         self._is_requested = True

@@ -53,9 +53,9 @@ class MetadataKeeper:
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         #: Replaced each time when there is an answer.
-        self._answer: asyncio.Future[None] | None = None
+        self._next_response: asyncio.Future[None] | None = None
         #: Questions about everything, counted: asked, and the last one that was answered.
-        self._asked = 0
+        self._requested_version = 0
         self._answered = 0
         self._is_urgent = False
         #: One after the other: attempts without an answer, and answers that did not help; and when the last one was.
@@ -75,9 +75,9 @@ class MetadataKeeper:
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         """Closed, or by a fault of ours: whoever waits is told."""
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(_fault_of(task) or Disconnected("the client was closed"))
-            self._answer.exception()  # there may be none who waits
+        if self._next_response is not None and not self._next_response.done():
+            self._next_response.set_exception(_fault_of(task) or Disconnected("the client was closed"))
+            self._next_response.exception()  # there may be none who waits
 
     def wake(self) -> None:
         """Something became stale."""
@@ -85,7 +85,7 @@ class MetadataKeeper:
 
     async def refresh(self, timeout_ms: float) -> None:
         """Returns with an answer that was asked for after the call."""
-        goal = self._asked + 1
+        goal = self._requested_version + 1
         self._is_urgent = True
         self._metadata.request_update()
         self._wake.set()
@@ -100,9 +100,9 @@ class MetadataKeeper:
         """Returns with the next answer. Raises Disconnected when the client is closed meanwhile."""
         if self._task is None or self._task.done():
             raise _fault_of(self._task) or Disconnected("the client is closed")
-        if self._answer is None or self._answer.done():
-            self._answer = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self._answer)
+        if self._next_response is None or self._next_response.done():
+            self._next_response = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._next_response)
 
     @property
     def reason(self) -> str:
@@ -111,8 +111,8 @@ class MetadataKeeper:
     async def ask_once(self) -> None:
         """Raises what sending raises, and Refused."""
         question = self._metadata.question(self._now_ms())
-        self._asked += question.is_whole
-        number, self._is_urgent = self._asked, False
+        self._requested_version += question.is_whole
+        requested_version, self._is_urgent = self._requested_version, False
         response, version = await self._ask(self._request(question))
         error = refusal(response.error_code)
         if error is not None:
@@ -124,12 +124,12 @@ class MetadataKeeper:
         self._metadata.update(response, self._now_ms(), is_whole=question.is_whole)
         _log.debug("Metadata: %d brokers, %d topics in the response.", len(response.brokers), len(response.topics))
         if question.is_whole:
-            self._answered = number
+            self._answered = requested_version
         self.last_error = None
         self._failures = 0
         self._vain = self._vain + 1 if self._metadata.is_requested else 0
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(None)
+        if self._next_response is not None and not self._next_response.done():
+            self._next_response.set_result(None)
 
     async def _run(self) -> None:
         while True:

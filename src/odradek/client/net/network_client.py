@@ -73,8 +73,8 @@ class NetworkClient(AsyncContext):
         self.random = randomness or random.Random()
         self.metadata = MetadataCache(settings.metadata_max_age_ms, settings.metadata_max_idle_ms)
         self._bootstrap = {
-            -number: Node(-number, address.host, address.port)
-            for number, address in enumerate(settings.bootstrap_servers, start=1)
+            -index: Node(-index, address.host, address.port)
+            for index, address in enumerate(settings.bootstrap_servers, start=1)
         }
         self.reachability = Reachability(_log_name(settings), lambda: asyncio.get_running_loop().time())
         self._connections = Connections(settings, self.random, self.reachability)
@@ -282,14 +282,14 @@ class NetworkClient(AsyncContext):
         Raises UnknownTopic when the time is up, Refused where no time helps (a name that cannot be, no permission).
         """
         self.metadata.use_topic(name, asyncio.get_running_loop().time() * 1000)
-        found = self.metadata.topic(name)
-        return found if found is not None else await self._await_topic(name, timeout_ms)
+        metadata = self.metadata.topic(name)
+        return metadata if metadata is not None else await self._await_topic(name, timeout_ms)
 
     async def _await_topic(self, name: str, timeout_ms: float) -> TopicMetadata:
         self._keeper.wake()
         try:
             async with asyncio.timeout(timeout_ms / 1000):
-                while (found := self.metadata.topic(name)) is None:
+                while (metadata := self.metadata.topic(name)) is None:
                     await self._keeper.answer()
                     code = self.metadata.topic_error(name)
                     error = refusal(code, f"topic {name}{_HOPELESS[code]}") if code in _HOPELESS else None
@@ -297,23 +297,23 @@ class NetworkClient(AsyncContext):
                         raise error
         except TimeoutError:
             error = refusal(self.metadata.topic_error(name))
-            why = error.message if error is not None else self._keeper.reason
-            raise UnknownTopic(f"topic {name} is not known after {timeout_ms:g} ms: {why}") from None
-        return found
+            reason = error.message if error is not None else self._keeper.reason
+            raise UnknownTopic(f"topic {name} is not known after {timeout_ms:g} ms: {reason}") from None
+        return metadata
 
     # coordinators
 
-    async def coordinator(self, kind: CoordinatorKind, key: str, timeout_ms: float) -> int:
+    async def coordinator(self, coordinator_type: CoordinatorKind, key: str, timeout_ms: float) -> int:
         """The node id to send to; kept until it is forgotten. A group's coordinator has a connection of its own, so
         that heartbeats do not wait behind fetches: its id is no broker's id.
 
         Raises RequestTimedOut, saying what failed; Refused where no time helps.
         """
-        return await self._finder.find(kind, key, timeout_ms)
+        return await self._finder.find(coordinator_type, key, timeout_ms)
 
-    def forget_coordinator(self, kind: CoordinatorKind, key: str) -> None:
+    def forget_coordinator(self, coordinator_type: CoordinatorKind, key: str) -> None:
         """After NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE or a broken connection."""
-        self._finder.forget(kind, key)
+        self._finder.forget(coordinator_type, key)
 
     # inside
 
@@ -340,7 +340,7 @@ class NetworkClient(AsyncContext):
         if response.error_code == ErrorCode.NONE and response.brokers:
             self._is_bootstrapping = False
             self._answered_s = asyncio.get_running_loop().time()
-            nodes = {each.node_id: Node(each.node_id, each.host, each.port) for each in response.brokers}
+            nodes = {broker.node_id: Node(broker.node_id, broker.host, broker.port) for broker in response.brokers}
             self._connections.adopt(nodes)
         return response, self.version(node_id, MetadataRequest) or 0
 
@@ -372,8 +372,8 @@ class NetworkClient(AsyncContext):
                     node_id = left.pop()
                     attempts[asyncio.ensure_future(self._connection(node_id).channel.connect())] = node_id
                 stagger_s = _BOOTSTRAP_STAGGER_S if left else None
-                done, _ = await asyncio.wait(attempts, timeout=stagger_s, return_when=asyncio.FIRST_COMPLETED)
-                for attempt in done:
+                finished, _ = await asyncio.wait(attempts, timeout=stagger_s, return_when=asyncio.FIRST_COMPLETED)
+                for attempt in finished:
                     node_id, error = attempts.pop(attempt), attempt.exception()
                     if error is None:
                         return
@@ -381,11 +381,11 @@ class NetworkClient(AsyncContext):
         finally:
             for attempt in attempts:
                 attempt.cancel()
-        said = "; ".join(reasons[node_id] for node_id in self._bootstrap if node_id in reasons)
-        raise Unreachable(f"no broker answers: {said}")
+        message = "; ".join(reasons[node_id] for node_id in self._bootstrap if node_id in reasons)
+        raise Unreachable(f"no broker answers: {message}")
 
 
 def _log_name(settings: CommonConfig) -> str:
     """Return the client's name in log lines: its kind, and its client.id if it has one."""
-    kind = type(settings).__name__.removesuffix("Config").lower()
-    return f"{kind} {settings.client_id}" if settings.client_id else kind
+    client_type = type(settings).__name__.removesuffix("Config").lower()
+    return f"{client_type} {settings.client_id}" if settings.client_id else client_type

@@ -19,7 +19,7 @@ def version_for(
         common = Versions(max(first, offered.first), min(last, offered.last))
         if common.first <= common.last if wanted is None else wanted in common:
             return common.last if wanted is None else wanted
-    asked = f"version {wanted}" if wanted is not None else f"versions {first} to {last}"
+    versions = f"version {wanted}" if wanted is not None else f"versions {first} to {last}"
     has = f"versions {offered}" if offered else "no version"
     name = APIS[ApiKey(request.API_KEY)].name if request.API_KEY in APIS else str(request.API_KEY)
-    raise VersionsDiffer(f"{peer} has {has} of {name}, and {asked} would be needed")
+    raise VersionsDiffer(f"{peer} has {has} of {name}, and {versions} would be needed")

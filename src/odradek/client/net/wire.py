@@ -140,9 +140,9 @@ class Wire(asyncio.BufferedProtocol):
         reader = self._reader
         try:
             if reader.is_direct:
-                whole = reader.received(nbytes)
-                if whole is not None:
-                    self._receive(whole)
+                frames = reader.received(nbytes)
+                if frames is not None:
+                    self._receive(frames)
                 return
             for received in reader.feed(self._buffer[:nbytes]):
                 self._receive(received)
@@ -193,18 +193,18 @@ class Wire(asyncio.BufferedProtocol):
         # What comes after a lost answer cannot be told from it, and a peer that hangs is no use to the others.
         self._lose(RequestTimedOut(f"no answer to {key} in time"))
 
-    def _lose(self, why: ApiError) -> None:
+    def _lose(self, error: ApiError) -> None:
         if self.lost:
             return
-        self.lost = why.message
+        self.lost = error.message
         if self._timer is not None:
             self._timer.cancel()
         now_s = self._loop.time()
         expected, self._expected = self._expected, deque()
-        for each in expected:
-            if not each.response.done():
-                late = isinstance(why, RequestTimedOut) and each.deadline_s <= now_s
-                each.response.set_exception(why if late else Disconnected(why.message))
+        for response in expected:
+            if not response.response.done():
+                late = isinstance(error, RequestTimedOut) and response.deadline_s <= now_s
+                response.response.set_exception(error if late else Disconnected(error.message))
         if self._transport is not None:
             self._transport.abort()
         self.resume_writing()

@@ -48,13 +48,13 @@ class BufferMemory:
         try:
             async with asyncio.timeout_at(deadline_s):
                 while not (is_first and has_room()):
-                    turn: asyncio.Future[None] = loop.create_future()
-                    self._waiting.appendleft(turn) if is_first else self._waiting.append(turn)
+                    waiter: asyncio.Future[None] = loop.create_future()
+                    self._waiting.appendleft(waiter) if is_first else self._waiting.append(waiter)
                     try:
-                        await turn
+                        await waiter
                     finally:
-                        if turn in self._waiting:
-                            self._waiting.remove(turn)
+                        if waiter in self._waiting:
+                            self._waiting.remove(waiter)
                     is_first = True
         except TimeoutError:
             raise BufferExhausted(
@@ -68,12 +68,12 @@ class BufferMemory:
     def freed(self) -> None:
         """Memory is free again, or whoever was first does not want it any more: the next one looks."""
         if self._waiting and self._accumulator.available_bytes > 0:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
 
     def close(self, reason: Exception) -> None:
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_exception(reason)
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_exception(reason)

@@ -58,6 +58,10 @@ class Delivery:
         self._timestamp_ms = timestamp_ms
         self._waiting: _Waiting | None = None
 
+    def slot(self) -> tuple[ProducerBatch, int]:
+        """Return the batch that the record was appended to, and its index there. For the producer."""
+        return self._batch, self._index
+
     def done(self) -> bool:
         if self._waiting is not None and self._waiting.is_cancelled:
             return True
@@ -75,10 +79,10 @@ class Delivery:
             if error is not None:
                 raise error
             batch, index = batch.leaf(index)
-        place, base_offset, stamped_ms = batch.topic_partition, batch.base_offset, batch.log_append_time_ms
+        partition, base_offset, stamped_ms = batch.topic_partition, batch.base_offset, batch.log_append_time_ms
         offset = NO_OFFSET if base_offset < 0 else base_offset + index
         time_ms = self._timestamp_ms if stamped_ms < 0 else stamped_ms
-        return _new(RecordMetadata, (place[0], place[1], offset, time_ms))
+        return _new(RecordMetadata, (partition[0], partition[1], offset, time_ms))
 
     def exception(self) -> BaseException | None:
         """Raises asyncio.CancelledError for one that was cancelled, asyncio.InvalidStateError while it is not done."""
@@ -94,7 +98,7 @@ class Delivery:
             return False
         waiting = self._wait()
         waiting.is_cancelled = True
-        self._tell()
+        self._notify()
         return True
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
@@ -110,9 +114,13 @@ class Delivery:
     def remove_done_callback(self, callback: Callable[["Delivery"], object]) -> int:
         if self._waiting is None:
             return 0
-        kept = [each for each in self._waiting.callbacks if each[0] != callback]
-        removed = len(self._waiting.callbacks) - len(kept)
-        self._waiting.callbacks = kept
+        retained = [
+            callback_and_context
+            for callback_and_context in self._waiting.callbacks
+            if callback_and_context[0] != callback
+        ]
+        removed = len(self._waiting.callbacks) - len(retained)
+        self._waiting.callbacks = retained
         return removed
 
     def __await__(self) -> Generator["Delivery", None, RecordMetadata]:
@@ -133,10 +141,10 @@ class Delivery:
     def _wait(self) -> _Waiting:
         if self._waiting is None:
             self._waiting = _Waiting()
-            self._batch.listen(self._index, self._tell)
+            self._batch.listen(self._index, self._notify)
         return self._waiting
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         waiting = self._waiting
         if waiting is not None:
             callbacks, waiting.callbacks = waiting.callbacks, []
@@ -162,12 +170,12 @@ class BatchDelivery:
 
     def ranges(self) -> list[RecordRange]:
         """Of those that are written."""
-        found: list[RecordRange] = []
+        ranges: list[RecordRange] = []
         for batch, first, count in self._leaves():
             if batch.is_done and batch.error is None:
                 offset = NO_OFFSET if batch.base_offset < 0 else batch.base_offset + first
-                found.append(RecordRange(*batch.topic_partition, offset, count))
-        return found
+                ranges.append(RecordRange(*batch.topic_partition, offset, count))
+        return ranges
 
     def exception(self) -> Exception | None:
         return next((batch.error for batch, _, _ in self._leaves() if batch.error is not None), None)

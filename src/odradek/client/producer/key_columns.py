@@ -54,15 +54,15 @@ def hashes(data: Bytes, start: Int64s, length: Int64s) -> Words:
 
 
 def _short_hashes(data: Bytes, start: Int64s, length: Int64s) -> Words:
-    words = _words(data)
+    blocks = _blocks(data)
     hashed = _SEED ^ length.astype(np.uint32)
     steps = length >> 2
     fewest, most = (int(steps.min()), int(steps.max())) if len(steps) else (0, 0)
     for nth in range(most):
-        whole = slice(None) if nth < fewest else np.flatnonzero(steps > nth)
-        mixed = words[start[whole] + 4 * nth] * _MULTIPLIER
+        has_block = slice(None) if nth < fewest else np.flatnonzero(steps > nth)
+        mixed = blocks[start[has_block] + 4 * nth] * _MULTIPLIER
         mixed ^= mixed >> 24
-        hashed[whole] = hashed[whole] * _MULTIPLIER ^ mixed * _MULTIPLIER
+        hashed[has_block] = hashed[has_block] * _MULTIPLIER ^ mixed * _MULTIPLIER
     rest = length & 3
     for over in (1, 2, 3):
         some = np.flatnonzero(rest == over)
@@ -77,7 +77,7 @@ def _short_hashes(data: Bytes, start: Int64s, length: Int64s) -> Words:
     return hashed
 
 
-def _words(data: Bytes) -> Words:
+def _blocks(data: Bytes) -> Words:
     """The four bytes from each byte on, the first of them the lowest: a view."""
     return np.ndarray((max(len(data) - 3, 0),), "<u4", data.data, strides=(1,))
 
@@ -87,7 +87,9 @@ def _layout(keys: "pyarrow.Array") -> tuple[Bytes, Int64s, Int64s]:
     import pyarrow
 
     is_large = keys.type in (pyarrow.large_binary(), pyarrow.large_string())
-    _, places, data = keys.buffers()
-    offsets = np.frombuffer(places, np.int64 if is_large else np.int32)[keys.offset : keys.offset + len(keys) + 1]
+    _, offsets_buffer, data = keys.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int64 if is_large else np.int32)[
+        keys.offset : keys.offset + len(keys) + 1
+    ]
     octets = np.frombuffer(data if data is not None else b"", np.uint8)
     return octets, offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)

@@ -83,6 +83,6 @@ class RoundRobinPartitioner:
 
     def partition(self, topic: str, partition_count: int, available: Sequence[int]) -> int:
         """`available` are those with a leader."""
-        number = self._counters.get(topic, 0)
-        self._counters[topic] = number + 1
-        return available[number % len(available)] if available else number % partition_count
+        counter = self._counters.get(topic, 0)
+        self._counters[topic] = counter + 1
+        return available[counter % len(available)] if available else counter % partition_count

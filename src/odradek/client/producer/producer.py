@@ -96,7 +96,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         #: To its transaction, if the producer has any.
         self._add_partition: Callable[[TopicPartition], None] | None = None
         #: Why nothing is taken.
-        self._refusal: ApiError | None = ProducerClosed(
+        self._closed_error: ApiError | None = ProducerClosed(
             'the producer was not started: use it in a "with" statement, or call start() first'
         )
         self._seen_version = -1
@@ -120,7 +120,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         if self._manager is not None and self._manager.states.is_transactional:
             self._transactions = Transactions(self._manager, self._sender, self.settings.max_block_ms)
             self._add_partition = self._manager.add_partition
-        self._refusal = None
+        self._closed_error = None
         chooses = self._partitioner is not None or self._round_robin is not None
         self._is_plain = self._transactions is None and self._value_serializer is None and not chooses
         self._sender.wake()
@@ -131,16 +131,16 @@ class Producer(AsyncContext, Generic[Key, Value]):
         Without `timeout_ms` it waits until each record was delivered or has failed, which takes up to
         delivery.timeout.ms while no broker can be reached. A transaction that is open is aborted. May be called
         twice."""
-        if self._refusal is not None:
+        if self._closed_error is not None:
             return
-        self._refusal, self._is_plain = ProducerClosed("the producer is closed"), False
+        self._closed_error, self._is_plain = ProducerClosed("the producer is closed"), False
         try:
             async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
                 await self._finish()
         except (TimeoutError, ApiError):
             pass  # what is left is failed now
         finally:
-            self._memory.close(self._refusal)
+            self._memory.close(self._closed_error)
             try:
                 await self._sender.close()
             finally:  # even if whoever waits for it is cancelled
@@ -177,7 +177,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
                 if index >= 0:
                     delivery = Delivery(batch, index, timestamp_ms)
                     if on_delivery is not None:
-                        _call_back(delivery, on_delivery)
+                        _call_back(Delivery(batch, index, timestamp_ms), on_delivery)
                     return delivery
         return await self._send(topic, value, key, headers, partition, timestamp_ms, on_delivery)
 
@@ -192,8 +192,8 @@ class Producer(AsyncContext, Generic[Key, Value]):
         on_delivery: OnDelivery | None,
     ) -> Delivery:
         """What is not as usual: a key, a partition, a transaction, no open batch that has room."""
-        if self._refusal is not None:
-            raise self._refusal
+        if self._closed_error is not None:
+            raise self._closed_error
         queues = self._topics.get(topic)
         if queues is None or self._seen_version != self._metadata.version:
             queues = await self._topic(topic)
@@ -215,14 +215,14 @@ class Producer(AsyncContext, Generic[Key, Value]):
         batches = queue.batches
         index = batches[-1].packer.append(timestamp_ms, key, value, headers) if batches else -1
         if index >= 0:
-            delivery = Delivery(batches[-1], index, timestamp_ms)
+            batch = batches[-1]
         else:
-            delivery = await self._send_in_new_batch(
+            batch, index = await self._append_to_new_batch(
                 queues, queue, partition is None, timestamp_ms, key, value, headers
             )
         if on_delivery is not None:
-            _call_back(delivery, on_delivery)
-        return delivery
+            _call_back(Delivery(batch, index, timestamp_ms), on_delivery)
+        return Delivery(batch, index, timestamp_ms)
 
     async def send_and_wait(
         self,
@@ -263,14 +263,14 @@ class Producer(AsyncContext, Generic[Key, Value]):
         """Send at once what was taken, and return when each record has succeeded or failed.
 
         Raises TimeoutError if it takes longer than is said."""
-        if self._refusal is not None:
-            raise self._refusal
+        if self._closed_error is not None:
+            raise self._closed_error
         async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
             await self._flush()
 
     async def partitions_for(self, topic: str) -> tuple[int, ...]:
-        found = await self._network.topic(topic, self.settings.max_block_ms)
-        return tuple(range(len(found.partitions)))
+        metadata = await self._network.topic(topic, self.settings.max_block_ms)
+        return tuple(range(len(metadata.partitions)))
 
     # Transactions
 
@@ -301,8 +301,8 @@ class Producer(AsyncContext, Generic[Key, Value]):
         return self._transactional().transaction()
 
     def _transactional(self) -> Transactions:
-        if self._refusal is not None:
-            raise self._refusal
+        if self._closed_error is not None:
+            raise self._closed_error
         if self._transactions is None:
             raise InputError("the producer has no transactional_id, so that it has no transactions")
         return self._transactions
@@ -312,8 +312,8 @@ class Producer(AsyncContext, Generic[Key, Value]):
     async def _topic(self, name: str) -> TopicQueues:
         """Waits until it is known. Partitions may have been added since it was looked at."""
         if name not in self._topics:
-            found = await self._network.topic(name, self.settings.max_block_ms)
-            self._accumulator.topic(name, len(found.partitions))
+            metadata = await self._network.topic(name, self.settings.max_block_ms)
+            self._accumulator.topic(name, len(metadata.partitions))
         self._seen_version = self._metadata.version
         for queues in self._topics.values():
             queues.resize(len(self._metadata.partitions(queues.name)))
@@ -328,12 +328,16 @@ class Producer(AsyncContext, Generic[Key, Value]):
         """None is wherever the sticky partitioner is."""
         if self._partitioner is not None:
             count = queues.partition_count
-            chosen = self._partitioner(queues.name, key, value, count)
-            if not 0 <= chosen < count:
-                raise InputError(f"the partitioner chose partition {chosen} of {queues.name}, which has {count}")
-            return chosen
+            partition = self._partitioner(queues.name, key, value, count)
+            if not 0 <= partition < count:
+                raise InputError(f"the partitioner chose partition {partition} of {queues.name}, which has {count}")
+            return partition
         if self._round_robin is not None:
-            led = [each.partition for each in self._metadata.partitions(queues.name) if each.leader_id is not None]
+            led = [
+                partition_metadata.partition
+                for partition_metadata in self._metadata.partitions(queues.name)
+                if partition_metadata.leader_id is not None
+            ]
             return self._round_robin.partition(queues.name, queues.partition_count, led)
         if key is not None and self._is_hashing:
             return partition_for_key(key, len(queues.queues))
@@ -354,15 +358,15 @@ class Producer(AsyncContext, Generic[Key, Value]):
         now_s, version = asyncio.get_running_loop().time(), self._metadata.version
         if now_s >= deadline_s:
             count, waited_ms = queues.partition_count, self.settings.max_block_ms
-            said = f"{queues.name} has no partition {partition}; there are 0 to {count - 1}"
-            raise UnknownTopic(f"{said}, and after {waited_ms} ms no more")
+            message = f"{queues.name} has no partition {partition}; there are 0 to {count - 1}"
+            raise UnknownTopic(f"{message}, and after {waited_ms} ms no more")
         self._network.request_update()
         with suppress(TimeoutError):
             async with asyncio.timeout_at(min(deadline_s, now_s + self.settings.retry_backoff_ms / 1000)):
                 await self._network.updated(version)
         await self._topic(queues.name)
 
-    async def _send_in_new_batch(
+    async def _append_to_new_batch(
         self,
         queues: TopicQueues,
         queue: PartitionQueue,
@@ -371,7 +375,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         key: bytes | None,
         value: bytes | None,
         headers: Headers,
-    ) -> Delivery:
+    ) -> tuple[ProducerBatch, int]:
         check_record(timestamp_ms, headers)  # now: a batch that nothing can be put into would stay behind
         size_bytes = record_size(key, value, headers)
         batch = await self._new_batch(queues, queue, is_sticky, size_bytes)
@@ -379,7 +383,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         while index < 0:  # while room was waited for, others have filled it
             batch = await self._new_batch(queues, queue, is_sticky, size_bytes)
             index = batch.packer.append(timestamp_ms, key, value, headers)
-        return Delivery(batch, index, timestamp_ms)
+        return batch, index
 
     async def _new_batch(
         self, queues: TopicQueues, queue: PartitionQueue, is_sticky: bool, size_bytes: int
@@ -391,9 +395,9 @@ class Producer(AsyncContext, Generic[Key, Value]):
         sender = self._sender
         if queue.batches:
             await self._give_turn()
-        before = self._sticky_batches.get(queues.name) if is_sticky else None
-        if before is not None:
-            queues.sticky.batch_ended(before.packer.size_bytes + HEADER_BYTES, size_bytes)
+        previous = self._sticky_batches.get(queues.name) if is_sticky else None
+        if previous is not None:
+            queues.sticky.batch_ended(previous.packer.size_bytes + HEADER_BYTES, size_bytes)
             queue = queues.queues[queues.sticky.partition]
             if self._add_partition is not None:
                 self._add_partition(queue.topic_partition)
@@ -416,17 +420,16 @@ class Producer(AsyncContext, Generic[Key, Value]):
 
     async def _send_one_of_many(self, topic: str, record: Any, partition: int | None, delivery: BatchDelivery) -> None:
         value, key, headers, timestamp_ms = record if isinstance(record, OutgoingRecord) else (record, None, (), None)
-        one = await self.send(topic, value, key, headers, partition, timestamp_ms)
-        delivery.add(one._batch, one._index, 1)
+        delivery.add(*(await self.send(topic, value, key, headers, partition, timestamp_ms)).slot(), 1)
 
     async def _send_values(self, topic: str, values: list[Any], partition: int | None, delivery: BatchDelivery) -> None:
         """Values without keys, into the open batch and as many new ones as they need."""
-        at, timestamp_ms = 0, int(_time() * 1000)
-        while at < len(values):
-            first = await self.send(topic, values[at], None, (), partition, timestamp_ms)
-            batch, start = first._batch, at
-            at = batch.packer.append_values(values, at + 1, timestamp_ms)
-            delivery.add(batch, first._index, at - start)
+        position, timestamp_ms = 0, int(_time() * 1000)
+        while position < len(values):
+            first = await self.send(topic, values[position], None, (), partition, timestamp_ms)
+            (batch, index), start = first.slot(), position
+            position = batch.packer.append_values(values, start + 1, timestamp_ms)
+            delivery.add(batch, index, position - start)
 
     async def _flush(self) -> None:
         accumulator = self._accumulator
@@ -442,12 +445,13 @@ class Producer(AsyncContext, Generic[Key, Value]):
 
 
 def _call_back(delivery: Delivery, on_delivery: OnDelivery) -> None:
-    def told(done: Delivery) -> None:
-        error = done.exception()
-        on_delivery(None if error is not None else done.result(), error)
+    """Call `on_delivery` with the result; `delivery` is not the caller's own, which the caller may cancel."""
 
-    # One that nobody else can cancel: who waits no longer is told here all the same.
-    Delivery(delivery._batch, delivery._index, delivery._timestamp_ms).add_done_callback(told)
+    def call(completed: Delivery) -> None:
+        error = completed.exception()
+        on_delivery(None if error is not None else completed.result(), error)
+
+    delivery.add_done_callback(call)
 
 
 def _transaction_manager(settings: ProducerConfig, network: NetworkClient) -> TransactionManager | None:

@@ -160,15 +160,18 @@ class ProducerBatch:
 
     def listen(self, index: int, listener: Callable[[], None]) -> None:
         """`listener` is called when the outcome of this record is known, at once if it is."""
-        batch, at = self.leaf(index) if self.parts else (self, index)
-        if batch.is_done:
+        if self.parts:
+            leaf, leaf_index = self.leaf(index)
+            leaf.listen(leaf_index, listener)
+        elif self.is_done:
             listener()
         else:
-            batch._listeners.append((at, listener))
+            self._listeners.append((index, listener))
 
     def unlisten(self, listener: Callable[[], None]) -> None:
-        for batch in (self, *(part for _, part in self.parts)):
-            batch._listeners = [each for each in batch._listeners if each[1] is not listener]
+        self._listeners = [(index, listening) for index, listening in self._listeners if listening is not listener]
+        for _, part in self.parts:
+            part.unlisten(listener)
 
     def complete(self, base_offset: int, log_append_time_ms: int) -> bool:
         """False if it was done before."""

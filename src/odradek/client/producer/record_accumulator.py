@@ -99,13 +99,15 @@ class PartitionQueue:
 class TopicQueues:
     """A topic that is written to; `partition_count` follows the metadata."""
 
-    __slots__ = ("_gone", "name", "queues", "ratio", "sticky")
+    __slots__ = ("_removed", "name", "queues", "ratio", "sticky")
 
     def __init__(self, name: str, partition_count: int) -> None:
         self.name = name
-        self.queues = [PartitionQueue(TopicPartition(name, number)) for number in range(partition_count)]
+        self.queues = [
+            PartitionQueue(TopicPartition(name, partition_index)) for partition_index in range(partition_count)
+        ]
         #: Of partitions that the topic does not have any more, with what was taken for them.
-        self._gone: dict[int, PartitionQueue] = {}
+        self._removed: dict[int, PartitionQueue] = {}
         #: Of the size after compression to that before.
         self.ratio = 1.0
         self.sticky: StickyPartitioner
@@ -114,19 +116,21 @@ class TopicQueues:
     def partition_count(self) -> int:
         return len(self.queues)
 
-    def queue(self, number: int) -> PartitionQueue:
-        return self.queues[number] if number < len(self.queues) else self._gone[number]
+    def queue(self, partition_index: int) -> PartitionQueue:
+        return self.queues[partition_index] if partition_index < len(self.queues) else self._removed[partition_index]
 
     def resize(self, partition_count: int) -> None:
         """It has fewer if it was deleted and made anew; of one that is not known nothing is said."""
-        for number in range(len(self.queues), partition_count):
-            was_there = number in self._gone
+        for partition_index in range(len(self.queues), partition_count):
+            was_there = partition_index in self._removed
             self.queues.append(
-                self._gone.pop(number) if was_there else PartitionQueue(TopicPartition(self.name, number))
+                self._removed.pop(partition_index)
+                if was_there
+                else PartitionQueue(TopicPartition(self.name, partition_index))
             )
         while len(self.queues) > partition_count > 0:
             queue = self.queues.pop()
-            self._gone[len(self.queues)] = queue
+            self._removed[len(self.queues)] = queue
             if queue.batches:
                 queue.batches[-1].seal()
         if self.sticky.partition >= len(self.queues):
@@ -164,18 +168,18 @@ class RecordAccumulator:
     # Taking records
 
     def topic(self, name: str, partition_count: int) -> TopicQueues:
-        found = self.topics.get(name)
-        if found is None:
-            found = self.topics[name] = TopicQueues(name, partition_count)
-            found.sticky = StickyPartitioner(
+        queues = self.topics.get(name)
+        if queues is None:
+            queues = self.topics[name] = TopicQueues(name, partition_count)
+            queues.sticky = StickyPartitioner(
                 self.settings.batch_size,
-                lambda: (found.partition_count, self._loads(found)),
+                lambda: (queues.partition_count, self._loads(queues)),
                 self._random,
                 is_adaptive=self.settings.is_adaptive,
             )
         else:
-            found.resize(partition_count)
-        return found
+            queues.resize(partition_count)
+        return queues
 
     def new_batch(
         self, queue: PartitionQueue, topic: TopicQueues, size_bytes: int, now_ms: float
@@ -209,7 +213,7 @@ class RecordAccumulator:
     # Sending them
 
     def ready(self, now_ms: float) -> Ready:
-        found = Ready()
+        ready = Ready()
         transactions = self._transactions
         is_urgent = (
             self.waiting_for_memory > 0
@@ -219,9 +223,9 @@ class RecordAccumulator:
         for queue in self._active.values():
             leader = self._leader_of(queue.topic_partition)
             if leader is None:
-                found.unknown_topics.append(queue.topic_partition.topic)
+                ready.unknown_topics.append(queue.topic_partition.topic)
                 continue
-            if queue.is_muted or leader[0] in found.nodes:
+            if queue.is_muted or leader[0] in ready.nodes:
                 continue
             first = queue.batches[0]
             if not first.count:  # whoever made it has not come to append yet
@@ -232,10 +236,10 @@ class RecordAccumulator:
                 if not (is_full or is_urgent):
                     waits_ms = first.created_ms + self.settings.linger_ms - now_ms
             if waits_ms <= 0:
-                found.nodes.append(leader[0])
+                ready.nodes.append(leader[0])
             else:
-                found.next_check_ms = min(found.next_check_ms, now_ms + waits_ms)
-        return found
+                ready.next_check_ms = min(ready.next_check_ms, now_ms + waits_ms)
+        return ready
 
     def _backoff_left_ms(self, batch: ProducerBatch, leader_epoch: int, now_ms: float) -> float:
         """Before it is sent again. A new leader is asked at once: the old one is what was waited for."""
@@ -244,7 +248,7 @@ class RecordAccumulator:
 
     def drain(self, nodes: Sequence[int], now_ms: float) -> Drained:
         """For each of these, what goes into one request: closed, numbered, and out of its queue."""
-        found = Drained()
+        result = Drained()
         drained: dict[int, list[ProducerBatch]] = {node: [] for node in nodes}
         sizes = dict.fromkeys(nodes, 0)
         for topic_partition, queue in list(self._active.items()):
@@ -256,18 +260,18 @@ class RecordAccumulator:
             if not first.count or self._backoff_left_ms(first, epoch, now_ms) > 0:
                 continue
             if drained[node] and sizes[node] + first.size_bytes > self.settings.max_request_size:
-                found.has_more = True
+                result.has_more = True
                 continue
             if self._transactions is not None and not self._transactions.sequences.may_drain(first):
                 continue
             self._take(queue, first, epoch)
             sizes[node] += first.size_bytes + HEADER_BYTES
             drained[node].append(first)
-            found.leave(queue, self.settings.linger_ms)
+            result.leave(queue, self.settings.linger_ms)
         for node in nodes:
             self._note_latency(node, now_ms, is_drained=True)
-        found.batches = {node: batches for node, batches in drained.items() if batches}
-        return found
+        result.batches = {node: batches for node, batches in drained.items() if batches}
+        return result
 
     def _take(self, queue: PartitionQueue, batch: ProducerBatch, leader_epoch: int) -> None:
         queue.batches.popleft()
@@ -335,9 +339,9 @@ class RecordAccumulator:
         queue = self._queue(batch.topic_partition)
         if batch.has_sequence:
             # Several may fail together, in any order.
-            later = [each for each in queue.batches if each.has_sequence and _sequence(each) < _sequence(batch)]
-            for each in later:
-                queue.batches.remove(each)
+            later = [queued for queued in queue.batches if queued.has_sequence and _sequence(queued) < _sequence(batch)]
+            for queued in later:
+                queue.batches.remove(queued)
             queue.batches.appendleft(batch)
             queue.batches.extendleft(reversed(later))
         else:
@@ -352,10 +356,10 @@ class RecordAccumulator:
     def expired(self, now_ms: float) -> list[ProducerBatch]:
         """Taken out of their queues; those that are on their way as well."""
         limit_ms = now_ms - self.settings.delivery_timeout_ms
-        found = [batch for batch in self.incomplete if batch.created_ms <= limit_ms]
-        for batch in found:
+        batches = [batch for batch in self.incomplete if batch.created_ms <= limit_ms]
+        for batch in batches:
             self._remove(batch)
-        return found
+        return batches
 
     def take_unsent(self) -> list[ProducerBatch]:
         """All that were never sent, out of their queues: their transaction is over."""
@@ -366,10 +370,10 @@ class RecordAccumulator:
 
     def take_all(self) -> list[ProducerBatch]:
         """Those that are on their way as well."""
-        found = list(self.incomplete)
-        for batch in found:
+        batches = list(self.incomplete)
+        for batch in batches:
             self._remove(batch)
-        return found
+        return batches
 
     def _remove(self, batch: ProducerBatch) -> None:
         queue = self._queue(batch.topic_partition)
@@ -402,16 +406,16 @@ class RecordAccumulator:
                 yield PartitionLoad(queue.topic_partition.partition, len(queue.batches), self._is_available(leader[0]))
 
     def _is_available(self, node: int) -> bool:
-        limit_ms, found = self.settings.availability_timeout_ms, self._latencies.get(node)
-        return not limit_ms or found is None or found.ready_ms - found.drained_ms <= limit_ms
+        limit_ms, latency = self.settings.availability_timeout_ms, self._latencies.get(node)
+        return not limit_ms or latency is None or latency.ready_ms - latency.drained_ms <= limit_ms
 
     def _note_latency(self, node: int, now_ms: float, *, is_drained: bool) -> None:
         if not self.settings.availability_timeout_ms:
             return
-        found = self._latencies.setdefault(node, NodeLatency(now_ms, now_ms))
-        found.ready_ms = now_ms
+        latency = self._latencies.setdefault(node, NodeLatency(now_ms, now_ms))
+        latency.ready_ms = now_ms
         if is_drained:
-            found.drained_ms = now_ms
+            latency.drained_ms = now_ms
 
 
 def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:

@@ -139,15 +139,15 @@ class Sender:
             pending = transactions.next_request(self._accumulator.has_incomplete)
             if pending is not None:
                 self._has_transaction_request = True
-                self._begin(self._ask(pending))
+                self._begin(self._run_request(pending))
             elif not transactions.states.has_error:
                 return
 
-    async def _ask(self, pending: PendingRequest) -> None:
+    async def _run_request(self, pending: PendingRequest) -> None:
         try:
             if pending.backoff_ms:
                 await asyncio.sleep(pending.backoff_ms / 1000)
-            response = await self._answer(pending)
+            response = await self._send_to_coordinator(pending)
             self._has_transaction_request = False
             pending.handle_response(response)
         except ApiError as error:
@@ -158,7 +158,7 @@ class Sender:
             pending.handle_error(ProducerFailed(f"{type(pending).__name__} failed: {error!r}"))
         self.wake()
 
-    async def _answer(self, pending: PendingRequest) -> Any:
+    async def _send_to_coordinator(self, pending: PendingRequest) -> Any:
         network, request = self._network, pending.request
         if pending.coordinator is None:
             return await network.send_to_any(request)
@@ -210,16 +210,16 @@ class Sender:
                 self._complete(batch, _SENT if is_sent else _NOT_SENT)
             return
         try:
-            answer = self._network.post(node, request, self._settings.request_timeout_ms, version=version)
+            response = self._network.post(node, request, self._settings.request_timeout_ms, version=version)
         except ApiError as error:
-            self._refuse(batches, error)
+            self._fail_request(batches, error)
             return
-        if answer is None:
-            self._refuse(batches, RequestTimedOut("the connection has no free place"))
+        if response is None:
+            self._fail_request(batches, RequestTimedOut("the connection has no free place"))
             return
         self._in_flight += 1
         sent = {batch.topic_partition: batch for batch in batches}
-        answer.add_done_callback(lambda done: self._answered(done, sent))
+        response.add_done_callback(lambda future: self._handle_completed_request(future, sent))
 
     def _version(self, node: int) -> int | None:
         newest, transactions = self._network.version(node, ProduceRequest), self._transactions
@@ -231,12 +231,12 @@ class Sender:
         topics: dict[str, TopicProduceData] = {}
         codec, metadata = self._accumulator.settings.codec, self._network.metadata
         for batch in batches:
-            topic, number = batch.topic_partition
-            found = topics.get(topic)
-            if found is None:
+            topic, partition_index = batch.topic_partition
+            topic_data = topics.get(topic)
+            if topic_data is None:
                 topic_id = metadata.topic_id(topic) or ZERO_UUID
-                found = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id)
-            found.partition_data.append(PartitionProduceData(index=number, records=batch.data(codec)))
+                topic_data = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id)
+            topic_data.partition_data.append(PartitionProduceData(index=partition_index, records=batch.data(codec)))
         transactions = self._transactions
         return ProduceRequest(
             transactional_id=None if transactions is None else transactions.states.transactional_id,
@@ -245,17 +245,19 @@ class Sender:
             topic_data=list(topics.values()),
         )
 
-    def _answered(self, done: "asyncio.Future[ProduceResponse]", sent: Mapping[TopicPartition, ProducerBatch]) -> None:
+    def _handle_completed_request(
+        self, future: "asyncio.Future[ProduceResponse]", sent: Mapping[TopicPartition, ProducerBatch]
+    ) -> None:
         self._in_flight -= 1
         if self._is_closed:
             return
-        error = done.exception()
+        error = future.exception()
         if isinstance(error, ApiError):
-            self._refuse(list(sent.values()), error)
+            self._fail_request(list(sent.values()), error)
         elif error is not None:
             raise error
         else:
-            self._handle_response(done.result(), dict(sent))
+            self._handle_response(future.result(), dict(sent))
         self._run_soon()
 
     def _run_soon(self) -> None:
@@ -263,7 +265,7 @@ class Sender:
         if not self._is_woken:
             self._run()
 
-    def _refuse(self, batches: list[ProducerBatch], error: ApiError) -> None:
+    def _fail_request(self, batches: list[ProducerBatch], error: ApiError) -> None:
         response = PartitionProduceResponse(error_code=error.code, error_message=error.message, base_offset=NO_OFFSET)
         for batch in batches:
             self._complete(batch, response)
@@ -272,27 +274,32 @@ class Sender:
 
     def _handle_response(self, response: ProduceResponse, sent: dict[TopicPartition, ProducerBatch]) -> None:
         metadata = self._network.metadata
-        nodes = {each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.node_endpoints}
+        nodes = {
+            endpoint.node_id: Node(endpoint.node_id, endpoint.host, endpoint.port, endpoint.rack)
+            for endpoint in response.node_endpoints
+        }
         for topic in response.responses:
             name = topic.name or metadata.topic_name(topic.topic_id) or _only_topic(sent)
             for partition in topic.partition_responses:
-                place = TopicPartition(name, partition.index)
-                batch = sent.pop(place, None)
+                topic_partition = TopicPartition(name, partition.index)
+                batch = sent.pop(topic_partition, None)
                 if batch is None:
                     continue
-                self._follow_leader(place, partition, nodes)
+                self._follow_leader(topic_partition, partition, nodes)
                 self._complete(batch, partition)
         for batch in sent.values():  # of which the broker said nothing
             self._complete(batch, _UNKNOWN)
 
-    def _follow_leader(self, place: TopicPartition, said: PartitionProduceResponse, nodes: Mapping[int, Node]) -> None:
-        leader = said.current_leader
-        if said.error_code in _LEADER_ERRORS and leader.leader_id != _NO_LEADER and leader.leader_epoch >= 0:
+    def _follow_leader(
+        self, topic_partition: TopicPartition, response: PartitionProduceResponse, nodes: Mapping[int, Node]
+    ) -> None:
+        leader = response.current_leader
+        if response.error_code in _LEADER_ERRORS and leader.leader_id != _NO_LEADER and leader.leader_epoch >= 0:
             node = nodes.get(leader.leader_id)
-            self._network.metadata.update_leader(place, leader.leader_id, leader.leader_epoch, node)
+            self._network.metadata.update_leader(topic_partition, leader.leader_id, leader.leader_epoch, node)
 
-    def _complete(self, batch: ProducerBatch, said: PartitionProduceResponse) -> None:
-        if self._results.complete(batch, said, self.now_ms()):
+    def _complete(self, batch: ProducerBatch, response: PartitionProduceResponse) -> None:
+        if self._results.complete(batch, response, self.now_ms()):
             self._network.request_update()
 
     # Waiting for others

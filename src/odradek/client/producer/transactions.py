@@ -63,7 +63,7 @@ class Transactions:
         identity = _GroupAlone(group) if isinstance(group, str) else group
         if identity.generation_id >= 0 and not identity.member_id:
             raise WrongTransactionState(f"the consumer of {identity.group_id} has a generation but no member id")
-        named = {TopicPartition(*place): _committed(offset) for place, offset in offsets.items()}
+        named = {TopicPartition(*partition): _committed(offset) for partition, offset in offsets.items()}
         await self._finish(self._manager.send_offsets(named, identity), "send_offsets_to_transaction")
 
     @asynccontextmanager
@@ -101,11 +101,11 @@ async def until(listen: Callable[[Callable[[], None]], None], timeout_ms: float,
     loop = asyncio.get_running_loop()
     happened: asyncio.Future[None] = loop.create_future()
 
-    def told() -> None:
+    def wake() -> None:
         if not happened.done():
             happened.set_result(None)
 
-    listen(told)
+    listen(wake)
     try:
         async with asyncio.timeout(timeout_ms / 1000):
             await happened

@@ -42,11 +42,11 @@ def definitions(kind: Kind) -> Mapping[str, ConfigDefinition]:
 
 
 class Reading:
-    def __init__(self, kind: Kind, given: Mapping[str, object]) -> None:
+    def __init__(self, kind: Kind, values: Mapping[str, object]) -> None:
         """`given` by Kafka's names, with values that are not None."""
         self.kind = kind
-        self.given = given
-        for name, value in given.items():
+        self.given = values
+        for name, value in values.items():
             definition = definitions(kind)[name]
             is_object = definition.type == "class" or (definition.is_list and _has_objects(value))
             if not is_object:
@@ -55,8 +55,8 @@ class Reading:
     def is_given(self, name: str) -> bool:
         return name in self.given
 
-    def error(self, name: str, what: str) -> InputError:
-        return InputError(f"{self.kind.word}: {name} ({keyword(name)}): {what}")
+    def error(self, name: str, reason: str) -> InputError:
+        return InputError(f"{self.kind.word}: {name} ({keyword(name)}): {reason}")
 
     def optional_text(self, name: str) -> str | None:
         if name in self.given:
@@ -82,10 +82,10 @@ class Reading:
 
     def plain(self, name: str) -> object:
         """As its type says: a number, yes or no, text."""
-        kind = definitions(self.kind)[name].type
-        if kind == "boolean":
+        value_type = definitions(self.kind)[name].type
+        if value_type == "boolean":
             return self.boolean(name)
-        return self.whole(name) if kind in ("short", "int", "long") else self.optional_text(name)
+        return self.whole(name) if value_type in ("short", "int", "long") else self.optional_text(name)
 
     def addresses(self, name: str) -> tuple[HostPort, ...]:
         """None if it is not given."""
@@ -97,10 +97,10 @@ class Reading:
         """`find` makes it of what was given, or None if it cannot be."""
         if name not in self.given:
             return default
-        found = find(self.given[name])
-        if found is None:
+        value = find(self.given[name])
+        if value is None:
             raise self.error(name, f"{self.given[name]!r:.100} is nothing that can be used here. {right}")
-        return found
+        return value
 
     def _check(self, definition: ConfigDefinition, text: str) -> None:
         reason = definition.reason_against(text.strip())
@@ -110,13 +110,13 @@ class Reading:
 
 def read(kind: Kind, config: Mapping[str, object] | None, keywords: Mapping[str, object]) -> Reading:
     """Raises InputError for a name that is none, one that comes twice, a value that cannot be."""
-    given: dict[str, object] = {}
+    values: dict[str, object] = {}
     for written, value in [*(config or {}).items(), *keywords.items()]:
         name = _known(kind, written, is_keyword=written in keywords and written not in (config or {}))
-        if name in given:
+        if name in values:
             raise InputError(f"{kind.word}: {name} ({keyword(name)}) is given twice; give it once.")
-        given[name] = value
-    reading = Reading(kind, {name: value for name, value in given.items() if value is not None})
+        values[name] = value
+    reading = Reading(kind, {name: value for name, value in values.items() if value is not None})
     _check_security(reading)
     _check_support(reading)
     return reading
@@ -131,14 +131,14 @@ def as_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple) and not isinstance(value, HostPort):
-        return ",".join(as_text(each) for each in value)
+        return ",".join(as_text(item) for item in value)
     return str(value)
 
 
 def _has_objects(value: object) -> bool:
     """Whether it is, or holds, something of Python's that has no text form."""
     if isinstance(value, list | tuple):
-        return any(_has_objects(each) for each in value)
+        return any(_has_objects(item) for item in value)
     return not isinstance(value, str | int | float)
 
 

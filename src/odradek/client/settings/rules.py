@@ -73,8 +73,8 @@ def consumer_values(reading: Reading) -> dict[str, Any]:
     _check_group(reading, protocol)
     reset = parse_offset_reset(reading.text("auto.offset.reset"))
     if reset is None:
-        given = reading.text("auto.offset.reset")
-        raise reading.error("auto.offset.reset", f'"{given}" has no duration. Right would be by_duration:P1DT2H, …')
+        text = reading.text("auto.offset.reset")
+        raise reading.error("auto.offset.reset", f'"{text}" has no duration. Expected by_duration:P1DT2H, …')
     right = f"{_SERIALIZER_RIGHT.replace('gives', 'takes')}Deserializer."
     return _common_values(reading, None, reading.whole("default.api.timeout.ms")) | {
         "bootstrap_servers": _bootstrap_servers(reading),
@@ -144,12 +144,12 @@ def _idempotent(reading: Reading, acks: int) -> bool:
         return False
     in_flight = reading.whole("max.in.flight.requests.per.connection")
     if in_flight > _IDEMPOTENT_IN_FLIGHT_MAX:
-        what = f"{in_flight} is more than {_IDEMPOTENT_IN_FLIGHT_MAX}, the most unless enable.idempotence is false."
-        raise reading.error("max.in.flight.requests.per.connection", what)
+        reason = f"{in_flight} is more than {_IDEMPOTENT_IN_FLIGHT_MAX}, the most unless enable.idempotence is false."
+        raise reading.error("max.in.flight.requests.per.connection", reason)
     against = {"acks is not all": acks != _ALL, "retries is 0": reading.whole("retries") == 0}
-    for what, applies in against.items():
+    for reason, applies in against.items():
         if applies and reading.is_given("enable.idempotence"):
-            raise reading.error("enable.idempotence", f"it cannot be while {what}.")
+            raise reading.error("enable.idempotence", f"it cannot be while {reason}.")
     return not any(against.values())
 
 
@@ -164,8 +164,8 @@ def _delivery_timeout_ms(reading: Reading) -> int:
 
 
 def _partitioner(reading: Reading) -> Any:
-    def find(given: object) -> object:
-        return _PARTITIONERS.get(given) if isinstance(given, str) else given if callable(given) else None
+    def find(value: object) -> object:
+        return _PARTITIONERS.get(value) if isinstance(value, str) else value if callable(value) else None
 
     right = f"Right would be a function (topic, key, value, partitions) -> partition, or {_ROUND_ROBIN}."
     return reading.callable("partitioner.class", find, None, right)
@@ -182,27 +182,27 @@ def _check_group(reading: Reading, protocol: str) -> None:
         raise reading.error("group.remote.assignor", "it is for group.protocol=consumer.")
     heartbeat_ms, session_ms = reading.whole("heartbeat.interval.ms"), reading.whole("session.timeout.ms")
     if heartbeat_ms >= session_ms:
-        what = f"{heartbeat_ms} is not less than session.timeout.ms, {session_ms}; a third of it is usual."
-        raise reading.error("heartbeat.interval.ms", what)
+        reason = f"{heartbeat_ms} is not less than session.timeout.ms, {session_ms}; a third of it is usual."
+        raise reading.error("heartbeat.interval.ms", reason)
 
 
 def _auto_commit(reading: Reading) -> bool:
-    wanted = reading.boolean("enable.auto.commit")
+    is_enabled = reading.boolean("enable.auto.commit")
     if reading.optional_text("group.id") is not None:
-        return wanted
-    if wanted and reading.is_given("enable.auto.commit"):
+        return is_enabled
+    if is_enabled and reading.is_given("enable.auto.commit"):
         raise reading.error("enable.auto.commit", "there is no group.id to commit for.")
     return False
 
 
 def _assignors(reading: Reading) -> tuple[Any, ...]:
-    found: list[Any] = []
-    for each in reading.items("partition.assignment.strategy"):
-        known = _ASSIGNOR_NAMES.get(each) if isinstance(each, str) else each
-        if known is None:
+    assignors: list[Any] = []
+    for item in reading.items("partition.assignment.strategy"):
+        assignor = _ASSIGNOR_NAMES.get(item) if isinstance(item, str) else item
+        if assignor is None:
             names = ", ".join(_ASSIGNORS)
-            raise reading.error("partition.assignment.strategy", f'"{each}" is none of {names}, nor an assignor.')
-        found.append(known)
-    if not found:
+            raise reading.error("partition.assignment.strategy", f'"{item}" is none of {names}, nor an assignor.')
+        assignors.append(assignor)
+    if not assignors:
         raise reading.error("partition.assignment.strategy", "it is empty; there must be one at least.")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(assignors))

@@ -158,7 +158,7 @@ class AdminConfig(CommonConfig):
 
 def _plain_values(cls: type[CommonConfig], reading: Reading) -> dict[str, Any]:
     """Of all fields that are settings of this kind, as the table's types say."""
-    names = {each.name.replace("_", "."): each.name for each in fields(cls)}
+    names = {definition.name.replace("_", "."): definition.name for definition in fields(cls)}
     return {names[name]: reading.plain(name) for name in definitions(reading.kind) if name in names}
 
 

@@ -44,7 +44,7 @@ def parse_offset_reset(text: str) -> OffsetReset | None:
 
 
 def _duration_ms(text: str) -> int | None:
-    found = _DURATION.fullmatch(text)
-    if found is None or not any(found.groups()) or text[-1] in "Tt":
+    match = _DURATION.fullmatch(text)
+    if match is None or not any(match.groups()) or text[-1] in "Tt":
         return None
-    return int(sum(float(part or 0) * unit_ms for part, unit_ms in zip(found.groups(), _UNITS_MS, strict=True)))
+    return int(sum(float(part or 0) * unit_ms for part, unit_ms in zip(match.groups(), _UNITS_MS, strict=True)))

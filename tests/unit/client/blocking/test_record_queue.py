@@ -11,7 +11,7 @@ import pytest
 from odradek.client.blocking import record_queue
 from odradek.client.blocking.delivery import Delivery
 from odradek.client.blocking.loop_thread import shared_loop
-from odradek.client.blocking.record_queue import HandOver, Record, Take
+from odradek.client.blocking.record_queue import Record, RecordQueue, Take
 from odradek.errors import BufferExhausted, ProducerClosed, RequestTimedOut
 
 PATIENCE_MS = 60_000
@@ -38,8 +38,8 @@ def record(value: bytes = b"", topic: str = "orders", on_delivery: Any = None) -
 
 
 @contextmanager
-def handing(take: Take, max_block_ms: float = PATIENCE_MS) -> Iterator[HandOver]:
-    made = HandOver(take, max_block_ms)
+def handing(take: Take, max_block_ms: float = PATIENCE_MS) -> Iterator[RecordQueue]:
+    made = RecordQueue(take, max_block_ms)
     loop = shared_loop()
     loop.do(made.start)
     try:
@@ -57,7 +57,7 @@ def test_records_are_taken_in_the_order_of_each_thread() -> None:
             await asyncio.sleep(0)
         return Told()
 
-    def hand_many(handed: HandOver, name: int) -> None:
+    def hand_many(handed: RecordQueue, name: int) -> None:
         for number in range(1_000):
             handed.hand(record(b"%d %d" % (name, number)), 0)
 
@@ -157,7 +157,7 @@ def test_a_callback_in_the_loop_hands_over_beyond_the_limit(monkeypatch: pytest.
 
 
 def test_nothing_is_taken_before_it_is_started() -> None:
-    handed = HandOver(None, 10)  # type: ignore[arg-type]
+    handed = RecordQueue(None, 10)  # type: ignore[arg-type]
     with pytest.raises(ProducerClosed):
         handed.hand(record(), 0)
     shared_loop().call(handed.passed())

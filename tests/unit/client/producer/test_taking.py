@@ -24,7 +24,7 @@ def taking(partitions: int = 1, **settings: Any) -> Producer:
     producer = Producer(bootstrap_servers="nowhere:9092", **settings)
     producer._accumulator.topic("t", partitions)
     producer._seen_version = producer._metadata.version
-    producer._sender, producer._refusal = Idle(), None  # type: ignore[assignment]
+    producer._sender, producer._closed_error = Idle(), None  # type: ignore[assignment]
     return producer
 
 

@@ -7,8 +7,7 @@ has the same shape.
 from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
-from odradek.client.group.assignors.range_assignor import RangeAssignor
-from odradek.client.group.assignors.round_robin_assignor import RoundRobinAssignor
+from odradek.client.group.assignors.stateless_assignors import RangeAssignor, RoundRobinAssignor
 from odradek.client.group.assignors.sticky_assignor import CooperativeStickyAssignor, StickyAssignor
 from odradek.client.group.subscription import Assignment, Members, Topics
 from odradek.client.types import TopicPartition
@@ -37,34 +36,35 @@ class Assignor(Protocol):
 _PACKAGE = "org.apache.kafka.clients.consumer."
 
 _BUILT_IN: dict[str, type[Assignor]] = {
-    kind.name: kind for kind in (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor)
+    assignor_type.name: assignor_type
+    for assignor_type in (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor)
 }
-_BY_CLASS_NAME = {_PACKAGE + kind.__name__: kind for kind in _BUILT_IN.values()}
+_BY_CLASS_NAME = {_PACKAGE + assignor_type.__name__: assignor_type for assignor_type in _BUILT_IN.values()}
 
 
 def make_assignors(strategies: Iterable[str | Assignor | type[Assignor]]) -> list[Assignor]:
     """Of partition.assignment.strategy. Raises InputError."""
-    found = [_make(strategy) for strategy in strategies]
-    if not found:
+    assignors = [_make(strategy) for strategy in strategies]
+    if not assignors:
         raise InputError("partition.assignment.strategy names no assignor; range is the usual one")
-    names = [each.name for each in found]
+    names = [assignor.name for assignor in assignors]
     if len(set(names)) < len(names):
         raise InputError(f"partition.assignment.strategy names an assignor twice: {', '.join(names)}")
-    return found
+    return assignors
 
 
 def is_cooperative(assignors: Sequence[Assignor]) -> bool:
     """Eager unless all of them can do otherwise: the group may choose any of them."""
-    return all(each.is_cooperative for each in assignors)
+    return all(assignor.is_cooperative for assignor in assignors)
 
 
 def _make(strategy: str | Assignor | type[Assignor]) -> Assignor:
     if isinstance(strategy, str):
-        kind = _BUILT_IN.get(strategy.strip()) or _BY_CLASS_NAME.get(strategy.strip())
-        if kind is None:
+        assignor_type = _BUILT_IN.get(strategy.strip()) or _BY_CLASS_NAME.get(strategy.strip())
+        if assignor_type is None:
             raise InputError(
                 f"partition.assignment.strategy: {strategy} is no assignor; there are {', '.join(_BUILT_IN)} "
                 f"(or Kafka's names of their classes), or give an object that has the methods of Assignor"
             )
-        return kind()
+        return assignor_type()
     return strategy() if isinstance(strategy, type) else strategy

@@ -53,7 +53,9 @@ class StickyAssignor:
         self._generation_id = generation_id
 
     def assign(self, topics: Topics, members: Members) -> Assignment:
-        return _assign(topics, members, {one: decode_user_data(each.user_data) for one, each in members.items()})[0]
+        return _assign(
+            topics, members, {member_id: decode_user_data(member.user_data) for member_id, member in members.items()}
+        )[0]
 
 
 class CooperativeStickyAssignor:
@@ -71,7 +73,9 @@ class CooperativeStickyAssignor:
         self._generation_id = generation_id
 
     def assign(self, topics: Topics, members: Members) -> Assignment:
-        assignment, moving = _assign(topics, members, {one: _owned(each) for one, each in members.items()})
+        assignment, moving = _assign(
+            topics, members, {member_id: _owned(member) for member_id, member in members.items()}
+        )
         if moving is None:
             moving = _moving(members, assignment)
         for partition, member_id in moving.items():
@@ -86,7 +90,7 @@ def _assign(
     owned, claimed_twice = _owners(topics, members, data)
     racks = StickyRacks(topics, members)
     subscribed = [frozenset(member.topics) for member in members.values()]
-    if all(each == subscribed[0] for each in subscribed):
+    if all(subscription == subscribed[0] for subscription in subscribed):
         return assign_constrained(topics, owned, claimed_twice, racks)
     return assign_general(topics, members, owned, _earlier(data), racks), None
 
@@ -122,16 +126,16 @@ def _owners(
 
 def _earlier(data: dict[str, MemberData]) -> dict[TopicPartition, str]:
     """Who had a partition in an earlier generation than the latest one."""
-    latest = max(_or_none(each.generation_id) for each in data.values())
-    found: dict[TopicPartition, tuple[int, str]] = {}
+    latest = max(_or_none(user_data.generation_id) for user_data in data.values())
+    owners: dict[TopicPartition, tuple[int, str]] = {}
     for member_id in sorted(data):
         generation_id = _or_none(data[member_id].generation_id)
         if generation_id >= latest:
             continue
         for partition in data[member_id].partitions:
-            if partition not in found or generation_id > found[partition][0]:
-                found[partition] = (generation_id, member_id)
-    return {partition: member_id for partition, (_, member_id) in found.items()}
+            if partition not in owners or generation_id > owners[partition][0]:
+                owners[partition] = (generation_id, member_id)
+    return {partition: member_id for partition, (_, member_id) in owners.items()}
 
 
 def _moving(members: Members, assignment: Assignment) -> dict[TopicPartition, str]:
@@ -161,9 +165,14 @@ _LENGTH = struct.Struct(">h")
 def encode_user_data(partitions: Sequence[TopicPartition], generation_id: int) -> bytes:
     topics = by_topic(partitions)
     parts = [_COUNT.pack(len(topics))]
-    for topic, numbers in topics.items():
+    for topic, partition_indexes in topics.items():
         name = topic.encode()
-        parts += [_LENGTH.pack(len(name)), name, _COUNT.pack(len(numbers)), struct.pack(f">{len(numbers)}i", *numbers)]
+        parts += [
+            _LENGTH.pack(len(name)),
+            name,
+            _COUNT.pack(len(partition_indexes)),
+            struct.pack(f">{len(partition_indexes)}i", *partition_indexes),
+        ]
     return b"".join([*parts, _GENERATION.pack(generation_id)])
 
 
@@ -180,7 +189,7 @@ def decode_user_data(data: bytes | None) -> MemberData:
 
 
 def _read_partitions(data: bytes) -> tuple[list[TopicPartition], int]:
-    found: list[TopicPartition] = []
+    partitions: list[TopicPartition] = []
     (topic_count,), position = _COUNT.unpack_from(data), _COUNT.size
     for _ in range(topic_count):
         (length,) = _LENGTH.unpack_from(data, position)
@@ -191,9 +200,12 @@ def _read_partitions(data: bytes) -> tuple[list[TopicPartition], int]:
         position += _COUNT.size
         if count < 0 or position + count * _COUNT.size > len(data):
             raise struct.error("more partitions than there are bytes for")
-        found += [TopicPartition(topic, number) for number in struct.unpack_from(f">{count}i", data, position)]
+        partitions += [
+            TopicPartition(topic, partition_index)
+            for partition_index in struct.unpack_from(f">{count}i", data, position)
+        ]
         position += count * _COUNT.size
-    return found, position
+    return partitions, position
 
 
 def _owned(subscription: MemberSubscription) -> MemberData:

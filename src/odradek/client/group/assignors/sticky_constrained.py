@@ -53,19 +53,19 @@ class _Work:
                 self._given_up[partition] = member_id
             elif partition not in self._claimed_twice:
                 near.append(partition)
-        near.sort(key=lambda one: (one.partition, one.topic))
+        near.sort(key=lambda partition: (partition.partition, partition.topic))
         if len(near) < self._least:
-            kept = len(near)
+            retained_count = len(near)
             self._below_least.append(member_id)
         elif len(near) >= self._most and self._extras < self._extras_expected:
-            kept = self._most
+            retained_count = self._most
             self._count_extra()
         else:
-            kept = self._least
+            retained_count = self._least
             if self._extras < self._extras_expected:
                 self._at_least.append(member_id)
-        self.assignment[member_id] += near[:kept]
-        self._given_up.update(dict.fromkeys(near[kept:], member_id))
+        self.assignment[member_id] += near[:retained_count]
+        self._given_up.update(dict.fromkeys(near[retained_count:], member_id))
 
     def _count_extra(self) -> None:
         """Once all extras are given away nobody who has `least` waits for one any more."""
@@ -82,8 +82,8 @@ class _Work:
         return [
             partition
             for topic in sorted(self._topics)
-            for number in range(len(self._topics[topic]))
-            if (partition := TopicPartition(topic, number)) not in assigned
+            for partition_index in range(len(self._topics[topic]))
+            if (partition := TopicPartition(topic, partition_index)) not in assigned
         ]
 
     # What the others get
@@ -91,50 +91,50 @@ class _Work:
     def fill_near(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Round those who are near; returns what nobody near has room for."""
         left = []
-        turn = 0
+        next_index = 0
         for partition in partitions:
-            place = self._racks.next_match(partition, self._below_least, turn)
-            if place is not None:
-                turn = self._give_below_least(partition, place)
+            index = self._racks.next_match(partition, self._below_least, next_index)
+            if index is not None:
+                next_index = self._give_below_least(partition, index)
             elif not self._give_at_least(partition):
                 left.append(partition)
         return left
 
-    def _give_below_least(self, partition: TopicPartition, place: int) -> int:
+    def _give_below_least(self, partition: TopicPartition, index: int) -> int:
         """Whose turn it is afterwards."""
-        member_id = self._below_least[place]
+        member_id = self._below_least[index]
         if self._give(partition, member_id) < self._least:
-            place += 1
+            index += 1
         else:
-            del self._below_least[place]
+            del self._below_least[index]
             if len(self.assignment[member_id]) < self._most and self._extras < self._extras_expected:
                 self._at_least.append(member_id)
-        return place % len(self._below_least) if self._below_least else 0
+        return index % len(self._below_least) if self._below_least else 0
 
     def _give_at_least(self, partition: TopicPartition) -> bool:
-        place = self._racks.next_match(partition, self._at_least, 0)
-        if place is None:
+        index = self._racks.next_match(partition, self._at_least, 0)
+        if index is None:
             return False
-        member_id = self._at_least[place]
+        member_id = self._at_least[index]
         if self._give(partition, member_id) == self._most:
-            del self._at_least[place]
+            del self._at_least[index]
             self._count_extra()
         return True
 
     def fill(self, partitions: list[TopicPartition]) -> None:
-        turn = 0
+        next_index = 0
         for partition in partitions:
             if not self._below_least:
                 check(bool(self._at_least), "there are members with room for every partition")
                 self._give(partition, self._at_least.pop(0))
                 self._extras += 1
                 continue
-            turn %= len(self._below_least)
-            if self._give(partition, self._below_least[turn]) == self._least:
-                self._at_least.append(self._below_least.pop(turn))
+            next_index %= len(self._below_least)
+            if self._give(partition, self._below_least[next_index]) == self._least:
+                self._at_least.append(self._below_least.pop(next_index))
                 # Those behind it have moved up; at the end the circle begins anew.
             else:
-                turn += 1
+                next_index += 1
 
     def _give(self, partition: TopicPartition, member_id: str) -> int:
         """How many it has now."""

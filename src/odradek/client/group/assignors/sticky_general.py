@@ -30,7 +30,10 @@ class _Work:
         self._racks = racks
         self._movements = _Movements()
         #: What each may have.
-        self._potential = {one: [topic for topic in members[one].topics if topic in topics] for one in sorted(members)}
+        self._potential = {
+            member_id: [topic for topic in members[member_id].topics if topic in topics]
+            for member_id in sorted(members)
+        }
         self._subscribed: dict[str, list[str]] = {topic: [] for topic in topics}
         for member_id, names in self._potential.items():
             for topic in names:
@@ -44,39 +47,43 @@ class _Work:
     def keep(self) -> list[TopicPartition]:
         """What nobody keeps, the topics with the fewest subscribers first."""
         for member_id, partitions in self.assignment.items():
-            kept = [one for one in partitions if self._may_keep(member_id, one)]
-            self._must_revoke = self._must_revoke or len(kept) < len(partitions)
-            self.assignment[member_id] = kept
-            self._owner.update(dict.fromkeys(kept, member_id))
-            self._ranking.add(member_id, len(kept))
-        return [one for one in self._all_partitions() if one not in self._owner]
+            retained = [partition for partition in partitions if self._may_keep(member_id, partition)]
+            self._must_revoke = self._must_revoke or len(retained) < len(partitions)
+            self.assignment[member_id] = retained
+            self._owner.update(dict.fromkeys(retained, member_id))
+            self._ranking.add(member_id, len(retained))
+        return [partition for partition in self._all_partitions() if partition not in self._owner]
 
     def _may_keep(self, member_id: str, partition: TopicPartition) -> bool:
         return partition.topic in self._potential[member_id] and not self._racks.mismatch(member_id, partition)
 
     def _all_partitions(self) -> list[TopicPartition]:
         ordered = sorted(self._topics, key=lambda topic: (len(self._subscribed[topic]), topic))
-        return [TopicPartition(topic, number) for topic in ordered for number in range(len(self._topics[topic]))]
+        return [
+            TopicPartition(topic, partition_index)
+            for topic in ordered
+            for partition_index in range(len(self._topics[topic]))
+        ]
 
     def balance(self, left: list[TopicPartition], earlier: dict[TopicPartition, str]) -> None:
         is_initial = not self.assignment[self._ranking.last()]
         self._assign_all(left)
-        may_move = [one for one in self._all_partitions() if len(self._subscribed[one.topic]) > 1]
-        fixed = [one for one in self._potential if not self._takes_part(one)]
-        fixed_assignment = {one: self.assignment.pop(one) for one in fixed}
+        may_move = [partition for partition in self._all_partitions() if len(self._subscribed[partition.topic]) > 1]
+        fixed = [member_id for member_id in self._potential if not self._takes_part(member_id)]
+        fixed_assignment = {member_id: self.assignment.pop(member_id) for member_id in fixed}
         for member_id, partitions in fixed_assignment.items():
             self._ranking.remove(member_id, len(partitions))
-        before = {member_id: list(partitions) for member_id, partitions in self.assignment.items()}
+        previous = {member_id: list(partitions) for member_id, partitions in self.assignment.items()}
         if not self._must_revoke:
-            self._move([one for one in left if len(self._subscribed[one.topic]) > 1], earlier)
+            self._move([partition for partition in left if len(self._subscribed[partition.topic]) > 1], earlier)
         has_moved = self._move(may_move, earlier)
-        if not is_initial and has_moved and _score(self.assignment) >= _score(before):
-            self.assignment = before
+        if not is_initial and has_moved and _score(self.assignment) >= _score(previous):
+            self.assignment = previous
         self.assignment.update(fixed_assignment)
 
     def _assign_all(self, left: Iterable[TopicPartition]) -> None:
         if self._racks.are_used:
-            left = [one for one in left if not self._assign(one, near=True)]
+            left = [unassigned for unassigned in left if not self._assign(unassigned, near=True)]
         for partition in left:
             self._assign(partition, near=False)
 
@@ -97,7 +104,7 @@ class _Work:
         """Whether it could have more, or somebody else could have some of it."""
         partitions = self.assignment[member_id]
         most = sum(len(self._topics[topic]) for topic in self._potential[member_id])
-        return len(partitions) < most or any(len(self._subscribed[one.topic]) > 1 for one in partitions)
+        return len(partitions) < most or any(len(self._subscribed[partition.topic]) > 1 for partition in partitions)
 
     # Moves
 
@@ -123,8 +130,10 @@ class _Work:
         back = earlier.get(partition)
         if back in self.assignment and count > len(self.assignment[back]) + 1:
             return back
-        if any(count > len(self.assignment.get(one, ())) + 1 for one in self._subscribed[partition.topic]):
-            return next(one for one in self._ranking.members() if partition.topic in self._potential[one])
+        if any(count > len(self.assignment.get(member_id, ())) + 1 for member_id in self._subscribed[partition.topic]):
+            return next(
+                member_id for member_id in self._ranking.members() if partition.topic in self._potential[member_id]
+            )
         return None
 
     def _move_one(self, partition: TopicPartition, target: str) -> None:
@@ -144,8 +153,8 @@ class _Work:
         for member_id in self._ranking.members():
             count = len(self.assignment[member_id])
             for topic in self._potential[member_id]:
-                for number in range(len(self._topics[topic])):
-                    other = self._owner.get(TopicPartition(topic, number), member_id)
+                for partition_index in range(len(self._topics[topic])):
+                    other = self._owner.get(TopicPartition(topic, partition_index), member_id)
                     if other != member_id and count + 1 < len(self.assignment[other]):
                         return False
         return True
@@ -186,7 +195,9 @@ class _Movements:
     def actual(self, partition: TopicPartition, owner: str, target: str) -> TopicPartition:
         """What to move instead: if one of the topic has come the opposite way, that one goes back."""
         origin = self._moved.get(partition, (owner, ""))[0]
-        back = [one for one, way in self._moved.items() if way == (target, origin) and one.topic == partition.topic]
+        back = [
+            moved for moved, way in self._moved.items() if way == (target, origin) and moved.topic == partition.topic
+        ]
         return max(back) if back else partition
 
     def record(self, partition: TopicPartition, source: str, target: str) -> None:
@@ -198,4 +209,4 @@ class _Movements:
 def _score(assignment: Assignment) -> int:
     """The differences between all pairs of members; 0 is balanced."""
     counts = [len(partitions) for partitions in assignment.values()]
-    return sum(abs(one - other) for place, one in enumerate(counts) for other in counts[place + 1 :])
+    return sum(abs(count - other) for index, count in enumerate(counts) for other in counts[index + 1 :])

@@ -8,7 +8,7 @@ from odradek.client.types import TopicPartition
 
 class StickyRacks:
     def __init__(self, topics: Topics, members: Members) -> None:
-        named = {one: member.rack_id for one, member in members.items() if member.rack_id}
+        named = {member_id: member.rack_id for member_id, member in members.items() if member.rack_id}
         every = [racks for partitions in topics.values() for racks in partitions]
         #: Whether a look at racks makes any difference.
         self.are_used = uses_racks(named.values(), every)
@@ -33,13 +33,14 @@ class StickyRacks:
         for rack in self._of_members.values():
             counts[rack] = counts.get(rack, 0) + 1
         return sorted(
-            partitions, key=lambda one: sum(counts.get(rack, 0) for rack in dict.fromkeys(self.of_partition(one)))
+            partitions,
+            key=lambda partition: sum(counts.get(rack, 0) for rack in dict.fromkeys(self.of_partition(partition))),
         )
 
     def next_match(self, partition: TopicPartition, member_ids: Sequence[str], first: int) -> int | None:
         """The place in the circle of the next member that is near."""
         for step in range(len(member_ids)):
-            place = (first + step) % len(member_ids)
-            if self.match(member_ids[place], partition):
-                return place
+            index = (first + step) % len(member_ids)
+            if self.match(member_ids[index], partition):
+                return index
         return None
