@@ -19,7 +19,7 @@ from odradek.protocol.messages.delete_records_response import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from odradek.replica.values import DeleteRecordsEntry, DeleteRecordsResult
+from odradek.replica.requests import DeleteRecordsEntry, DeleteRecordsResult
 from odradek.security.resources import Operation, ResourceType
 
 API = Api(ApiKey.DELETE_RECORDS)
@@ -40,7 +40,7 @@ async def handle(ctx: Context, request: DeleteRecordsRequest) -> DeleteRecordsRe
         if not done.done():
             done.set_result(found)
 
-    ctx.replicas.delete_records(only_allowed(entries, allowed), request.timeout_ms, answer)
+    ctx.replicas.deletion.delete(only_allowed(entries, allowed), request.timeout_ms, answer)
     if not done.done():
         ctx.services.began_to_wait()
     results = with_refused(entries, allowed, await done, _REFUSED)
