@@ -174,5 +174,5 @@ def _transforms(scala: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _first_words(statement: str) -> str:
-    words = [word for line in statement.splitlines() if not line.lstrip().startswith("--") for word in line.split()]
-    return " ".join(words[:6]) + (" …" if len(words) > 6 else "")
+    terms = [word for line in statement.splitlines() if not line.lstrip().startswith("--") for word in line.split()]
+    return " ".join(terms[:6]) + (" …" if len(terms) > 6 else "")
