@@ -37,6 +37,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "exactly once": (f"{_TESTS}::test_exactly_once",),
     "formats": ("tests/spark/test_spark_formats.py::test_avro_with_a_registry",),
     "pipeline": (f"{_TESTS}::test_pipeline",),
+    "live mode": (f"{_TESTS}::test_live_pipeline",),
     "Delta": (f"{_TESTS}::test_delta",),
 }
 

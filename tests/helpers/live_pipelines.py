@@ -20,7 +20,7 @@ from confluent_kafka import Producer
 from helpers.data_load import CLIENT
 from helpers.pipelines import Running, is_drained
 from helpers.reading import read_by_librdkafka
-from helpers.waiting import wait_until
+from helpers.waiting import Hopeless, wait_until
 
 EVENTS, COPIES = "numbers", "copies"
 PARTITIONS = 4
@@ -105,9 +105,13 @@ def wait_until_live(run: Running, after: int = 0) -> None:
 
 def wait_until_drained(run: Running) -> None:
     """Until every flow was idle after the last batch that had rows."""
-    wait_until(
-        lambda: is_drained(list(run.events)), "all events are processed", TIMEOUT_S, lambda: str(run.events[-20:])
-    )
+
+    def drained() -> bool:
+        if run.process.poll() is not None:
+            raise Hopeless(f"the run has ended: {run.events[-20:]}")
+        return is_drained(list(run.events))
+
+    wait_until(drained, "all events are processed", TIMEOUT_S, lambda: str(run.events[-20:]))
 
 
 def wait_for_batch(run: Running, flow: str, after: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from odradek.common.ids import TopicPartition
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.state import RunState
-from odradek.spark.pipeline.watch.figures import Figures
+from odradek.spark.pipeline.watch.flow_samples import FlowSamples
 from odradek.spark.pipeline.watch.history import History
 
 #: 2026-11-18 12:00:00 UTC.
@@ -24,7 +24,7 @@ class Recording:
     directory: Path
     now_ms: int = NOON_MS
     state: RunState = field(default_factory=RunState)
-    figures: Figures = field(default_factory=Figures)
+    samples: FlowSamples = field(default_factory=FlowSamples)
     #: Where the topic ends, and where the flow is that reads it.
     end: int = 0
     position: int = 0
@@ -38,7 +38,7 @@ class Recording:
 
     def tell(self, event: events.Event) -> None:
         event = self.state.apply(event)
-        self.figures.hear(event)
+        self.samples.add_event(event)
         self.history.append(self.state, event)
 
     def start(self, *, is_live: bool = True) -> None:
@@ -89,8 +89,8 @@ class Recording:
         self.now_ms += 1_000
         self.end += produced
         ends = {ORDERS: self.end} if self.are_brokers_up else None
-        self.figures.hear_ends(self.now_ms, ends)
-        self.tell(self.figures.sample(self.state, self.now_ms))
+        self.samples.add_ends(self.now_ms, ends)
+        self.tell(self.samples.sample(self.state, self.now_ms))
         self.on_sample(self.state)
 
     def seconds(self, count: int, produced: int = 0, batch_every: int = 0) -> None:
@@ -111,7 +111,7 @@ class Recording:
         self.tell(events.Retry(time_ms=self.now_ms, attempt=1, retries=5, wait_s=0.0, cause=JVM_GONE))
 
     def dead_letters(self, records: int) -> None:
-        self.figures.hear_dead_letters({"orders.dead": records})
+        self.samples.set_dead_letters({"orders.dead": records})
 
     def end_run(self, state: str = events.STOPPED, error: str | None = None) -> None:
         self.tell(events.Stopping(time_ms=self.now_ms))

@@ -66,7 +66,7 @@ def test_a_template(
     *before, run_command, result_command = _printed_commands(capfd.readouterr().out)
     for command in before:
         assert run(shlex.split(command)[1:]) == 0, command
-    assert before[-1] == "odradek pipeline check shop" and "shop is good" in capfd.readouterr().out
+    assert before[-1] == "odradek pipeline check shop" and "shop: no problems" in capfd.readouterr().out
     assert run_command == "odradek pipeline run shop"
     settings = dict(_INTERPRETED)
     if name == "delta":

@@ -102,7 +102,10 @@ def _check_dry_runs(directory: Path, project: Path, server: RestartedServer) -> 
     """What only Spark can find is found, and nothing is run."""
     text = (project / "transformations" / "a.py").read_text()
     wrong = make_project(directory / "wrong", {"a.py": text.replace('F.col("number")', 'F.col("nmber")')})
-    for each, status, said in ((wrong, 1, "Spark: flow copied: [UNRESOLVED_COLUMN"), (project, 0, "connect is good")):
+    for each, status, said in (
+        (wrong, 1, "Spark: flow copied: [UNRESOLVED_COLUMN"),
+        (project, 0, "connect: no problems"),
+    ):
         done = subprocess.run(
             [ODRADEK, "pipeline", "check", str(each), "--dry-run", "--remote", server.url],
             capture_output=True,

@@ -1,6 +1,7 @@
 """What may differ between versions of Spark: small enough to be run with every supported one (`make spark-versions`),
 and with the installed one in `make test`."""
 
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,18 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
-from helpers import peers
+from helpers import live_pipelines, peers
+from helpers.live_pipelines import (
+    COPIES,
+    EVENTS,
+    Load,
+    check_contents,
+    committed_keys,
+    settings_of,
+    view_rows,
+    wait_until_drained,
+    wait_until_live,
+)
 from helpers.pipelines import make_project, running
 from helpers.reading import read_by_librdkafka
 from helpers.spark import session
@@ -25,6 +37,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
 PARTITIONS = 2
 WAIT_S = 300
+
+LIVE_EVENTS = 200
 
 #: Minor versions of Spark for which there is a Delta.
 HAS_DELTA = ("4.1", "4.2")
@@ -227,6 +241,28 @@ def update_twice(cluster: Cluster, directory: Path, name: str, settings: dict[st
 
 def test_pipeline(cluster: Cluster, tmp_path: Path) -> None:
     update_twice(cluster, tmp_path, "pipeline", {})
+
+
+def test_live_pipeline(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.create_topic(EVENTS, partitions=PARTITIONS)
+    cluster.create_topic(COPIES, partitions=live_pipelines.PARTITIONS)
+    settings = settings_of(cluster.bootstrap)
+    lines = "".join(f'  {key}: "{value}"\n' for key, value in settings.items())
+    project = make_project(tmp_path / "live", live_pipelines.DEFINITIONS, f"configuration:\n{lines}")
+    load = Load(cluster.bootstrap)
+    with running(project, "--continuous", "--master", "local[2]") as run:
+        wait_until_live(run)
+        with load.producing(LIVE_EVENTS):
+            pass
+        wait_until_drained(run)
+        wait_until(
+            lambda: view_rows(project / "storage" / "warehouse" / "totals")[0]["numbers"] == LIVE_EVENTS,
+            "the materialized view is refreshed",
+            WAIT_S,
+        )
+        run.process.send_signal(signal.SIGINT)
+        assert run.end() == 0, run.events[-20:]
+    check_contents(project / "storage" / "warehouse", committed_keys(cluster.bootstrap), LIVE_EVENTS)
 
 
 def test_delta(cluster: Cluster, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:

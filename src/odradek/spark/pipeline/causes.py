@@ -22,6 +22,9 @@ _PREAMBLES = (
     re.compile(
         r"^\[PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR\] Failed when Python streaming data source perform \w+: "
     ),
+    re.compile(r"^\[PYTHON_EXCEPTION\] An exception was thrown from the Python worker: "),
+    re.compile(r"^\[PYTHON_DATA_SOURCE_ERROR\] Failed to \w+ Python data source \w+: "),
+    re.compile(r"^_pickle\.PicklingError: Could not serialize object: "),
     re.compile(r"^Job aborted due to stage failure: .*?\(TID \d+\) \([^)]*\): "),
 )
 
@@ -81,26 +84,26 @@ def _innermost(text: str) -> str:
     for line in text.splitlines():
         if _FRAMES.match(line) or not line.strip():
             continue
-        found = _RAISED.match(line.strip())
-        if found is None:
+        raised = _RAISED.match(line.strip())
+        if raised is None:
             best = best or _unwrapped(line.strip())
             continue
-        said = _unwrapped(found[2]) if "." in found[1] else line.strip()
-        name = found[1].rpartition(".")[2]
-        if said and (name not in _WRAPPERS or not best):
-            best = said
+        message = _unwrapped(raised[2]) if "." in raised[1] else line.strip()
+        name = raised[1].rpartition(".")[2]
+        if message and (name not in _WRAPPERS or not best):
+            best = message
     return best
 
 
-def _unwrapped(said: str) -> str:
+def _unwrapped(message: str) -> str:
     """A message often begins with the exception that it wraps."""
     while True:
         for preamble in _PREAMBLES:
-            said = preamble.sub("", said)
-        found = _RAISED.match(said)
-        if found is None or not found[2] or "." not in found[1]:
-            return said
-        said = found[2]
+            message = preamble.sub("", message)
+        raised = _RAISED.match(message)
+        if raised is None or not raised[2] or "." not in raised[1]:
+            return message
+        message = raised[2]
 
 
 def _end_of_traceback(text: str) -> str:
@@ -108,8 +111,8 @@ def _end_of_traceback(text: str) -> str:
     lines = text.splitlines()
     for index, line in enumerate(lines):
         if line and not line[0].isspace():
-            found = _RAISED.match(line)
-            said = found[2] if found is not None and found[1].endswith("InputError") else line
-            more = next((each.strip() for each in lines[index + 1 : index + 2] if each.strip()), "")
-            return said if said or not more else more
+            raised = _RAISED.match(line)
+            message = raised[2] if raised is not None and raised[1].endswith("InputError") else line
+            more = next((line_after.strip() for line_after in lines[index + 1 : index + 2] if line_after.strip()), "")
+            return message if message or not more else more
     return text.strip().splitlines()[-1] if text.strip() else ""

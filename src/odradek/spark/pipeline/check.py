@@ -72,15 +72,15 @@ _PLAUSIBLE = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    what: str
+    message: str
     #: Relative to the project; None for what is in no file.
     file: str | None = None
     line: int | None = None
     severity: str = ERROR
 
     def __str__(self) -> str:
-        place = "" if self.file is None else f"{self.file}{'' if self.line is None else f':{self.line}'}: "
-        return f"{place}{self.what}"
+        location = "" if self.file is None else f"{self.file}{'' if self.line is None else f':{self.line}'}: "
+        return f"{location}{self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,11 @@ class Checked:
 
     @property
     def is_good(self) -> bool:
-        return not any(each.severity == ERROR for each in self.problems)
+        return not any(problem.severity == ERROR for problem in self.problems)
 
 
 def check_project(
-    place: str | None,
+    path: str | None,
     *,
     settings: Mapping[str, str] | None = None,
     asks_cluster: bool = True,
@@ -107,7 +107,7 @@ def check_project(
     `settings` of Spark take precedence over those of the spec. `is_remote`: a Spark Connect server runs the pipeline,
     and has Java and the packages. `unreachable`: how severe it is that no broker answers."""
     try:
-        project = read_project(place).with_settings(settings or {})
+        project = read_project(path).with_settings(settings or {})
     except InputError as error:
         lines = str(error).splitlines()
         if not all(line.startswith("spark-pipeline.y") for line in lines):
@@ -126,9 +126,9 @@ def check_project(
 
 
 def _spec_problem(line: str) -> Problem:
-    file, _, what = line.partition(": ")
+    file, _, message = line.partition(": ")
     name, _, number = file.partition(":")
-    return Problem(what, name, int(number) if number.isdecimal() else None)
+    return Problem(message, name, int(number) if number.isdecimal() else None)
 
 
 # Live mode
@@ -140,10 +140,10 @@ def _live_problems(project: Project, definitions: list[Definitions]) -> Iterator
         yield Problem(f"configuration: {configured}", project.spec_path.name)
     for file in definitions:
         if file.problem is None:
-            auto_cdc = (unsupported("an AUTO CDC flow", line) for line in file.found.auto_cdc)
+            auto_cdc = (unsupported("an AUTO CDC flow", line) for line in file.contents.auto_cdc)
             for problem in (*definition_problems(file.path.read_text(), is_sql=file.path.suffix == ".sql"), *auto_cdc):
                 severity = WARNING if problem.is_warning else ERROR
-                yield Problem(problem.what, _relative(project, file.path), problem.line, severity)
+                yield Problem(problem.message, _relative(project, file.path), problem.line, severity)
 
 
 # Files
@@ -152,21 +152,19 @@ def _live_problems(project: Project, definitions: list[Definitions]) -> Iterator
 def _file_problems(project: Project, definitions: list[Definitions]) -> Iterator[Problem]:
     for glob in project.libraries:
         if not any(True for _ in _files_of(project, glob)):
-            yield Problem(f"libraries: nothing matches {glob}", project.spec_path.name)
+            yield Problem(f"libraries: no file matches {glob}", project.spec_path.name)
     if not project.libraries:
-        yield Problem(
-            "libraries: there are no definitions; name some, such as transformations/**", "spark-pipeline.yml"
-        )
+        yield Problem("libraries is empty; list the definitions, for example transformations/**", "spark-pipeline.yml")
     for path in unusable_files(project):
         yield Problem("Spark reads only .py and .sql files as definitions", _relative(project, path))
-    for each in definitions:
-        if each.problem is not None:
-            yield Problem(each.problem, _relative(project, each.path), each.line)
-        yield from (Problem(missing, _relative(project, each.path), line) for line, missing in each.missing)
-        for use in each.found.schemas:
-            what = schema_problem(use, project.directory)
-            if what is not None:
-                yield Problem(what, _relative(project, each.path), use.line)
+    for file in definitions:
+        if file.problem is not None:
+            yield Problem(file.problem, _relative(project, file.path), file.line)
+        yield from (Problem(missing, _relative(project, file.path), line) for line, missing in file.missing)
+        for use in file.contents.schemas:
+            message = schema_problem(use, project.directory)
+            if message is not None:
+                yield Problem(message, _relative(project, file.path), use.line)
 
 
 def _files_of(project: Project, glob: str) -> Iterator[Path]:
@@ -208,17 +206,17 @@ def _source_options(use: Use, plausible: Mapping[str, str] | None = None) -> Sou
     return parse({**(plausible or {}), **use.options})
 
 
-def _is_missing(what: str) -> bool:
+def _is_missing(message: str) -> bool:
     """Said of what may stand where it is not seen."""
-    return "is missing" in what or "no topics are named" in what or "needs a sinkId" in what
+    return "is missing" in message or "no topics are named" in message or "needs a sinkId" in message
 
 
 def _twice(project: Project, definitions: list[Definitions], option: str, why: str) -> Iterator[Problem]:
-    said = Counter(_option(use, option) for _, use in _uses(project, definitions))
+    counts = Counter(_option(use, option) for _, use in _uses(project, definitions))
     for file, use in _uses(project, definitions):
         value = _option(use, option)
-        if value is not None and said[value] > 1:
-            yield Problem(f"{option} {value} is used {said[value]} times: {why}", file, use.line, WARNING)
+        if value is not None and counts[value] > 1:
+            yield Problem(f"{option} {value} is used {counts[value]} times: {why}", file, use.line, WARNING)
 
 
 def _option(use: Use, name: str) -> str | None:
@@ -226,9 +224,9 @@ def _option(use: Use, name: str) -> str | None:
 
 
 def _uses(project: Project, definitions: list[Definitions]) -> Iterator[tuple[str, Use]]:
-    for each in definitions:
-        for use in each.found.uses:
-            yield _relative(project, each.path), use
+    for file in definitions:
+        for use in file.contents.uses:
+            yield _relative(project, file.path), use
 
 
 # Formats of tables, Java
@@ -239,22 +237,26 @@ def table_problems(
 ) -> Iterator[Problem]:
     """Problems of a table format are reported where it is named first. `has_packages`: those of the formats need not be
     looked for."""
-    places: dict[str, tuple[str, int | None]] = {default_format(project): (project.spec_path.name, None)}
-    for each in definitions:
-        file = _relative(project, each.path)
-        for name, line in each.found.table_formats.items():
-            places.setdefault(name, (file, line))
-            what = naming_problem(name)
-            if what is not None:
-                yield Problem(what, file, line)
-    named = {name for each in definitions for name in each.found.table_formats}
+    locations: dict[str, tuple[str, int | None]] = {default_format(project): (project.spec_path.name, None)}
+    for definition in definitions:
+        file = _relative(project, definition.path)
+        for name, line in definition.contents.table_formats.items():
+            locations.setdefault(name, (file, line))
+            message = naming_problem(name)
+            if message is not None:
+                yield Problem(message, file, line)
+    named = {name for definition in definitions for name in definition.contents.table_formats}
     auto_cdc = auto_cdc_problem(project, named)
     if auto_cdc is not None:
-        lines = ((_relative(project, each.path), line) for each in definitions for line in each.found.auto_cdc)
+        lines = (
+            (_relative(project, definition.path), line)
+            for definition in definitions
+            for line in definition.contents.auto_cdc
+        )
         yield from (Problem(auto_cdc, file, line) for file, line in lines)
     if not has_packages:
-        for name, place in places.items():
-            yield from (Problem(what, *place) for what in format_problems(name, project))
+        for name, location in locations.items():
+            yield from (Problem(message, *location) for message in format_problems(name, project))
 
 
 def java_problems() -> Iterator[Problem]:
@@ -264,14 +266,14 @@ def java_problems() -> Iterator[Problem]:
         yield Problem(without_pipelines)
     java = _java()
     if java is None:
-        yield Problem(f"there is no Java, neither in JAVA_HOME nor in PATH; Spark needs Java {_JAVA_MIN} or newer")
+        yield Problem(f"no Java in JAVA_HOME or PATH; Spark requires Java {_JAVA_MIN} or later")
         return
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S, check=False)
-    found = re.search(r'version "(?:1\.)?(\d+)', said.stderr)
-    if found is None:
-        yield Problem(f"{java} does not say which Java it is; Spark needs Java {_JAVA_MIN} or newer")
-    elif int(found[1]) < _JAVA_MIN:
-        yield Problem(f"{java} is Java {found[1]}; Spark needs Java {_JAVA_MIN} or newer (JAVA_HOME says where it is)")
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S, check=False)
+    version = re.search(r'version "(?:1\.)?(\d+)', printed.stderr)
+    if version is None:
+        yield Problem(f"cannot read the version of {java}; Spark requires Java {_JAVA_MIN} or later")
+    elif int(version[1]) < _JAVA_MIN:
+        yield Problem(f"{java} is Java {version[1]}; Spark requires Java {_JAVA_MIN} or later; set JAVA_HOME to one")
 
 
 def _java() -> str | None:
@@ -302,8 +304,8 @@ def _cluster_problems(bootstrap: str, uses: list[tuple[str, Use]], unreachable: 
     try:
         topics = cluster.topics()
         for file, use in uses:
-            for severity, what in missing_topics(use, topics):
-                yield Problem(what, file, use.line, severity)
+            for severity, message in missing_topics(use, topics):
+                yield Problem(message, file, use.line, severity)
     except ApiError as error:
         severity = unreachable if isinstance(error, Unreachable) else ERROR
         yield Problem(f"{cluster.bootstrap}: {error.message}", file, first.line, severity)
@@ -316,7 +318,7 @@ def missing_topics(use: Use, there: Mapping[str, tuple[int, ...]]) -> Iterator[t
     if use.kind is Kind.SINK:
         topic = _option(use, "topic")
         if topic is not None and topic not in there:
-            yield WARNING, f"there is no topic {topic} yet; odradek topics create {topic} makes it"
+            yield WARNING, f"topic {topic} does not exist yet; create it with: odradek topics create {topic}"
         return
     try:
         options = _source_options(use)
@@ -332,20 +334,25 @@ def missing_topics(use: Use, there: Mapping[str, tuple[int, ...]]) -> Iterator[t
     if not missing:
         # A stream that has a checkpoint does not look at its limits.
         severity = WARNING if use.kind is Kind.STREAM else ERROR
-        yield from ((severity, what) for what in _beside(options, choice, there))
+        yield from ((severity, message) for message in _beside(options, choice, there))
 
 
 def _missing(choice: Subscribe | Assign, there: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, str]]:
-    topics = choice.topics if isinstance(choice, Subscribe) else tuple({each.topic for each in choice.partitions})
+    topics = (
+        choice.topics if isinstance(choice, Subscribe) else tuple({partition.topic for partition in choice.partitions})
+    )
     for topic in topics:
         if topic not in there:
             near = get_close_matches(topic, there, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"odradek topics create {topic} makes it"
-            yield ERROR, f"there is no topic {topic}; {hint}"
+            hint = f"did you mean {near[0]}?" if near else f"create it with: odradek topics create {topic}"
+            yield ERROR, f"topic {topic} does not exist; {hint}"
     if isinstance(choice, Assign):
-        for each in choice.partitions:
-            if each.topic in there and each.partition not in there[each.topic]:
-                yield ERROR, f"{each.topic} has no partition {each.partition}; it has {len(there[each.topic])}"
+        for partition in choice.partitions:
+            if partition.topic in there and partition.partition not in there[partition.topic]:
+                yield (
+                    ERROR,
+                    f"{partition.topic} has no partition {partition.partition}; it has {len(there[partition.topic])}",
+                )
 
 
 def _beside(options: SourceOptions, choice: Subscribe | Assign, there: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
@@ -353,7 +360,7 @@ def _beside(options: SourceOptions, choice: Subscribe | Assign, there: Mapping[s
     read = (
         choice.partitions
         if isinstance(choice, Assign)
-        else [TopicPartition(topic, each) for topic in choice.topics for each in there[topic]]
+        else [TopicPartition(topic, index) for topic in choice.topics for index in there[topic]]
     )
     for name, limit in (("startingOffsets", options.starting), ("endingOffsets", options.ending)):
         problem = None

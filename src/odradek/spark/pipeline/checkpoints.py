@@ -27,14 +27,14 @@ class Checkpoint:
 
 
 def read_checkpoints(storage: Path) -> list[Checkpoint]:
-    found = {}
+    checkpoints = {}
     for offsets in sorted((storage / ROOT).glob("**/offsets")):
         directory = offsets.parent
         if directory.name.isdecimal() and (directory / "commits").is_dir():
             checkpoint = _read(directory)
             if checkpoint is not None:  # of several the last counts: a full refresh begins another
-                found[checkpoint.flow] = checkpoint
-    return list(found.values())
+                checkpoints[checkpoint.flow] = checkpoint
+    return list(checkpoints.values())
 
 
 def _read(directory: Path) -> Checkpoint | None:

@@ -29,7 +29,7 @@ from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.run import LiveRun, Unsupported
 from odradek.spark.pipeline.live.triggers import Triggers
 from odradek.spark.pipeline.project import Project, read_project
-from odradek.spark.pipeline.session import Place, SparkPlace, answers, open_session, runtime_settings
+from odradek.spark.pipeline.session import SparkConnection, SparkTarget, is_reachable, open_session, runtime_settings
 from odradek.spark.pipeline.streams import listener
 from odradek.spark.pipeline.topics import Lags
 from odradek.spark.pipeline.warm_up import warm_up
@@ -94,29 +94,29 @@ class Job:
     is_standby: bool = False
 
     @property
-    def place(self) -> Place:
-        return Place(self.master, self.remote, self.verbose, self.kept_fd, opens_catalog=not self.is_standby)
+    def target(self) -> SparkTarget:
+        return SparkTarget(self.master, self.remote, self.verbose, self.kept_fd, opens_catalog=not self.is_standby)
 
 
-class Told:
+class EventWriter:
     """Events on their way out, from any thread."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._lock = threading.Lock()
 
-    def tell(self, event: events.Event) -> None:
+    def write(self, event: events.Event) -> None:
         with self._lock:
             self._stream.write(events.to_line(event) + "\n")
             self._stream.flush()
 
 
 class Driver:
-    def __init__(self, job: Job, told: Told) -> None:
+    def __init__(self, job: Job, writer: EventWriter) -> None:
         self._job = job
-        self._told = told
+        self._writer = writer
         self._project: Project = read_project(job.spec).with_settings(job.settings)
-        self._spark: SparkPlace = open_session(self._project, job.place)
+        self._spark: SparkConnection = open_session(self._project, job.target)
         self._update = 0
         #: Flows of the update that failed, with what Spark says of them.
         self._failed: dict[str, str] = {}
@@ -132,7 +132,7 @@ class Driver:
         session.streams.addListener(self._listener)
         if job.is_standby:
             self._warm_up()
-        self._told.tell(
+        self._writer.write(
             events.Session(
                 time_ms=_now_ms(),
                 attempt=job.attempt,
@@ -171,7 +171,7 @@ class Driver:
 
     def _why_lost(self) -> str | None:
         for _ in range(_ASK_TIMES):
-            if answers(self._spark.url):
+            if is_reachable(self._spark.url):
                 break
             time.sleep(_ASK_AGAIN_S)
         else:
@@ -206,14 +206,14 @@ class Driver:
         self._failed.clear()
         self._is_idle.clear()
         began_s = time.monotonic()
-        self._tell_update(events.RUNNING)
+        self._report_update(events.RUNNING)
         try:
             self._run(is_first)
         except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
             _log("\n".join([f"update {number} failed:", *traceback_lines(error)]))
-            self._tell_failure(began_s, error)
+            self._report_failure(began_s, error)
         else:
-            self._tell_update(events.COMPLETED, began_s)
+            self._report_update(events.COMPLETED, began_s)
         finally:
             self._is_idle.set()
 
@@ -233,22 +233,22 @@ class Driver:
             )
             if is_first and (self._job.refresh or self._job.full_refresh or self._job.full_refresh_all):
                 self._run(is_first)
-            self._tell_live(events.STARTING)
-            self._live_run.run(self._settings, self._tell_of_flow, lambda: self._run(is_first=False))
+            self._report_live(events.STARTING)
+            self._live_run.run(self._settings, self._report_of_flow, lambda: self._run(is_first=False))
         except Unsupported as reason:
-            self._tell_live(events.UNSUPPORTED, str(reason))
+            self._report_live(events.UNSUPPORTED, str(reason))
         except FlowFailed as failed:
-            self._tell_live(events.FAILED, f"flow {self.short(failed.flow)}: {cause_of(failed.error)}")
+            self._report_live(events.FAILED, f"flow {self.short(failed.flow)}: {cause_of(failed.error)}")
         except Exception as error:  # noqa: BLE001 - a definition may raise anything, and so may Spark
             if self.is_stopping:
-                self._tell_live(events.STOPPED)
+                self._report_live(events.STOPPED)
                 return
             _log("\n".join(["live mode failed:", *traceback_lines(error)]))
             text = text_of(error)
-            where = _where(error, self._project.directory)
-            self._tell_live(events.FAILED, f"{where}{cause_of(text)}", passes=may_pass(text))
+            location = _location(error, self._project.directory)
+            self._report_live(events.FAILED, f"{location}{cause_of(text)}", passes=may_pass(text))
         else:
-            self._tell_live(events.STOPPED)
+            self._report_live(events.STOPPED)
         finally:
             self._live_run = None
             self._is_idle.set()
@@ -260,11 +260,11 @@ class Driver:
         prefix = f"{self._project.catalog_name}.{self._project.database_name}."
         return flow.removeprefix(prefix)
 
-    def lag_of(self, done: Offsets) -> int | None:
-        return self._lags.of(done)
+    def lag_of(self, position: Offsets) -> int | None:
+        return self._lags.of(position)
 
     def batch_done(self, event: events.Progress, query_name: str) -> None:
-        self._told.tell(replace(event, update=self._update))
+        self._writer.write(replace(event, update=self._update))
         live_run = self._live_run
         if live_run is not None:
             live_run.notify(BatchDone(query_name, event.rows_in, event.duration_ms))
@@ -308,7 +308,7 @@ class Driver:
         registry = SparkConnectGraphElementRegistry(session, graph)
         spec = load_pipeline_spec(project.spec_path)
         register_definitions(project.spec_path, registry, spec, session, graph)
-        for answer in start_run(
+        for response in start_run(
             session,
             graph,
             full_refresh=job.full_refresh if is_first else (),
@@ -317,46 +317,46 @@ class Driver:
             dry=job.dry,
             storage=project.storage,
         ):
-            if "pipeline_event_result" in answer:
-                self._hear(answer["pipeline_event_result"].event.message)
+            if "pipeline_event_result" in response:
+                self._handle_pipeline_event(response["pipeline_event_result"].event.message)
 
-    def _tell_of_flow(self, event: events.Event) -> None:
+    def _report_of_flow(self, event: events.Event) -> None:
         """The flow by the name that people know."""
         name: str = getattr(event, "flow", "")
-        self._told.tell(replace(event, flow=self.short(name)) if name else event)  # type: ignore[call-arg]
+        self._writer.write(replace(event, flow=self.short(name)) if name else event)  # type: ignore[call-arg]
 
-    def _tell_live(self, state: str, error: str | None = None, *, passes: bool = False) -> None:
-        self._told.tell(events.Live(time_ms=_now_ms(), state=state, error=error, may_pass=passes))
+    def _report_live(self, state: str, error: str | None = None, *, passes: bool = False) -> None:
+        self._writer.write(events.Live(time_ms=_now_ms(), state=state, error=error, may_pass=passes))
 
-    def _hear(self, message: str) -> None:
+    def _handle_pipeline_event(self, message: str) -> None:
         _log(message)
-        found = flow_state(message)
-        if found is None:
+        named = flow_state(message)
+        if named is None:
             return
-        flow, state = self.short(found[0]), found[1]
+        flow, state = self.short(named[0]), named[1]
         error = None
         if state == events.FAILED:
-            said = message.partition("Error: ")[2]
-            error = cause_of(said)
-            self._failed.setdefault(flow, said)
-        self._told.tell(events.Flow(time_ms=_now_ms(), flow=flow, update=self._update, state=state, error=error))
+            reason = message.partition("Error: ")[2]
+            error = cause_of(reason)
+            self._failed.setdefault(flow, reason)
+        self._writer.write(events.Flow(time_ms=_now_ms(), flow=flow, update=self._update, state=state, error=error))
 
-    def _tell_failure(self, began_s: float, error: Exception) -> None:
+    def _report_failure(self, began_s: float, error: Exception) -> None:
         if self.is_stopping:
-            self._tell_update(events.STOPPED, began_s)
+            self._report_update(events.STOPPED, began_s)
             return
         text = text_of(error)
-        where = _where(error, self._project.directory)
+        location = _location(error, self._project.directory)
         if self._failed:  # what Spark says in the end is only that some flow failed
             flow, text = next(iter(self._failed.items()))
-            where = f"flow {flow}: "
-        self._tell_update(events.FAILED, began_s, f"{where}{cause_of(text)}", passes=may_pass(text))
+            location = f"flow {flow}: "
+        self._report_update(events.FAILED, began_s, f"{location}{cause_of(text)}", passes=may_pass(text))
 
-    def _tell_update(
+    def _report_update(
         self, state: str, began_s: float | None = None, error: str | None = None, *, passes: bool = False
     ) -> None:
         seconds = None if began_s is None else round(time.monotonic() - began_s, 3)
-        self._told.tell(
+        self._writer.write(
             events.Update(
                 time_ms=_now_ms(), update=self._update, state=state, seconds=seconds, error=error, may_pass=passes
             )
@@ -368,11 +368,11 @@ def flow_state(message: str) -> tuple[str, str] | None:
     unresolved = _UNRESOLVED.match(message)
     if unresolved is not None:
         return unresolved["flow"], events.FAILED
-    found = _FLOW.match(message)
-    return None if found is None or found["state"] not in _STATES else (found["flow"], _STATES[found["state"]])
+    named = _FLOW.match(message)
+    return None if named is None or named["state"] not in _STATES else (named["flow"], _STATES[named["state"]])
 
 
-def _where(error: Exception, directory: Path) -> str:
+def _location(error: Exception, directory: Path) -> str:
     """The line of a definition that raised it, if one did."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if directory in Path(frame.filename).parents:
@@ -414,11 +414,11 @@ def _listen(driver: Driver, commands: "queue.SimpleQueue[list[str]]") -> None:
 
 
 def main() -> int:
-    told = Told(os.fdopen(os.dup(sys.stdout.fileno()), "w"))
+    writer = EventWriter(os.fdopen(os.dup(sys.stdout.fileno()), "w"))
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     job = Job(**json.loads(sys.stdin.readline()))
     os.chdir(Path(job.spec).parent)
-    driver = Driver(job, told)
+    driver = Driver(job, writer)
     try:
         _serve(driver)
         driver.close()

@@ -25,7 +25,7 @@ _PAUSE_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DriverEvent:
     """A driver reported an event."""
 
     driver: "DriverProcess"
@@ -33,7 +33,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class DriverExited:
     """A driver has ended: nothing more comes from it."""
 
     driver: "DriverProcess"
@@ -41,18 +41,22 @@ class Gone:
 
 class DriverProcess:
     def __init__(
-        self, command: Sequence[str], job: Job, log: IO[bytes] | None, hear: Callable[[Said | Gone], None]
+        self,
+        command: Sequence[str],
+        job: Job,
+        log: IO[bytes] | None,
+        deliver: Callable[[DriverEvent | DriverExited], None],
     ) -> None:
-        """`hear` is called by another thread."""
-        self._hear = hear
-        kept = () if job.kept_fd is None else (job.kept_fd,)
+        """`deliver` is called by another thread."""
+        self._deliver = deliver
+        inherited = () if job.kept_fd is None else (job.kept_fd,)
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
-            pass_fds=kept,
+            pass_fds=inherited,
             start_new_session=True,  # Ctrl-C in a terminal is for us
         )
         threading.Thread(target=self._listen, daemon=True).start()
@@ -63,7 +67,7 @@ class DriverProcess:
         return self._process.pid
 
     def command(self, line: str) -> None:
-        """A driver that is gone does not hear it; that it is gone, `hear` is told."""
+        """A driver that is gone does not hear it; that it is gone, `deliver` is told."""
         check(self._process.stdin is not None, "the driver has a pipe")
         with suppress(BrokenPipeError):
             self._process.stdin.write(line + "\n")  # type: ignore[union-attr]
@@ -92,8 +96,8 @@ class DriverProcess:
         check(self._process.stdout is not None, "the driver has a pipe")
         with suppress(ValueError):  # the stream was closed meanwhile
             for line in self._process.stdout or ():
-                self._hear(Said(self, events.from_line(line)))
-        self._hear(Gone(self))
+                self._deliver(DriverEvent(self, events.from_line(line)))
+        self._deliver(DriverExited(self))
 
 
 def end_process(pid: int) -> None:

@@ -39,7 +39,7 @@ def _take(lock: IO[str], project: Project) -> None:
         lock.seek(0)
         pid = lock.read().strip()
         if is_alive(int(pid or 0)) or time.monotonic() > deadline_s:
-            raise InputError(f"{project.name} is being run already, by process {pid}")
+            raise InputError(f"{project.name} is already running, as process {pid}")
         time.sleep(_PAUSE_S)
 
 

@@ -26,7 +26,7 @@ def missing_modules(text: str, directory: Path) -> Iterator[tuple[int, str]]:
 def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in tree.body:
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, each.name.partition(".")[0]) for each in node.names)
+            yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
             yield node.lineno, node.module.partition(".")[0]
 

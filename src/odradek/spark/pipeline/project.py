@@ -31,7 +31,7 @@ _OURS, _OURS_BESIDE = "odradek", ".odradek"
 #: Spark's own names.
 _CATALOG, _DATABASE = "spark_catalog", "default"
 
-_LIBRARIES_EXAMPLE = "libraries is a list such as [{glob: {include: transformations/**}}]"
+_LIBRARIES_EXAMPLE = "expected a list such as [{glob: {include: transformations/**}}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,33 +85,35 @@ class Project:
 
     def files(self) -> list[Path]:
         """The definitions, each once, in the order in which Spark reads them."""
-        found = (path for glob in self.libraries for path in _matching(self.directory, glob))
-        return list(dict.fromkeys(found))
+        paths = (path for glob in self.libraries for path in _matching(self.directory, glob))
+        return list(dict.fromkeys(paths))
 
 
-def find_spec(place: str | None) -> Path:
+def find_spec(name: str | None) -> Path:
     """`place` is a project's directory or its spec; without one it is looked for from the current directory upwards."""
-    if place is None:
+    if name is None:
         here = Path.cwd()
         for directory in (here, *here.parents):
-            found = _spec_in(directory)
-            if found is not None:
-                return found
-        raise InputError(f"there is no {SPEC_NAMES[0]} in {here} nor above it; name the project, or make one with init")
-    path = Path(place)
+            spec = _spec_in(directory)
+            if spec is not None:
+                return spec
+        raise InputError(
+            f"no {SPEC_NAMES[0]} in {here} or above it; name the project, or create one with odradek pipeline init"
+        )
+    path = Path(name)
     if path.is_file():
         return path.resolve()
     if not path.is_dir():
-        raise InputError(f"{place}: there is no such directory; odradek pipeline init {place} makes a project")
-    found = _spec_in(path)
-    if found is None:
-        raise InputError(f"{place}: there is no {SPEC_NAMES[0]} in it")
-    return found
+        raise InputError(f"{name}: no such directory; odradek pipeline init {name} creates a project")
+    spec = _spec_in(path)
+    if spec is None:
+        raise InputError(f"{name}: the directory has no {SPEC_NAMES[0]}")
+    return spec
 
 
-def read_project(place: str | None) -> Project:
+def read_project(name: str | None) -> Project:
     """Raises InputError with one line for each thing that is wrong."""
-    path = find_spec(place)
+    path = find_spec(name)
     spec = _load(path)
     problems = list(_problems(spec))
     storage = "" if problems else _storage_uri(path.parent, spec["storage"])
@@ -130,24 +132,24 @@ def read_project(place: str | None) -> Project:
 
 
 def _spec_in(directory: Path) -> Path | None:
-    found = [directory / name for name in SPEC_NAMES if (directory / name).is_file()]
-    if len(found) > 1:
-        raise InputError(f"{directory} has both {' and '.join(SPEC_NAMES)}; one of them must go")
-    return found[0].resolve() if found else None
+    paths = [directory / name for name in SPEC_NAMES if (directory / name).is_file()]
+    if len(paths) > 1:
+        raise InputError(f"{directory} has both {' and '.join(SPEC_NAMES)}; remove one of them")
+    return paths[0].resolve() if paths else None
 
 
 def _load(path: Path) -> dict[str, Any]:
     try:
         spec = yaml.safe_load(path.read_text())
     except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = "" if where is None else f":{where.line + 1}"
-        what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise InputError(f"{path.name}{line}: this is no YAML: {what}") from None
+        mark = getattr(error, "problem_mark", None)
+        line = "" if mark is None else f":{mark.line + 1}"
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise InputError(f"{path.name}{line}: invalid YAML: {reason}") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path.name}: this is no text in UTF-8") from None
+        raise InputError(f"{path.name}: the file is not UTF-8 text") from None
     if not isinstance(spec, dict):
-        raise InputError(f"{path.name}: this is no object; it has the fields {', '.join(_FIELDS)}")
+        raise InputError(f"{path.name}: the file must be a mapping with the fields {', '.join(_FIELDS)}")
     return spec
 
 
@@ -155,16 +157,16 @@ def _problems(spec: Mapping[Any, Any]) -> Iterator[str]:
     for field in spec:
         if field not in _FIELDS:
             near = get_close_matches(str(field), _FIELDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_FIELDS)}"
-            yield f"there is no field {field}; {hint}"
+            hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(_FIELDS)}"
+            yield f"unknown field {field}; {hint}"
     for field in _REQUIRED:
         if field not in spec:
             yield f"{field} is missing"
     for field in ("name", "storage", "catalog", "database", "schema"):
         if field in spec and (not isinstance(spec[field], str) or not spec[field]):
-            yield f"{field}: {spec[field]!r} is no text"
+            yield f"{field}: must be a non-empty string, not {spec[field]!r}"
     if "database" in spec and "schema" in spec:
-        yield "database and schema are two names for one thing; one of them must go"
+        yield "database and schema are two names for one thing; remove one of them"
     yield from _configuration_problems(spec.get("configuration"))
     yield from _library_problems(spec.get("libraries"))
 
@@ -173,27 +175,28 @@ def _configuration_problems(configuration: Any) -> Iterator[str]:
     if configuration is None:
         return
     if not isinstance(configuration, dict):
-        yield f"configuration: {configuration!r} is no object of settings, such as spark.sql.shuffle.partitions: '2'"
+        example = "spark.sql.shuffle.partitions: '2'"
+        yield f"configuration: {configuration!r} is not a mapping of settings, such as {example}"
         return
     for name, value in configuration.items():
         if not isinstance(value, str):
             text = str(value).lower() if isinstance(value, bool) else value
-            yield f"configuration: {name}: {text} must be a text: '{text}' in quotes"
+            yield f"configuration: {name}: {text} must be a string; write '{text}' in quotes"
 
 
 def _library_problems(libraries: Any) -> Iterator[str]:
     if libraries is None:
         return
     if not isinstance(libraries, list):
-        yield f"libraries: {libraries!r}. {_LIBRARIES_EXAMPLE}"
+        yield f"libraries: {libraries!r} is not valid; {_LIBRARIES_EXAMPLE}"
         return
     for entry in libraries:
         glob = entry.get("glob") if isinstance(entry, dict) else None
         include = glob.get("include") if isinstance(glob, dict) else None
         if not isinstance(include, str) or not include:
-            yield f"libraries: {entry!r}. {_LIBRARIES_EXAMPLE}"
+            yield f"libraries: {entry!r} is not valid; {_LIBRARIES_EXAMPLE}"
         elif any(char in include.removesuffix("/**") for char in "*?["):
-            yield f"libraries: {include}: a file, or a directory followed by /**, is what Spark takes"
+            yield f"libraries: {include}: Spark accepts a file, or a directory followed by /**"
 
 
 def _matching(directory: Path, glob: str) -> Sequence[Path]:
@@ -208,10 +211,10 @@ def unusable_files(project: Project) -> list[Path]:
 
 def path_problems(storage: str) -> Iterator[str]:
     """Of the path of a storage. Spark 4.2 writes it as a URI and takes that for a path again."""
-    found = _NO_PATH.search(storage)
-    if found is not None:
+    character = _NO_PATH.search(storage)
+    if character is not None:
         path = storage.removeprefix("file://")
-        yield f"storage: {path} has {found[0]!r} in it, which Spark would misread; right is a path such as /data/shop"
+        yield f"storage: {path} contains {character[0]!r}, which Spark would misread; use a path such as /data/shop"
 
 
 def _storage_uri(directory: Path, storage: str) -> str:

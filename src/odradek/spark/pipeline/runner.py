@@ -24,14 +24,14 @@ from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
 from odradek.spark.pipeline.checkpoints import read_checkpoints
 from odradek.spark.pipeline.driver import EXECUTORS_GONE, JVM_GONE, NO_EXECUTORS_S, SERVER_GONE, Job
-from odradek.spark.pipeline.driver_process import DriverProcess, Gone, Said, end_process
+from odradek.spark.pipeline.driver_process import DriverEvent, DriverExited, DriverProcess, end_process
 from odradek.spark.pipeline.events import Event
 from odradek.spark.pipeline.live.restarts import back_off_s
 from odradek.spark.pipeline.lock import alone
 from odradek.spark.pipeline.project import Project
-from odradek.spark.pipeline.session import answers
+from odradek.spark.pipeline.session import is_reachable
 from odradek.spark.pipeline.state import RunState, load, move_problem, save
-from odradek.spark.pipeline.watch.figures import Figures
+from odradek.spark.pipeline.watch.flow_samples import FlowSamples
 from odradek.spark.pipeline.watch.history import History
 from odradek.spark.pipeline.watch.sampler import DeadLetterSample, EndSample, Sampler
 from odradek.spark.source.offset_limits import Offsets, offsets_from_json, offsets_to_json
@@ -99,7 +99,9 @@ class Runner:
         self._project = project
         self._plan = plan
         self._show = show
-        self._heard: queue.SimpleQueue[Said | Gone | _Signal | EndSample | DeadLetterSample] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[DriverEvent | DriverExited | _Signal | EndSample | DeadLetterSample] = (
+            queue.SimpleQueue()
+        )
         self._driver: DriverProcess | None = None
         #: A driver that waits to take the place of the one that runs.
         self._standby: DriverProcess | None = None
@@ -113,9 +115,9 @@ class Runner:
         self._failures = 0
         self._saved_s = 0.0
         self._kept_fd = -1
-        self._figures = Figures()
+        self._samples = FlowSamples()
         self._history = History(project.ours)
-        self._sampler = Sampler(project.with_settings(plan.job.settings), self._heard.put)
+        self._sampler = Sampler(project.with_settings(plan.job.settings), self._inbox.put)
         self.state = RunState()
 
     def run(self) -> str:
@@ -129,8 +131,8 @@ class Runner:
 
     def _run(self) -> str:
         began_s = time.monotonic()
-        self._resume_figures()
-        self._tell(
+        self._resume_samples()
+        self._report(
             events.Started(
                 time_ms=_now_ms(),
                 pipeline=self._project.name,
@@ -148,13 +150,13 @@ class Runner:
                 error = self._live() if self._plan.is_live else self._updates(self._plan.trigger_s)
                 ending = events.COMPLETED if error is None else events.FAILED
             except _Stopped:
-                self._tell(events.Stopping(time_ms=_now_ms()))
+                self._report(events.Stopping(time_ms=_now_ms()))
                 ending = events.STOPPED
             finally:
                 self._stop_standby()
                 self._stop_driver()
-        self._tell(self._figures.sample(self.state, _now_ms()))
-        self._tell(
+        self._report(self._samples.sample(self.state, _now_ms()))
+        self._report(
             events.Ended(
                 time_ms=_now_ms(),
                 state=ending,
@@ -194,7 +196,7 @@ class Runner:
         self._command("live first" if self._attempt == 1 else "live")
         while True:
             event = self._next(self._standby_wait_s())
-            if isinstance(event, Gone):
+            if isinstance(event, DriverExited):
                 return self._driver_gone(0)
             if isinstance(event, events.Progress):
                 self._failures = 0
@@ -217,14 +219,14 @@ class Runner:
             self._attempt += 1
             self._standby = self._spawn(is_standby=True)
 
-    def _hear_standby(self, heard: Said | Gone) -> None:
-        if isinstance(heard, Gone):
-            heard.driver.reap()
+    def _handle_standby(self, message: DriverEvent | DriverExited) -> None:
+        if isinstance(message, DriverExited):
+            message.driver.reap()
             self._standby, self._standby_session = None, None
             self._standby_due_s = time.monotonic() + _STANDBY_AGAIN_S
-        elif isinstance(heard.event, events.Session):
-            self._standby_session = heard.event
-            self._tell(events.Standby(time_ms=_now_ms(), driver_pid=heard.driver.pid))
+        elif isinstance(message.event, events.Session):
+            self._standby_session = message.event
+            self._report(events.Standby(time_ms=_now_ms(), driver_pid=message.driver.pid))
 
     def _promote_standby(self) -> bool:
         """Let a standby that is ready take the place of a driver that is gone; return whether there was one."""
@@ -235,7 +237,7 @@ class Runner:
             end_process(self.state.jvm_pid)  # it may outlive its driver for a moment, and holds the catalog
         session = replace(self._standby_session, time_ms=_now_ms())
         self._driver, self._standby, self._standby_session = self._standby, None, None
-        self._tell(session)
+        self._report(session)
         return True
 
     def _stop_standby(self) -> None:
@@ -273,7 +275,7 @@ class Runner:
         self._command(f"update {number}{' first' if is_first else ''}")
         while True:
             event = self._next()
-            if isinstance(event, Gone):
+            if isinstance(event, DriverExited):
                 return self._driver_gone(number)
             if isinstance(event, events.Update) and event.state != events.RUNNING:
                 return None if event.state == events.COMPLETED else event
@@ -285,7 +287,7 @@ class Runner:
     def _back_off(self, cause: str, wait_s: float | None = None) -> None:
         if wait_s is None:
             wait_s = back_off_s(self._plan.back_off_s, self._failures)
-        self._tell(
+        self._report(
             events.Retry(
                 time_ms=_now_ms(), attempt=self._failures, retries=self._plan.retries, wait_s=wait_s, cause=cause
             )
@@ -295,7 +297,7 @@ class Runner:
     def _wait(self, seconds: float) -> None:
         deadline_s = time.monotonic() + seconds
         while (left_s := deadline_s - time.monotonic()) > 0:
-            if isinstance(self._next(left_s), Gone):
+            if isinstance(self._next(left_s), DriverExited):
                 self._reap()
 
     # The driver
@@ -309,7 +311,7 @@ class Runner:
         self._driver = self._spawn()
         while True:
             event = self._next()
-            if isinstance(event, Gone):
+            if isinstance(event, DriverExited):
                 return self._driver_gone(number)
             if isinstance(event, events.Session):
                 self._had_session = True
@@ -322,12 +324,12 @@ class Runner:
         if remote is None or not self._had_session:
             return
         deadline_s = math.inf if self._is_continuous else time.monotonic() + _SERVER_TIMEOUT_S
-        while not answers(remote) and time.monotonic() < deadline_s:
+        while not is_reachable(remote) and time.monotonic() < deadline_s:
             self._wait(_LOOK_FOR_SERVER_S)
 
     def _spawn(self, *, is_standby: bool = False) -> DriverProcess:
         job = replace(self._plan.job, attempt=self._attempt, kept_fd=self._kept_fd, is_standby=is_standby)
-        return DriverProcess(self._plan.driver, job, self._log, self._heard.put)
+        return DriverProcess(self._plan.driver, job, self._log, self._inbox.put)
 
     def _command(self, line: str) -> None:
         if self._driver is not None:
@@ -335,13 +337,17 @@ class Runner:
 
     def _driver_gone(self, number: int) -> events.Update:
         status = self._reap()
-        said = _last_error(self._project) if status == 1 else ""
+        traceback_text = _last_error(self._project) if status == 1 else ""
         ended = _EXITS.get(status, f"Spark's driver ended with status {status}")
-        cause = cause_of(said) if said else ended
+        cause = cause_of(traceback_text) if traceback_text else ended
         failure = events.Update(
-            time_ms=_now_ms(), update=number, state=events.FAILED, error=cause, may_pass=not said or may_pass(said)
+            time_ms=_now_ms(),
+            update=number,
+            state=events.FAILED,
+            error=cause,
+            may_pass=not traceback_text or may_pass(traceback_text),
         )
-        self._tell(failure)
+        self._report(failure)
         return failure
 
     def _reap(self) -> int:
@@ -362,37 +368,37 @@ class Runner:
 
     def _drain(self, driver: DriverProcess) -> None:
         """What it told before it ended."""
-        while (heard := self._heard.get()) != Gone(driver):
-            if isinstance(heard, Said) and heard.driver is driver:
-                self._tell(heard.event)
+        while (message := self._inbox.get()) != DriverExited(driver):
+            if isinstance(message, DriverEvent) and message.driver is driver:
+                self._report(message.event)
 
     # What happens
 
-    def _next(self, timeout_s: float | None = None) -> Event | Gone | None:
+    def _next(self, timeout_s: float | None = None) -> Event | DriverExited | None:
         """The next thing, shown and remembered; None when there was none in time. Raises _Stopped."""
         try:
-            heard = self._heard.get(timeout=timeout_s)
+            message = self._inbox.get(timeout=timeout_s)
         except queue.Empty:
             return None
-        if isinstance(heard, _Signal):
+        if isinstance(message, _Signal):
             raise _Stopped
-        if isinstance(heard, EndSample | DeadLetterSample):
-            self._sample(heard)
+        if isinstance(message, EndSample | DeadLetterSample):
+            self._sample(message)
             return None
-        if heard.driver is self._standby:
-            self._hear_standby(heard)
+        if message.driver is self._standby:
+            self._handle_standby(message)
             return None
-        if heard.driver is not self._driver:
+        if message.driver is not self._driver:
             return None
-        if isinstance(heard, Gone):
-            return heard
-        self._tell(heard.event)
-        return heard.event
+        if isinstance(message, DriverExited):
+            return message
+        self._report(message.event)
+        return message.event
 
-    def _tell(self, event: Event) -> None:
+    def _report(self, event: Event) -> None:
         event = self.state.apply(event)
-        self._figures.hear(event)
-        self._sampler.watch(self._figures.partitions)
+        self._samples.add_event(event)
+        self._sampler.watch(self._samples.partitions)
         if not self._plan.job.dry:
             self._history.append(self.state, event)
             self._save(event)
@@ -405,41 +411,41 @@ class Runner:
             save(self.state, self._project.state)
             self._saved_s = now_s
 
-    def _resume_figures(self) -> None:
-        before = load(self._project.state)
-        if before is not None and before.ends:
-            self._figures.resume(offsets_from_json(before.ends), before.ends_ms)
-            self.state.ends, self.state.ends_ms = before.ends, before.ends_ms
+    def _resume_samples(self) -> None:
+        previous = load(self._project.state)
+        if previous is not None and previous.ends:
+            self._samples.resume(offsets_from_json(previous.ends), previous.ends_ms)
+            self.state.ends, self.state.ends_ms = previous.ends, previous.ends_ms
         if not (self._plan.job.full_refresh or self._plan.job.full_refresh_all):
-            self._figures.resume_positions(_positions(self._project, before))
+            self._samples.resume_positions(_positions(self._project, previous))
 
     def _sample(self, sample: EndSample | DeadLetterSample) -> None:
         if isinstance(sample, DeadLetterSample):
-            self._figures.hear_dead_letters(sample.records)
+            self._samples.set_dead_letters(sample.records)
             return
-        self._figures.hear_ends(sample.time_ms, sample.ends)
+        self._samples.add_ends(sample.time_ms, sample.ends)
         if sample.ends:
             self.state.ends, self.state.ends_ms = offsets_to_json(sample.ends), sample.time_ms
-        self._tell(self._figures.sample(self.state, sample.time_ms))
+        self._report(self._samples.sample(self.state, sample.time_ms))
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
         """The first asks for the end; the second does not wait for it."""
 
-        def hear(number: int, frame: FrameType | None) -> None:
-            for each in _SIGNALS:
-                signal.signal(each, give_up)
-            self._heard.put(_Signal())
+        def stop(number: int, frame: FrameType | None) -> None:
+            for other in _SIGNALS:
+                signal.signal(other, kill)
+            self._inbox.put(_Signal())
 
-        def give_up(number: int, frame: FrameType | None) -> None:
+        def kill(number: int, frame: FrameType | None) -> None:
             if self._driver is not None:
                 self._driver.kill()
 
-        before = {number: signal.signal(number, hear) for number in _SIGNALS}
+        handlers = {number: signal.signal(number, stop) for number in _SIGNALS}
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
 
 

@@ -76,7 +76,7 @@ logger.listeners.level = off
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SparkTarget:
     """Where Spark runs: on a master (local[*] unless said), or behind a Spark Connect server."""
 
     master: str | None = None
@@ -88,7 +88,7 @@ class Place:
     opens_catalog: bool = True
 
 
-class SparkPlace:
+class SparkConnection:
     """A session, the URL of its Spark Connect server, and the JVM if it is ours."""
 
     def __init__(self, session: Any, url: str, jvm: "_Jvm | None") -> None:
@@ -128,19 +128,19 @@ class SparkPlace:
                 self._parser_gateway.shutdown()
 
 
-def open_session(project: Project, place: Place) -> SparkPlace:
+def open_session(project: Project, target: SparkTarget) -> SparkConnection:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # A JVM that is started while gRPC is busy would not come up: what gRPC does at a fork spoils the new process.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
-    if place.remote is not None:
-        _check_answers(place.remote)
-        return SparkPlace(_connect(place.remote), place.remote, None)
+    if target.remote is not None:
+        _check_answers(target.remote)
+        return SparkConnection(_connect(target.remote), target.remote, None)
     # Meanwhile the JVM starts: the client's imports take a second of Python, and the JVM takes seconds.
     threading.Thread(target=_import_client, daemon=True).start()
-    jvm = _Jvm(project, place)
+    jvm = _Jvm(project, target)
     try:
-        return SparkPlace(_connect(jvm.url), jvm.url, jvm)
+        return SparkConnection(_connect(jvm.url), jvm.url, jvm)
     except BaseException:
         jvm.close()
         raise
@@ -150,14 +150,14 @@ def _check_answers(url: str) -> None:
     """Spark's client would try for minutes, without a word. Raises InputError or ConnectionError."""
     parts = urlsplit(url)
     if parts.scheme != "sc" or not parts.hostname:
-        raise InputError(f"--remote {url}: right is sc://HOST:PORT")
+        raise InputError(f"--remote: {url!r} is not the URL of a Spark Connect server, such as sc://localhost:15002")
     try:
         socket.create_connection((parts.hostname, parts.port or _CONNECT_PORT), _CONNECT_TIMEOUT_S).close()
     except OSError as error:
         raise ConnectionError(f"{url} does not answer: {error.strerror or error}") from None
 
 
-def answers(url: str) -> bool:
+def is_reachable(url: str) -> bool:
     """Whether a Spark Connect server accepts connections."""
     try:
         _check_answers(url)
@@ -170,14 +170,14 @@ def runtime_settings(session: Any, project: Project) -> dict[str, str]:
     """Those of the project that may still be set once Spark runs; a flow's session takes no others."""
     from pyspark.errors import PySparkException
 
-    found = {}
+    accepted = {}
     for name, value in {**_FLOW_DEFAULTS, **project.configuration}.items():
         if name.startswith(_CORE):
             continue  # the JVM was started with it
         with suppress(PySparkException):  # so are some of these
             session.conf.set(name, value)
-            found[name] = value
-    return found
+            accepted[name] = value
+    return accepted
 
 
 def _import_client() -> None:
@@ -194,7 +194,7 @@ def _connect(url: str) -> Any:
 
 
 class _Jvm:
-    def __init__(self, project: Project, place: Place) -> None:
+    def __init__(self, project: Project, target: SparkTarget) -> None:
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
 
@@ -202,10 +202,10 @@ class _Jvm:
         token = secrets.token_hex(16)
         os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = token
         conf = SparkConf(loadDefaults=False)
-        for name, value in jvm_settings(project, place).items():
+        for name, value in jvm_settings(project, target).items():
             conf.set(name, value)
-        kept = () if place.kept_fd is None else (place.kept_fd,)
-        process = {"start_new_session": True, "pass_fds": kept}
+        inherited = () if target.kept_fd is None else (target.kept_fd,)
+        process = {"start_new_session": True, "pass_fds": inherited}
         self._gateway = launch_gateway(conf, process)  # type: ignore[no-untyped-call]
         self.process: subprocess.Popen[bytes] = self._gateway.proc
         try:
@@ -215,7 +215,7 @@ class _Jvm:
         except BaseException:
             self._end()
             raise
-        if place.opens_catalog:
+        if target.opens_catalog:
             threading.Thread(target=self._open_catalog, daemon=True).start()
         self.url = f"sc://localhost:{port}/;token={token}"
 
@@ -277,18 +277,18 @@ def _spark_home(project: Project) -> Path:
     return home
 
 
-def jvm_settings(project: Project, place: Place) -> dict[str, str]:
+def jvm_settings(project: Project, target: SparkTarget) -> dict[str, str]:
     """What a JVM of ours is started with: our defaults, what the project says, and what makes it reachable."""
-    said = {name: value for name, value in project.configuration.items() if name.startswith("spark.")}
-    master = place.master or said.get("spark.master") or "local[*]"
-    found = {**_defaults(project, is_local=master.startswith("local")), **said}
-    java = f"-Dlog4j2.configurationFile={_log4j_file(project, verbose=place.verbose).as_uri()}"
+    configured = {name: value for name, value in project.configuration.items() if name.startswith("spark.")}
+    master = target.master or configured.get("spark.master") or "local[*]"
+    settings = {**_defaults(project, is_local=master.startswith("local")), **configured}
+    java = f"-Dlog4j2.configurationFile={_log4j_file(project, verbose=target.verbose).as_uri()}"
     java += f' "-Dderby.stream.error.file={project.ours / "derby.log"}"'
     return {
-        **found,
+        **settings,
         "spark.master": master,
-        "spark.driver.extraJavaOptions": f"{java} {found.get('spark.driver.extraJavaOptions', '')}".strip(),
-        "spark.plugins": ",".join(filter(None, (f"{_CONNECT}.SparkConnectPlugin", said.get("spark.plugins")))),
+        "spark.driver.extraJavaOptions": f"{java} {settings.get('spark.driver.extraJavaOptions', '')}".strip(),
+        "spark.plugins": ",".join(filter(None, (f"{_CONNECT}.SparkConnectPlugin", configured.get("spark.plugins")))),
         "spark.sql.artifact.isolation.enabled": "true",
         "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
         "spark.connect.grpc.binding.address": "127.0.0.1",

@@ -208,8 +208,8 @@ def move_problem(project: Project) -> str | None:
     state, storage = load(project.state), project.local_storage
     if state is None or storage is None or Path(state.log) == project.log:
         return None
-    before = Path(state.log).parent.parent
+    previous = Path(state.log).parent.parent
     return (
-        f"the storage was {before} when the pipeline ran last, and tables are known by their full paths: "
+        f"the storage was {previous} when the pipeline ran last, and tables are known by their full paths: "
         f"move it back, or remove {storage}, and all that the topics still have is read again"
     )

@@ -133,16 +133,18 @@ class StatusReader:
 
     def _flows(self, run: RunState | None, *, is_busy: bool) -> list[FlowStatus]:
         storage = self._project.local_storage
-        checkpoints = {} if storage is None else {each.flow: each for each in read_checkpoints(storage)}
+        checkpoints = (
+            {} if storage is None else {checkpoint.flow: checkpoint for checkpoint in read_checkpoints(storage)}
+        )
         states = run.flows if run else {}
         if run is not None and run.ends_ms > self._resumed_ms:
             self._resumed_ms = run.ends_ms
             self._lag_times.add(run.ends_ms, offsets_from_json(run.ends))
-        found = []
+        statuses = []
         for name in sorted({*states, *checkpoints}):  # Spark reports them in any order
             flow = states.get(name, FlowState(state=events.STOPPED))
-            found.append(self._flow(name, flow, checkpoints.get(name), is_busy=is_busy))
-        return found
+            statuses.append(self._flow(name, flow, checkpoints.get(name), is_busy=is_busy))
+        return statuses
 
     def _flow(self, name: str, flow: FlowState, checkpoint: Checkpoint | None, *, is_busy: bool) -> FlowStatus:
         offsets = offsets_from_json(flow.offsets) if checkpoint is None else checkpoint.offsets
@@ -183,9 +185,9 @@ class StatusReader:
             return None
 
 
-def flow_status(name: str, flow: FlowState, **better: object) -> FlowStatus:
+def flow_status(name: str, flow: FlowState, **overrides: object) -> FlowStatus:
     """As the state of the run has it, but for what is known `better`."""
-    known: dict[str, object] = {
+    fields: dict[str, object] = {
         "flow": name,
         "state": flow.state,
         "batch_id": flow.batch_id,
@@ -207,7 +209,7 @@ def flow_status(name: str, flow: FlowState, **better: object) -> FlowStatus:
         "restarts": flow.restarts,
         "error": flow.error,
     }
-    return FlowStatus(**{**known, **better})  # type: ignore[arg-type]
+    return FlowStatus(**{**fields, **overrides})  # type: ignore[arg-type]
 
 
 def _state(run: RunState | None) -> tuple[str, int | None]:

@@ -16,13 +16,13 @@ from odradek.spark.source.offset_limits import Offsets, offsets_from_json, offse
 _UNKNOWN_ROWS = -1
 
 
-class Heard(Protocol):
+class StreamObserver(Protocol):
     """Who listens to the streams of a session."""
 
     def short(self, flow: str) -> str:
         """A flow's name as people know it."""
 
-    def lag_of(self, done: Offsets) -> int | None:
+    def lag_of(self, position: Offsets) -> int | None:
         """By the cluster; None where it does not tell."""
 
     def batch_done(self, event: Progress, query_name: str) -> None: ...
@@ -32,7 +32,7 @@ class Heard(Protocol):
     def query_ended(self, run_id: str, error: str | None) -> None: ...
 
 
-def listener(heard: Heard) -> Any:
+def listener(observer: StreamObserver) -> Any:
     """For a session: tells of each micro-batch."""
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
@@ -41,44 +41,44 @@ def listener(heard: Heard) -> Any:
             pass
 
         def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-            said = json.loads(event.progress.json)
-            event, done = progress_event(said, heard.short(said["name"]))
-            lag = heard.lag_of(done)
-            heard.batch_done(event if lag is None else replace(event, lag=lag), said["name"])
+            progress = json.loads(event.progress.json)
+            event, position = progress_event(progress, observer.short(progress["name"]))
+            lag = observer.lag_of(position)
+            observer.batch_done(event if lag is None else replace(event, lag=lag), progress["name"])
 
         def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-            heard.query_idle(str(event.runId))
+            observer.query_idle(str(event.runId))
 
         def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-            heard.query_ended(str(event.runId), event.exception)
+            observer.query_ended(str(event.runId), event.exception)
 
     return Listener()
 
 
-def progress_event(said: Mapping[str, Any], flow: str) -> tuple[Progress, Offsets]:
+def progress_event(progress: Mapping[str, Any], flow: str) -> tuple[Progress, Offsets]:
     """Of Spark's own JSON of a micro-batch; with where its sources are."""
-    counted = said.get("sink", {}).get("numOutputRows", _UNKNOWN_ROWS)
-    done: dict[TopicPartition, int] = {}
+    counted = progress.get("sink", {}).get("numOutputRows", _UNKNOWN_ROWS)
+    position: dict[TopicPartition, int] = {}
     latest: dict[TopicPartition, int] = {}
-    for source in said.get("sources", ()):
-        done.update(topic_offsets(source.get("endOffset")) or {})
+    for source in progress.get("sources", ()):
+        position.update(topic_offsets(source.get("endOffset")) or {})
         latest.update(topic_offsets(source.get("latestOffset")) or {})
     event = Progress(
         time_ms=time.time_ns() // 1_000_000,
         flow=flow,
-        batch_id=said["batchId"],
-        rows_in=said.get("numInputRows", 0),
-        rows_out=rows_written(said) if counted == _UNKNOWN_ROWS else counted,
-        rows_per_s=round(said.get("processedRowsPerSecond") or 0.0, 1),
-        duration_ms=said.get("batchDuration", 0),
-        lag=behind(done, latest) if done and latest else None,
-        offsets=offsets_to_json(done),
-        parts_ms=dict(said.get("durationMs", {})),
-        state_rows=sum(operator.get("numRowsTotal", 0) for operator in said.get("stateOperators", ())),
-        state_bytes=sum(operator.get("memoryUsedBytes", 0) for operator in said.get("stateOperators", ())),
-        watermark_ms=_watermark_ms(said.get("eventTime", {}).get("watermark")),
+        batch_id=progress["batchId"],
+        rows_in=progress.get("numInputRows", 0),
+        rows_out=rows_written(progress) if counted == _UNKNOWN_ROWS else counted,
+        rows_per_s=round(progress.get("processedRowsPerSecond") or 0.0, 1),
+        duration_ms=progress.get("batchDuration", 0),
+        lag=behind(position, latest) if position and latest else None,
+        offsets=offsets_to_json(position),
+        parts_ms=dict(progress.get("durationMs", {})),
+        state_rows=sum(operator.get("numRowsTotal", 0) for operator in progress.get("stateOperators", ())),
+        state_bytes=sum(operator.get("memoryUsedBytes", 0) for operator in progress.get("stateOperators", ())),
+        watermark_ms=_watermark_ms(progress.get("eventTime", {}).get("watermark")),
     )
-    return event, done
+    return event, position
 
 
 def _watermark_ms(text: str | None) -> int | None:
@@ -89,14 +89,14 @@ def _watermark_ms(text: str | None) -> int | None:
     return watermark_ms or None
 
 
-def topic_offsets(said: Any) -> Offsets | None:
+def topic_offsets(text: Any) -> Offsets | None:
     """Of a source that reads topics, as it says where it is; None for any other source."""
     try:
-        found = json.loads(said) if isinstance(said, str) else said
-        return offsets_from_json(found) if found else None
+        document = json.loads(text) if isinstance(text, str) else text
+        return offsets_from_json(document) if document else None
     except (ValueError, AttributeError, TypeError):
         return None
 
 
-def behind(done: Offsets, ends: Offsets) -> int:
-    return sum(max(end - done.get(partition, 0), 0) for partition, end in ends.items())
+def behind(position: Offsets, ends: Offsets) -> int:
+    return sum(max(end - position.get(partition, 0), 0) for partition, end in ends.items())

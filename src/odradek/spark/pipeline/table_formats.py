@@ -80,8 +80,8 @@ def _delta_problems(project: Project, jars: str) -> Iterator[str]:
     release = spark_release() or max(_DELTA)
     delta = _DELTA.get(release)
     if delta is None:
-        known = " and ".join(_DELTA)
-        yield f"tables in format delta: Delta had no build for Spark {release} up to 4.4.0, only for {known}"
+        extensions = " and ".join(_DELTA)
+        yield f"tables in format delta: Delta had no build for Spark {release} up to 4.4.0, only for {extensions}"
         return
     missing = [] if "delta-spark" in jars else [("spark.jars.packages", delta)]
     needed = [_DELTA_EXTENSION]
@@ -108,9 +108,9 @@ def _iceberg_problems(jars: str) -> Iterator[str]:
     release = spark_release() or max(_DELTA)
     jar = _ICEBERG_JAR.search(jars)
     if jar is None or jar["spark"] != release:
-        given = "" if jar is None else f"; {jar[0]} cannot be loaded by Spark {release}"
+        runtimes = "" if jar is None else f"; {jar[0]} cannot be loaded by Spark {release}"
         none = "" if release in _ICEBERG else ", and Iceberg had none up to 1.12.0; parquet works"
-        yield f"tables in format iceberg need a package iceberg-spark-runtime-{release}_2.13{given}{none}"
+        yield f"tables in format iceberg need a package iceberg-spark-runtime-{release}_2.13{runtimes}{none}"
 
 
 def _jars(project: Project) -> str:

@@ -23,32 +23,32 @@ _LOG, _DELTA_LOG = "_spark_metadata", "_delta_log"
 _CHANGES_MAX = 20
 
 
-def rows_written(said: Mapping[str, Any]) -> int | None:
+def rows_written(progress: Mapping[str, Any]) -> int | None:
     """By Spark's JSON of a micro-batch; None where it cannot be told."""
-    found = _SINK.fullmatch(said.get("sink", {}).get("description", ""))
-    if found is None:
+    directory = _SINK.fullmatch(progress.get("sink", {}).get("description", ""))
+    if directory is None:
         return None
-    table = Path(unquote(urlsplit(found["path"]).path))
+    table = Path(unquote(urlsplit(directory["path"]).path))
     try:
-        return _rows_of_delta(table, said) if found["kind"] == "Delta" else _rows_of_files(table, said)
+        return _rows_of_delta(table, progress) if directory["kind"] == "Delta" else _rows_of_files(table, progress)
     except (OSError, ValueError, KeyError):
         return None
 
 
-def _rows_of_delta(table: Path, said: Mapping[str, Any]) -> int | None:
+def _rows_of_delta(table: Path, progress: Mapping[str, Any]) -> int | None:
     changes = sorted((path for path in (table / _DELTA_LOG).glob("*.json") if path.stem.isdecimal()), reverse=True)
     for path in islice(changes, _CHANGES_MAX):
         for line in path.read_text().splitlines():
             change = json.loads(line).get("commitInfo", {})
             batch = change.get("operationParameters", {})
-            if (batch.get("queryId"), batch.get("epochId")) == (said["id"], str(said["batchId"])):
+            if (batch.get("queryId"), batch.get("epochId")) == (progress["id"], str(progress["batchId"])):
                 return int(change["operationMetrics"]["numOutputRows"])
     return None
 
 
-def _rows_of_files(table: Path, said: Mapping[str, Any]) -> int:
-    began_ms = datetime.fromisoformat(said["timestamp"]).timestamp() * 1000
-    return sum(_rows(path) for path in _files(table / _LOG, said["batchId"], began_ms))
+def _rows_of_files(table: Path, progress: Mapping[str, Any]) -> int:
+    began_ms = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
+    return sum(_rows(path) for path in _files(table / _LOG, progress["batchId"], began_ms))
 
 
 def _files(log: Path, batch_id: int, began_ms: float) -> Iterator[Path]:

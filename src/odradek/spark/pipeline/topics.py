@@ -56,8 +56,8 @@ class Cluster:
         return sum(len(columns.offset) for columns in read_range(self._leaders, request))
 
     def _list(self, partitions: Iterable[TopicPartition], timestamp_ms: int) -> dict[TopicPartition, int]:
-        wanted = dict.fromkeys(partitions, timestamp_ms)
-        return list_offsets(self._leaders, wanted, is_read_committed=True, timeout_ms=_PATIENCE_MS)
+        timestamps = dict.fromkeys(partitions, timestamp_ms)
+        return list_offsets(self._leaders, timestamps, is_read_committed=True, timeout_ms=_PATIENCE_MS)
 
 
 def client_settings(options: Mapping[str, str]) -> dict[str, str]:
@@ -83,10 +83,10 @@ class Lags:
         self._clusters: dict[str, Cluster] = {}
         self._silent_until_s = 0.0
 
-    def of(self, done: Offsets) -> int | None:
+    def of(self, position: Offsets) -> int | None:
         """Records between `done` and the ends; None where nobody can tell."""
-        ends = self.ends(done) if done else None
-        return None if ends is None else sum(max(end - done[partition], 0) for partition, end in ends.items())
+        ends = self.ends(position) if position else None
+        return None if ends is None else sum(max(end - position[partition], 0) for partition, end in ends.items())
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int] | None:
         """Return where the partitions end; None where a cluster does not answer, or none is known."""

@@ -59,7 +59,7 @@ _Calls = list[tuple[int, dict[str, ast.expr]]]
 
 
 @dataclass(slots=True)
-class Found:
+class DefinitionUses:
     uses: list[Use] = field(default_factory=list)
     schemas: list[SchemaUse] = field(default_factory=list)
     #: Formats of tables, with the lines that name them.
@@ -70,39 +70,43 @@ class Found:
     auto_cdc: list[int] = field(default_factory=list)
 
 
-def python_uses(text: str, configuration: Mapping[str, str]) -> Found:
+def python_uses(text: str, configuration: Mapping[str, str]) -> DefinitionUses:
     """Raises SyntaxError."""
     tree = ast.parse(text)
     values = _Values(tree, configuration)
     calls = _calls_of_functions(tree)
-    found = Found()
+    uses = DefinitionUses()
     for function, node in _walk(tree, ""):
         if isinstance(node, ast.FunctionDef):
-            found.dead_letter_sinks.update(_rejecting_targets(node, values))
+            uses.dead_letter_sinks.update(_rejecting_targets(node, values))
         if isinstance(node, ast.Call):
-            _look_at(node, function, values, calls.get(function, []), found)
-    return found
+            _look_at(node, function, values, calls.get(function, []), uses)
+    return uses
 
 
 def _calls_of_functions(tree: ast.Module) -> dict[str, _Calls]:
     """Of functions of the module, by name."""
-    functions = {each.name: each.args for each in tree.body if isinstance(each, ast.FunctionDef)}
-    found: dict[str, _Calls] = {}
+    functions = {statement.name: statement.args for statement in tree.body if isinstance(statement, ast.FunctionDef)}
+    calls: dict[str, _Calls] = {}
     for _, node in _walk(tree, ""):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
-            found.setdefault(node.func.id, []).append((node.lineno, _arguments(node, functions[node.func.id])))
-    return found
+            calls.setdefault(node.func.id, []).append((node.lineno, _arguments(node, functions[node.func.id])))
+    return calls
 
 
-def _arguments(call: ast.Call, taken: ast.arguments) -> dict[str, ast.expr]:
-    names = [each.arg for each in taken.args]
+def _arguments(call: ast.Call, parameters: ast.arguments) -> dict[str, ast.expr]:
+    names = [argument.arg for argument in parameters.args]
     # What is not seen hides a constant of the same name.
-    found: dict[str, ast.expr] = {each.arg: ast.Constant(None) for each in (*taken.args, *taken.kwonlyargs)}
-    found |= zip(reversed(names), reversed(taken.defaults), strict=False)
-    found |= {each.arg: node for each, node in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if node}
-    if not any(isinstance(each, ast.Starred) for each in call.args):
-        found |= zip(names, call.args, strict=False)
-    return found | {each.arg: each.value for each in call.keywords if each.arg is not None}
+    values: dict[str, ast.expr] = {
+        argument.arg: ast.Constant(None) for argument in (*parameters.args, *parameters.kwonlyargs)
+    }
+    values |= zip(reversed(names), reversed(parameters.defaults), strict=False)
+    values |= {
+        argument.arg: node for argument, node in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True) if node
+    }
+    if not any(isinstance(argument, ast.Starred) for argument in call.args):
+        values |= zip(names, call.args, strict=False)
+    return values | {argument.arg: argument.value for argument in call.keywords if argument.arg is not None}
 
 
 def _walk(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
@@ -113,19 +117,19 @@ def _walk(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
         yield from _walk(child, inner)
 
 
-def _look_at(call: ast.Call, function: str, values: "_Values", calls: _Calls, found: Found) -> None:
+def _look_at(call: ast.Call, function: str, values: "_Values", calls: _Calls, uses: DefinitionUses) -> None:
     name = _called(call)
     if name in ("load", "create_sink"):
-        found.uses.extend(_topic_uses(call, function, values, calls))
+        uses.uses.extend(_topic_uses(call, function, values, calls))
     elif name == "create_auto_cdc_flow":
-        found.auto_cdc.append(call.lineno)
+        uses.auto_cdc.append(call.lineno)
     elif name in ("avro", "protobuf") or ast.unparse(call.func) in values.text_formats:
-        found.schemas.extend(_schema(call, name, values))
+        uses.schemas.extend(_schema(call, name, values))
     elif name in ("table", "materialized_view", "create_streaming_table"):
         for keyword in call.keywords:
-            said = values.of(keyword.value) if keyword.arg == "format" else None
-            if said is not None:
-                found.table_formats.setdefault(said.lower(), call.lineno)
+            table_format = values.of(keyword.value) if keyword.arg == "format" else None
+            if table_format is not None:
+                uses.table_formats.setdefault(table_format.lower(), call.lineno)
 
 
 def _topic_uses(call: ast.Call, function: str, values: "_Values", calls: _Calls) -> Iterator[Use]:
@@ -150,7 +154,7 @@ def _topic_use(call: ast.Call, function: str, values: "_Values") -> Use | None:
 
 def _schema(call: ast.Call, name: str, values: "_Values") -> Iterator[SchemaUse]:
     """What is in a file; of formats whose schemas are Spark's also what is said there."""
-    arguments = {each.arg: values.of(each.value) for each in call.keywords if each.arg is not None}
+    arguments = {keyword.arg: values.of(keyword.value) for keyword in call.keywords if keyword.arg is not None}
     if call.args:
         arguments["message" if name == "protobuf" else "schema"] = values.of(call.args[0])
     seen = {key: value for key, value in arguments.items() if value is not None}
@@ -165,12 +169,12 @@ def _text_formats(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom) or node.module not in ("odradek.spark", "odradek.spark.formats"):
             continue
-        for each in node.names:
-            said = each.asname or each.name
-            if node.module == "odradek.spark.formats" and each.name in ("json", "csv"):
-                yield said, each.name
-            elif node.module == "odradek.spark" and each.name == "formats":
-                yield from ((f"{said}.{name}", name) for name in ("json", "csv"))
+        for alias in node.names:
+            local_name = alias.asname or alias.name
+            if node.module == "odradek.spark.formats" and alias.name in ("json", "csv"):
+                yield local_name, alias.name
+            elif node.module == "odradek.spark" and alias.name == "formats":
+                yield from ((f"{local_name}.{name}", name) for name in ("json", "csv"))
 
 
 def _called(call: ast.Call) -> str:
@@ -236,7 +240,7 @@ def _add_keywords(
 
 def _sink(call: ast.Call, values: "_Values") -> Use | None:
     arguments = dict(zip(("name", "format", "options"), call.args, strict=False))
-    arguments |= {each.arg: each.value for each in call.keywords if each.arg is not None}
+    arguments |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
     if "format" not in arguments or values.of(arguments["format"]) != SOURCE:
         return None
     pairs = values.pairs(arguments["options"]) if "options" in arguments else {}
@@ -250,7 +254,7 @@ def _use(line: int, kind: Kind, options: Mapping[str, str | None], is_complete: 
 
 
 def _keyword(call: ast.Call, name: str, values: "_Values") -> str | None:
-    return next((values.of(each.value) for each in call.keywords if each.arg == name), None)
+    return next((values.of(keyword.value) for keyword in call.keywords if keyword.arg == name), None)
 
 
 def _rejecting_targets(function: ast.FunctionDef, values: "_Values") -> Iterator[str]:
@@ -293,7 +297,7 @@ class _Values:
         if isinstance(node, ast.Name) and node.id in self._names:
             return self.of(self._names[node.id], depth + 1)
         if isinstance(node, ast.JoinedStr):
-            return _joined([self._part(each, depth + 1) for each in node.values])
+            return _joined([self._part(part, depth + 1) for part in node.values])
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return _joined([self.of(node.left, depth + 1), self.of(node.right, depth + 1)])
         if isinstance(node, ast.Call):
@@ -311,13 +315,13 @@ class _Values:
             return None if left is None or right is None else {**left, **right}
         if not isinstance(node, ast.Dict):
             return None
-        found: dict[str, str | None] = {}
+        values: dict[str, str | None] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             inner = self.pairs(value, depth + 1) if key is None else {self.of(key) or "": self.of(value)}
             if inner is None or "" in inner:
                 return None
-            found |= inner
-        return found
+            values |= inner
+        return values
 
     def _joined(self, separator: ast.expr, parts: ast.expr, depth: int) -> str | None:
         """Of a list, or of the names of a dictionary."""
@@ -338,7 +342,7 @@ class _Values:
     def _call(self, call: ast.Call, depth: int) -> str | None:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "join" and len(call.args) == 1:
             return self._joined(call.func.value, call.args[0], depth)
-        arguments = [self.of(each, depth) for each in call.args]
+        arguments = [self.of(argument, depth) for argument in call.args]
         if not arguments or arguments[0] is None or not isinstance(call.func, ast.Attribute):
             return arguments[0] if arguments and _called(call) == "str" else None
         default = arguments[1] if len(arguments) > 1 else None
@@ -376,14 +380,14 @@ _PROVIDER = re.compile(r"\bUSING\s+(\w+)(?:\s+OPTIONS\s*\(([^)]*)\))?", re.IGNOR
 _PAIR = re.compile(r"(?:'([^']+)'|\"([^\"]+)\"|([\w.]+))\s*(?:=\s*|\s)(?:'([^']*)'|\"([^\"]*)\"|([\w.]+))")
 
 
-def sql_uses(text: str) -> Found:
+def sql_uses(text: str) -> DefinitionUses:
     plain = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
-    found = Found()
+    uses = DefinitionUses()
     for provider in _PROVIDER.finditer(plain):
         line = plain.count("\n", 0, provider.start()) + 1
         if provider[1].lower() != SOURCE:
-            found.table_formats.setdefault(provider[1].lower(), line)
+            uses.table_formats.setdefault(provider[1].lower(), line)
             continue
         options = {a or b or c: d or e or f for a, b, c, d, e, f in _PAIR.findall(provider[2] or "")}
-        found.uses.append(Use(line, Kind.STREAM, options))
-    return found
+        uses.uses.append(Use(line, Kind.STREAM, options))
+    return uses

@@ -40,6 +40,16 @@ pyspark.errors.exceptions.connect.UnknownException: (org.apache.spark.sql.pipeli
 """  # noqa: E501 - as Spark says it
 
 
+TOO_LARGE = (
+    "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: [PYTHON_EXCEPTION] An exception was thrown "
+    "from the Python worker: odradek.errors.InputError: a record of 1800146 bytes is too large SQLSTATE: XXKST"
+)
+WRITER = (
+    "[PYTHON_DATA_SOURCE_ERROR] Failed to initialize Python data source writer: _pickle.PicklingError: Could not "
+    "serialize object: Unreachable: no broker answers"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "cause", "passes"),
     [
@@ -48,6 +58,8 @@ pyspark.errors.exceptions.connect.UnknownException: (org.apache.spark.sql.pipeli
             "[DELTA_CANNOT_CHANGE_PROVIDER] 'provider' is a reserved table property, and cannot be altered.",
             False,
         ),
+        (TOO_LARGE, "a record of 1800146 bytes is too large", False),
+        (WRITER, "Unreachable: no broker answers", True),
         (LOCATION, "[LOCATION_ALREADY_EXISTS] Cannot name the managed table as `a`.", True),
         (TASK, "odradek.errors.Unreachable: no broker answers: localhost:9092: Connection refused", True),
         (INPUT, "unknown option subscrib. Did you mean subscribe?", False),

@@ -68,7 +68,7 @@ def test_nothing(check: Check) -> None:
             reading(BOOTSTRAP, '"subscribe", "a"', '"kafka.fetch.max.byte", "1"'),
             "there is no setting fetch.max.byte. Did you mean fetch.max.bytes",
         ),
-        ("\ndef broken(:\n", "this is no Python"),
+        ("\ndef broken(:\n", "invalid Python"),
         ('dp.create_sink("a", "odradek", {"topic": "b"})', "kafka.bootstrap.servers is missing"),
         (
             'dp.create_sink("a", "odradek", {"kafka.bootstrap.servers": "a:1", "delivery": "once"})',
@@ -111,14 +111,14 @@ def test_names_that_are_used_twice(check: Check) -> None:
 def test_the_spec(check: Check) -> None:
     problems = check(spec="nam: shop\nstorage: s\nconfiguration: {a: 1}\n")
     assert [each.split(";")[0] for each in problems] == [
-        "error: spark-pipeline.yml: there is no field nam",
+        "error: spark-pipeline.yml: unknown field nam",
         "error: spark-pipeline.yml: name is missing",
-        "error: spark-pipeline.yml: configuration: a: 1 must be a text: '1' in quotes",
+        "error: spark-pipeline.yml: configuration: a: 1 must be a string",
     ]
     (problem,) = check(spec="name: a\nstorage: s\nlibraries: [{glob: {include: nothing/**}}]\n")
-    assert "nothing matches nothing/**" in problem
+    assert "no file matches nothing/**" in problem
     (problem,) = check(spec="name: a\nstorage: s\n")
-    assert "there are no definitions" in problem
+    assert "libraries is empty" in problem
 
 
 def test_schema_files(check: Check, tmp_path: Path) -> None:
@@ -152,19 +152,19 @@ def test_modules_that_are_not_there(check: Check, tmp_path: Path, monkeypatch: p
 def test_java(check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     (problem,) = check(needs_java=True)
-    assert problem.startswith("error: there is no Java")
+    assert problem.startswith("error: no Java in JAVA_HOME or PATH")
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_4\"' >&2\n")
     java.chmod(java.stat().st_mode | stat.S_IXUSR)
     (problem,) = check(needs_java=True)
-    assert "is Java 8; Spark needs Java 17" in problem
+    assert "is Java 8; Spark requires Java 17" in problem
     java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.1\"' >&2\n")
     assert check(needs_java=True) == []
 
 
 def test_no_project() -> None:
-    with pytest.raises(InputError, match="there is no such directory"):
+    with pytest.raises(InputError, match="no such directory"):
         check_project("/nowhere")
 
 
@@ -174,7 +174,7 @@ def test_brokers_that_do_not_answer(tmp_path: Path) -> None:
     (tmp_path / "transformations" / "a.py").write_text(reading(BOOTSTRAP, '"subscribe", "a"'))
     checked: Checked = check_project(str(tmp_path), needs_java=False)
     (problem,) = checked.problems
-    assert not checked.is_good and "localhost:1: no broker answers" in problem.what and problem.line == 1
+    assert not checked.is_good and "localhost:1: no broker answers" in problem.message and problem.line == 1
     checked = check_project(str(tmp_path), needs_java=False, unreachable=WARNING)
     assert checked.is_good and checked.problems == (replace(problem, severity=WARNING),)
 
@@ -185,7 +185,7 @@ def test_settings_of_the_command_line(tmp_path: Path) -> None:
     text = reading('"kafka.bootstrap.servers", spark.conf.get("spark.shop.brokers")', '"subscribe", "a"')
     (tmp_path / "transformations" / "a.py").write_text(text)
     checked = check_project(str(tmp_path), settings={"spark.shop.brokers": "localhost:1"}, needs_java=False)
-    assert "localhost:1: no broker answers" in checked.problems[0].what
+    assert "localhost:1: no broker answers" in checked.problems[0].message
 
 
 AUTO_CDC = """
@@ -214,8 +214,8 @@ def test_packages_of_a_remote_spark_are_not_looked_for(tmp_path: Path) -> None:
     ("options", "said"),
     [
         ({"subscribe": "orders,clicks"}, []),
-        ({"subscribe": "order"}, [(ERROR, "there is no topic order; did you mean orders?")]),
-        ({"subscribe": "zzz"}, [(ERROR, "there is no topic zzz; odradek topics create zzz makes it")]),
+        ({"subscribe": "order"}, [(ERROR, "topic order does not exist; did you mean orders?")]),
+        ({"subscribe": "zzz"}, [(ERROR, "topic zzz does not exist; create it with: odradek topics create zzz")]),
         ({"subscribePattern": "rd"}, []),  # anywhere in the name, as Spark has it
         ({"subscribePattern": "x.*"}, [(WARNING, "no topic matches subscribePattern x.*")]),
         ({"assign": '{"orders": [0, 5]}'}, [(ERROR, "orders has no partition 5; it has 2")]),
@@ -239,7 +239,7 @@ def test_topics_to_write() -> None:
     """The cluster may make them."""
     assert list(missing_topics(Use(1, Kind.SINK, {"topic": "orders"}), THERE)) == []
     ((severity, said),) = missing_topics(Use(1, Kind.SINK, {"topic": "new"}), THERE)
-    assert severity == WARNING and said.startswith("there is no topic new yet")
+    assert severity == WARNING and said.startswith("topic new does not exist yet")
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

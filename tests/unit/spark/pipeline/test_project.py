@@ -42,7 +42,7 @@ def test_storage_elsewhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("storage", ["a b", "a%20b", "file:///a#b", "s3a://bucket/a b"])
 def test_a_storage_that_spark_would_misread(tmp_path: Path, storage: str) -> None:
-    with pytest.raises(InputError, match=r"spark-pipeline.yml: storage: .* in it, which Spark would misread"):
+    with pytest.raises(InputError, match=r"spark-pipeline.yml: storage: .* contains .*, which Spark would misread"):
         read_project(str(make(tmp_path, f"name: shop\nstorage: '{storage}'\n")))
 
 
@@ -61,18 +61,21 @@ def test_settings_that_count_more(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("nam: shop\nstorage: s\n", "there is no field nam; did you mean name?\nspark-pipeline.yml: name is missing"),
+        ("nam: shop\nstorage: s\n", "unknown field nam; did you mean name?\nspark-pipeline.yml: name is missing"),
         ("name: shop\n", "storage is missing"),
-        ("name: 5\nstorage: s\n", "name: 5 is no text"),
+        ("name: 5\nstorage: s\n", "name: must be a non-empty string, not 5"),
         ("name: a\nstorage: s\ndatabase: d\nschema: d\n", "database and schema are two names for one thing"),
-        ("name: a\nstorage: s\nconfiguration: {a: 2, b: true}\n", "configuration: a: 2 must be a text: '2' in quotes"),
-        ("name: a\nstorage: s\nconfiguration: {b: true}\n", "b: true must be a text: 'true' in quotes"),
-        ("name: a\nstorage: s\nconfiguration: [a]\n", "configuration: ['a'] is no object of settings"),
-        ("name: a\nstorage: s\nlibraries: x\n", "libraries is a list such as"),
-        ("name: a\nstorage: s\nlibraries: [{file: x}]\n", "libraries is a list such as"),
+        (
+            "name: a\nstorage: s\nconfiguration: {a: 2, b: true}\n",
+            "configuration: a: 2 must be a string; write '2' in quotes",
+        ),
+        ("name: a\nstorage: s\nconfiguration: {b: true}\n", "b: true must be a string; write 'true' in quotes"),
+        ("name: a\nstorage: s\nconfiguration: [a]\n", "configuration: ['a'] is not a mapping of settings"),
+        ("name: a\nstorage: s\nlibraries: x\n", "expected a list such as"),
+        ("name: a\nstorage: s\nlibraries: [{file: x}]\n", "expected a list such as"),
         ("name: a\nstorage: s\nlibraries: [{glob: {include: 'a/*.py'}}]\n", "a directory followed by /**"),
-        ("name: a\n  storage: s\n", "spark-pipeline.yml:2: this is no YAML"),
-        ("just text\n", "this is no object; it has the fields name, storage"),
+        ("name: a\n  storage: s\n", "spark-pipeline.yml:2: invalid YAML"),
+        ("just text\n", "the file must be a mapping with the fields name, storage"),
     ],
 )
 def test_what_is_wrong(tmp_path: Path, spec: str, said: str) -> None:
@@ -87,18 +90,18 @@ def test_where_it_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert find_spec(str(tmp_path)) == find_spec(str(spec)) == spec
     monkeypatch.chdir(tmp_path / "transformations" / "deep")
     assert find_spec(None) == spec
-    with pytest.raises(InputError, match="odradek pipeline init nowhere makes a project"):
+    with pytest.raises(InputError, match="odradek pipeline init nowhere creates a project"):
         find_spec("nowhere")
-    with pytest.raises(InputError, match=r"there is no spark-pipeline\.yml in it"):
+    with pytest.raises(InputError, match=r"the directory has no spark-pipeline\.yml"):
         find_spec(str(tmp_path / "transformations"))
     (tmp_path / "spark-pipeline.yaml").write_text(GOOD)
-    with pytest.raises(InputError, match="one of them must go"):
+    with pytest.raises(InputError, match="remove one of them"):
         find_spec(str(tmp_path))
 
 
 def test_no_project_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="nor above it"):
+    with pytest.raises(InputError, match="or above it"):
         find_spec(None)
 
 

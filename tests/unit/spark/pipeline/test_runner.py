@@ -162,7 +162,7 @@ def test_a_driver_that_dies_is_started_again(bench: Bench) -> None:
 def test_a_server_that_is_gone_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long it takes: that it does not answer is not a failure of its own."""
     answers = iter([False] * 10 + [True])
-    monkeypatch.setattr(runner, "answers", lambda url: next(answers))
+    monkeypatch.setattr(runner, "is_reachable", lambda url: next(answers))
     monkeypatch.setattr(runner, "_LOOK_FOR_SERVER_S", 0.001)
     script = ["session", "server-gone", "session", "completed"]
     assert bench.run(script, retries=1, remote="sc://localhost:15002") == "completed"
@@ -215,7 +215,7 @@ def test_nobody_else_runs_it_meanwhile(bench: Bench) -> None:
     script = bench.directory / "script"
     script.write_text("session completed")
     assert bench.run(["session", "completed"]) == "completed"
-    assert refused == [f"shop is being run already, by process {os.getpid()}"]
+    assert refused == [f"shop is already running, as process {os.getpid()}"]
 
 
 def test_lines_are_events_again() -> None:

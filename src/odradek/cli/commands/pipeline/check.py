@@ -55,7 +55,7 @@ def _show(checked: Checked, settings: Settings) -> None:
     for line in problem_lines(checked):
         echo(line)
     if checked.is_good and checked.project is not None:
-        echo(f"{checked.project.name} is good: {plural(len(checked.project.files()), 'file')}")
+        echo(f"{checked.project.name}: no problems in {plural(len(checked.project.files()), 'file')}")
     sys.stdout.flush()
 
 

@@ -119,9 +119,9 @@ def columns_for(terminal_width: int | None) -> tuple[Column, ...]:
 
 def name_width(terminal_width: int, names: Sequence[str]) -> int:
     """Return how wide the column of names is, so that all columns fit."""
-    others = sum(column.width + _GAP for column in columns_for(terminal_width)[1:])
+    other_columns = sum(column.width + _GAP for column in columns_for(terminal_width)[1:])
     longest = max((len(name) for name in names), default=0)
-    return max(min(longest, max(terminal_width, _NARROW) - others), len("flow"))
+    return max(min(longest, max(terminal_width, _NARROW) - other_columns), len("flow"))
 
 
 def flow_lines(flows: Sequence[FlowStatus], terminal_width: int | None) -> list[list[str]]:

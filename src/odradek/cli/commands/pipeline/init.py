@@ -80,7 +80,7 @@ def init(settings: Settings, name: str | None, template_name: str, topic: str | 
             }
         )
         return
-    echo(f"made {directory}: {', '.join(path for path in files if not path.startswith('.'))}")
+    echo(f"created {directory}: {', '.join(path for path in files if not path.startswith('.'))}")
     echo("next:")
     for command in _next_commands(project, directory, settings):
         echo(f"  {command}")
@@ -90,13 +90,15 @@ def _show_templates(settings: Settings) -> None:
     if settings.as_json:
         print_json([{"template": template.name, "summary": template.summary} for template in TEMPLATES.values()])
     else:
-        print_table(("template", "what it does"), [(each.name, each.summary) for each in TEMPLATES.values()])
+        print_table(
+            ("template", "what it does"), [(template.name, template.summary) for template in TEMPLATES.values()]
+        )
 
 
 def _find_template(name: str) -> Template:
     if name not in TEMPLATES:
         close = get_close_matches(name, TEMPLATES, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(TEMPLATES)}"
+        hint = f"did you mean {close[0]}?" if close else f"the templates are {', '.join(TEMPLATES)}"
         raise click.UsageError(f"--template: unknown template {name!r}; {hint}")
     return TEMPLATES[name]
 
@@ -120,7 +122,7 @@ def _next_commands(project: ProjectText, directory: Path, settings: Settings) ->
 def _check(project: ProjectText, directory: Path) -> None:
     if not _PIPELINE_NAME.fullmatch(project.name):
         raise InputError(
-            f"{project.name!r} cannot be the name of a pipeline, which has letters, digits, dots and dashes"
+            f"{project.name!r} is not a valid pipeline name; use letters, digits, dots, dashes and underscores"
         )
     for problem in path_problems(str(directory.resolve())):
         raise InputError(f"{problem}; nothing was written")

@@ -19,7 +19,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProjectLetters:
     """The dead letters of a project."""
 
     project: Project
@@ -50,9 +50,9 @@ def selection_options(command: _Command) -> _Command:
     return click.option("--reason", "reasons", multiple=True, metavar="REASON", help=reason)(command)
 
 
-def find_letters(settings: Settings, project: str | None, topics: Sequence[str], conf: Sequence[str]) -> Place:
+def find_letters(settings: Settings, project: str | None, topics: Sequence[str], conf: Sequence[str]) -> ProjectLetters:
     with wrong_usage():
-        given = parse_pairs(conf, "--conf", "spark.shop.bootstrap=localhost:9092")
+        spark_settings = parse_pairs(conf, "--conf", "spark.shop.bootstrap=localhost:9092")
     if settings.bootstrap_controller is not None:
         raise click.UsageError("Controllers have no records: --bootstrap names a broker.")
     overrides: dict[str, str] = {}
@@ -60,8 +60,8 @@ def find_letters(settings: Settings, project: str | None, topics: Sequence[str],
         overrides |= read_properties(OsFileSystem(), settings.command_config).values
     if settings.bootstrap is not None:
         overrides["bootstrap.servers"] = settings.bootstrap
-    found = read_project(project).with_settings(given)
-    return Place(found, find_letter_topics(found, topics, overrides))
+    pipeline = read_project(project).with_settings(spark_settings)
+    return ProjectLetters(pipeline, find_letter_topics(pipeline, topics, overrides))
 
 
 def parse_selection(reasons: tuple[str, ...], sources: tuple[str, ...]) -> Selection:

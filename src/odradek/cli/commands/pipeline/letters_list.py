@@ -9,7 +9,7 @@ import click
 from odradek.cli.base.errors import echo
 from odradek.cli.base.options import Settings
 from odradek.cli.base.output import Progress, format_timestamp, plural, print_json, print_table
-from odradek.cli.commands.pipeline.letters import Place, find_letters, letter_options
+from odradek.cli.commands.pipeline.letters import ProjectLetters, find_letters, letter_options
 from odradek.spark.pipeline.dead_letters.letter import Letter
 from odradek.spark.pipeline.dead_letters.reading import chunks, letter_consumer, waiting_letters
 from odradek.spark.pipeline.dead_letters.topics import LetterTopics
@@ -41,20 +41,20 @@ def list_command(settings: Settings, project: str | None, topics: tuple[str, ...
 
     Letters that were replayed or dropped are not counted: "show --from earliest" shows them.
     """
-    place = find_letters(settings, project, topics, conf)
-    groups = asyncio.run(_count_all(place))
+    letters = find_letters(settings, project, topics, conf)
+    groups = asyncio.run(_count_all(letters))
     if settings.as_json:
         print_json(
             {
-                "pipeline": place.project.name,
-                "group": place.group,
-                "topics": place.topic_names,
+                "pipeline": letters.project.name,
+                "group": letters.group,
+                "topics": letters.topic_names,
                 "waiting": sum(group.letters for group in groups),
                 "letters": [asdict(group) for group in groups],
             }
         )
         return
-    for topic in place.topic_names:
+    for topic in letters.topic_names:
         count = sum(group.letters for group in groups if group.topic == topic)
         echo(f"{topic}: {plural(count, 'dead letter')} waiting")
     if groups:
@@ -74,11 +74,11 @@ def _row(group: Group, *, utc: bool) -> tuple[object, ...]:
     )
 
 
-async def _count_all(place: Place) -> Sequence[Group]:
+async def _count_all(letters: ProjectLetters) -> Sequence[Group]:
     groups: dict[tuple[str, ...], Group] = {}
     progress = Progress()
-    for topics in place.topics:
-        await _count(topics, place.group, groups, progress)
+    for topics in letters.topics:
+        await _count(topics, letters.group, groups, progress)
     progress.finish()
     return [group for _, group in sorted(groups.items())]
 
@@ -90,7 +90,7 @@ async def _count(topics: LetterTopics, group: str, groups: dict[tuple[str, ...],
             async for chunk in reading:
                 for letter in chunk.letters:
                     _add(groups, letter)
-                progress.say(f"{sum(each.letters for each in groups.values()):,} letters read")
+                progress.say(f"{sum(group_of_letters.letters for group_of_letters in groups.values()):,} letters read")
 
 
 def _add(groups: dict[tuple[str, ...], Group], letter: Letter) -> None:

@@ -12,7 +12,7 @@ from odradek.cli.base.options import Settings
 from odradek.cli.base.output import Progress, plural, print_json
 from odradek.cli.commands.consume.record_json import shown_bytes
 from odradek.cli.commands.pipeline.letters import (
-    Place,
+    ProjectLetters,
     find_letters,
     letter_options,
     parse_selection,
@@ -93,9 +93,9 @@ def replay_command(
         raise click.UsageError("--fix and --fix-file exclude each other.")
     with wrong_usage():
         fix = _fix(expression, path)
-    place = find_letters(settings, project, topics, conf)
-    plan = ReplayPlan(place.group, fix, to, parse_selection(reasons, sources), count, chunk)
-    preview = asyncio.run(_preview(place, plan, everything=dry_run))
+    letters = find_letters(settings, project, topics, conf)
+    plan = ReplayPlan(letters.group, fix, to, parse_selection(reasons, sources), count, chunk)
+    preview = asyncio.run(_preview(letters, plan, everything=dry_run))
     if dry_run:
         _show_preview(settings, preview, full=full)
         return 1 if preview.counts.failed else 0
@@ -103,9 +103,9 @@ def replay_command(
         _finish(settings, Counts())
         return 0
     _refuse_useless_fix(preview)
-    _warn_of_readers(place, preview.counts)
+    _warn_of_readers(letters, preview.counts)
     confirm(_question(preview, plan), yes=yes)
-    counts = _replay(place, plan)
+    counts = _replay(letters, plan)
     _finish(settings, counts)
     return 1 if counts.failed else 0
 
@@ -129,10 +129,10 @@ class _Preview:
     topics: tuple[str, ...] = ()
 
 
-async def _preview(place: Place, plan: ReplayPlan, *, everything: bool) -> _Preview:
+async def _preview(letters: ProjectLetters, plan: ReplayPlan, *, everything: bool) -> _Preview:
     """Read the letters that are waiting, and try the fix: on all of them, or on some."""
-    preview, progress = _Preview(topics=tuple(place.topic_names)), Progress()
-    for topics in place.topics:
+    preview, progress = _Preview(topics=tuple(letters.topic_names)), Progress()
+    for topics in letters.topics:
         await _preview_cluster(topics, plan, preview, progress, everything=everything)
     progress.finish()
     return preview
@@ -170,8 +170,8 @@ def _refuse_useless_fix(preview: _Preview) -> None:
         raise InputError(f"the fix fails for {which}, so nothing was sent: {error}")
 
 
-def _warn_of_readers(place: Place, counts: Counts) -> None:
-    for reader in uncommitted_readers(place.project, counts.by_topic):
+def _warn_of_readers(letters: ProjectLetters, counts: Counts) -> None:
+    for reader in uncommitted_readers(letters.project, counts.by_topic):
         warn(
             f"{reader} without kafka.isolation.level=read_committed: if this replay is killed, it may read records of "
             "the aborted transaction, too"
@@ -236,11 +236,11 @@ def _record_document(record: FixedRecord) -> dict[str, object]:
 # The replay
 
 
-def _replay(place: Place, plan: ReplayPlan) -> Counts:
+def _replay(letters: ProjectLetters, plan: ReplayPlan) -> Counts:
     counts, progress = Counts(), Progress()
 
     async def replay_all() -> None:
-        for topics in place.topics:
+        for topics in letters.topics:
             await Replay(topics, plan, counts, lambda: progress.say(_counted(counts))).run()
 
     try:
@@ -268,14 +268,14 @@ def _finish(settings: Settings, counts: Counts) -> None:
 def _counted(counts: Counts, *, would: bool = False) -> str:
     targets = ", ".join(f"{count:,} to {topic}" for topic, count in sorted(counts.by_topic.items()))
     parts = [f"{counts.replayed:,} {'to replay' if would else 'replayed'}{f' ({targets})' if targets else ''}"]
-    for count, what in (
+    for count, outcome in (
         (counts.dropped, "dropped"),
         (counts.failed, "failed"),
         (counts.skipped, "skipped"),
         (counts.unselected, "not selected"),
     ):
         if count:
-            parts.append(f"{count:,} {what}")
+            parts.append(f"{count:,} {outcome}")
     if counts.transactions:
         parts.append(f"in {plural(counts.transactions, 'transaction')}")
     return ", ".join(parts)

@@ -12,7 +12,7 @@ from odradek.cli.base.output import format_timestamp, print_json
 from odradek.cli.commands.consume.consume_from import Start, parse_start, start_offsets
 from odradek.cli.commands.consume.record_json import shown_bytes
 from odradek.cli.commands.pipeline.letters import (
-    Place,
+    ProjectLetters,
     find_letters,
     letter_options,
     parse_selection,
@@ -71,40 +71,40 @@ def show_command(
     """
     with wrong_usage():
         begin = None if start is None else parse_start(start)
-    place = find_letters(settings, project, topics, conf)
-    asyncio.run(_show(settings, place, parse_selection(reasons, sources), begin, count, full=full))
+    letters = find_letters(settings, project, topics, conf)
+    asyncio.run(_show(settings, letters, parse_selection(reasons, sources), begin, count, full=full))
 
 
 async def _show(
-    settings: Settings, place: Place, selection: Selection, begin: Start | None, count: int, *, full: bool
+    settings: Settings, letters: ProjectLetters, selection: Selection, begin: Start | None, count: int, *, full: bool
 ) -> None:
-    left = count
-    for topics in place.topics:
-        async for letter in _letters(topics, place.group, begin):
+    remaining = count
+    for topics in letters.topics:
+        async for letter in _letters(topics, letters.group, begin):
             if not selection.has(letter):
                 continue
-            if left == 0:
+            if remaining == 0:
                 if not settings.as_json:
                     echo(f"there are more; -n {2 * count} shows more of them")
                 return
-            left -= 1
+            remaining -= 1
             if settings.as_json:
                 print_json(document(letter))
             else:
                 sys.stdout.write("\n".join(lines(letter, full=full, utc=settings.utc)) + "\n")
-    if left == count and not settings.as_json:
+    if remaining == count and not settings.as_json:
         echo("no letter is waiting" if begin is None else "there is no such letter")
 
 
 async def _letters(topics: LetterTopics, group: str, begin: Start | None) -> AsyncIterator[Letter]:
     async with letter_consumer(topics, group) as consumer:
         waiting = await waiting_letters(consumer, topics, group)
-        starts = {each.partition: each.position for each in waiting}
+        starts = {partition.partition: partition.position for partition in waiting}
         if begin is not None:
             starts = await start_offsets(consumer, list(starts), begin)
-        for each in waiting:
-            first = max(starts[each.partition], each.start)
-            async for chunk in chunks(consumer, each.partition, first, each.end, _READ_RECORDS):
+        for partition in waiting:
+            first = max(starts[partition.partition], partition.start)
+            async for chunk in chunks(consumer, partition.partition, first, partition.end, _READ_RECORDS):
                 for letter in chunk.letters:
                     yield letter
 
@@ -147,8 +147,8 @@ def lines(letter: Letter, *, full: bool, utc: bool) -> list[str]:
         ("headers", headers_text(letter.headers, full=full)),
         ("value", text_of(letter.value, full=full)),
     ]
-    told = [f"  {name:<9}{printable(text, keep=_LINES if full else '')}" for name, text in rows if text]
-    return [f"{printable(letter.topic)}-{letter.partition} offset {letter.offset}, {time}", *told]
+    details = [f"  {name:<9}{printable(text, keep=_LINES if full else '')}" for name, text in rows if text]
+    return [f"{printable(letter.topic)}-{letter.partition} offset {letter.offset}, {time}", *details]
 
 
 _LINES = "\n\t"

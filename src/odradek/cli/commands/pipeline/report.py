@@ -13,7 +13,7 @@ from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.report.document import render
 from odradek.spark.pipeline.report.runs import Run, find_runs
 from odradek.spark.pipeline.report.summary import make_report
-from odradek.spark.pipeline.report.words import duration
+from odradek.spark.pipeline.report.units import duration
 from odradek.spark.pipeline.status import is_running
 from odradek.spark.pipeline.watch.history import read_history
 
@@ -35,25 +35,27 @@ def report(settings: Settings, project: str | None, output: str, number: int, is
 
     A run that goes on is reported up to now.
     """
-    found = read_project(project)
-    runs = find_runs(read_history(found), is_running=is_running(found))
+    pipeline = read_project(project)
+    runs = find_runs(read_history(pipeline), is_running=is_running(pipeline))
     if not runs:
-        raise InputError(f"{found.name} has no history: it never ran. odradek pipeline run begins one")
+        raise InputError(f"{pipeline.name} has no history: it never ran. odradek pipeline run begins one")
     if is_list:
         _list(runs, settings)
         return
     if number > len(runs):
-        raise InputError(f"--run {number}: the history of {found.name} has {plural(len(runs), 'run')}")
-    chosen = runs if is_all else [runs[-number]]
-    if not any(run.samples for run in chosen):
-        raise InputError(f"{found.name}: nothing is known of this run, it ended before a flow was started")
+        raise InputError(f"--run {number}: the history of {pipeline.name} has {plural(len(runs), 'run')}")
+    selected = runs if is_all else [runs[-number]]
+    if not any(run.samples for run in selected):
+        raise InputError(f"{pipeline.name}: nothing is known of this run, it ended before a flow was started")
     path = Path(output)
-    path.write_text(render(make_report(found.name, chosen, utc=settings.utc, version=__version__)))
+    path.write_text(render(make_report(pipeline.name, selected, utc=settings.utc, version=__version__)))
     if settings.as_json:
-        print_json({"report": str(path.resolve()), "pipeline": found.name, "runs": [_document(run) for run in chosen]})
+        print_json(
+            {"report": str(path.resolve()), "pipeline": pipeline.name, "runs": [_document(run) for run in selected]}
+        )
     else:
-        took = duration(chosen[-1].end_ms - chosen[0].start_ms)
-        echo(f"wrote {output}: {found.name}, {took} from {format_timestamp(chosen[0].start_ms, utc=settings.utc)}")
+        took = duration(selected[-1].end_ms - selected[0].start_ms)
+        echo(f"wrote {output}: {pipeline.name}, {took} from {format_timestamp(selected[0].start_ms, utc=settings.utc)}")
 
 
 def _list(runs: list[Run], settings: Settings) -> None:

@@ -79,7 +79,7 @@ def run(
     answers is an error for a single update; with --continuous it is a warning, and the pipeline tries again.
     """
     if (trigger is not None or updates or standby) and not continuous:
-        raise click.UsageError("--trigger, --updates and --standby go with --continuous")
+        raise click.UsageError("--trigger, --updates and --standby require --continuous")
     if standby and (updates or remote):
         raise click.UsageError("--standby is for live mode with a JVM of its own: not with --updates or --remote")
     with wrong_usage():
@@ -87,9 +87,9 @@ def run(
         metrics_address = None if metrics is None else parse_metrics_address(metrics)
         conf = with_full_paths(parse_pairs(settings, "--conf", "spark.sql.shuffle.partitions=2"))
     if master and remote:
-        raise click.UsageError("--master and --remote contradict each other")
+        raise click.UsageError("--master and --remote exclude each other")
     if full_refresh_all and (refresh or full_refresh):
-        raise click.UsageError("--full-refresh-all takes no other choice of tables")
+        raise click.UsageError("--full-refresh-all excludes --refresh and --full-refresh")
     if not no_check:
         checked = check_project(
             project, settings=conf, is_remote=remote is not None, unreachable=WARNING if continuous else ERROR
@@ -97,9 +97,9 @@ def run(
         _report(checked, settings_of_command)
         if not checked.is_good:
             return 1
-    found = read_project(project)
+    pipeline = read_project(project)
     job = Job(
-        spec=str(found.spec_path),
+        spec=str(pipeline.spec_path),
         attempt=1,
         master=master,
         remote=remote,
@@ -114,12 +114,12 @@ def run(
     trigger_s = (_DEFAULT_TRIGGER_MS if trigger_ms is None else trigger_ms) / 1000 if updates else None
     with display(settings_of_command) as show:
         plan = Plan(job, trigger_s, retries, is_live=continuous and not updates, has_standby=standby)
-        runner = Runner(found, plan, show)
+        runner = Runner(pipeline, plan, show)
         with nullcontext() if metrics_address is None else MetricsServer(metrics_address, lambda: runner.state):
             ending = runner.run()
     if ending == events.FAILED:
-        warn(f"{found.name}: {runner.state.last_error}")
-        warn(f"more is in {found.log}")
+        warn(f"{pipeline.name}: {runner.state.last_error}")
+        warn(f"more is in {pipeline.log}")
         return 1
     sys.stdout.flush()
     return INTERRUPTED if ending == events.STOPPED and not continuous else 0

@@ -57,9 +57,9 @@ def _as_json(state: RunState, event: Event) -> None:
 
 
 def _as_line(event: Event, *, utc: bool) -> None:
-    said = line_of(event)
-    if said is not None:
-        echo(f"{_moment(event.time_ms, utc=utc)} {said}")
+    line = line_of(event)
+    if line is not None:
+        echo(f"{_moment(event.time_ms, utc=utc)} {line}")
         sys.stdout.flush()
 
 
@@ -97,12 +97,13 @@ def line_of(event: Event) -> str | None:
     if isinstance(event, events.Progress):
         return _progress_line(event)
     if isinstance(event, events.Retry):
-        return f"again in {event.wait_s:g} s ({event.attempt} of {event.retries} retries): {event.cause}"
+        return f"trying again in {event.wait_s:g} s ({event.attempt} of {event.retries} retries): {event.cause}"
     if isinstance(event, events.Stopping):
-        return "stopping: what runs has ten seconds to end; another Ctrl-C or SIGTERM does not wait"
+        return "stopping within ten seconds; press Ctrl-C or send SIGTERM again to stop at once"
     if isinstance(event, events.Ended):
         rows = f"{_rows(event.rows_in)} in, {_rows(event.rows_out)} out"
-        return f"{event.state}: {plural(event.updates, 'update')}, {rows}, {event.seconds:.1f} s"
+        updates = f"{plural(event.updates, 'update')}, " if event.updates else ""
+        return f"{event.state}: {updates}{rows}, {event.seconds:.1f} s"
     return None
 
 
@@ -119,6 +120,8 @@ def _live_line(event: events.Live) -> str | None:
 def _update_line(event: events.Update) -> str | None:
     if event.state == events.RUNNING:
         return None
+    if not event.update:  # in live mode, and while Spark starts
+        return f"Spark failed: {event.error}"
     took = "" if event.seconds is None else f" in {event.seconds:.1f} s"
     why = f": {event.error}" if event.error else ""
     return f"update {event.update} {event.state}{took}{why}"
@@ -126,9 +129,13 @@ def _update_line(event: events.Update) -> str | None:
 
 def _progress_line(event: events.Progress) -> str:
     out = "" if event.rows_out is None else f", {_rows(event.rows_out)} out"
-    lag = "" if event.lag is None else f", lag {event.lag:,}"
+    lag = "" if event.lag is None else f", lag {_records(event.lag)}"
     rate = f"{event.rows_per_s:,.0f} rows/s"
     return f"flow {event.flow} batch {event.batch_id}: {_rows(event.rows_in)} in{out}, {rate}{lag}"
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"
 
 
 def _rows(count: int) -> str:
@@ -199,10 +206,10 @@ class _Table:
         is_worth_keeping = isinstance(
             event, events.Retry | events.Restart | events.LateTrigger | events.Live | events.Session | events.Stopping
         ) or (isinstance(event, events.Flow | events.Update) and event.error is not None)
-        said = line_of(event) if is_worth_keeping else None
-        if said is not None:
+        line = line_of(event) if is_worth_keeping else None
+        if line is not None:
             moment = _moment(event.time_ms, utc=self._settings.utc)
-            self._live.console.print(f"{moment} {printable(said)}", markup=False, highlight=False)
+            self._live.console.print(f"{moment} {printable(line)}", markup=False, highlight=False)
 
     def finish(self) -> None:
         """What stays when it is over."""
@@ -219,12 +226,12 @@ class _Table:
         from rich.text import Text
 
         state, seconds = self._state, int(time.monotonic() - self._began_s)
-        what = "starting Spark" if state.attempt == 0 else state.state
+        phase = "starting Spark" if state.attempt == 0 else state.state
         clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
         mode = "live" if state.is_live else f"update {state.update}"
         head = Text.assemble(
             (printable(state.pipeline), "bold"),
-            printable(f"  {what}  {mode}  {clock}{dead_letters_text(state.dead_letters)}"),
+            printable(f"  {phase}  {mode}  {clock}{dead_letters_text(state.dead_letters)}"),
             no_wrap=True,
             overflow="ellipsis",
         )

@@ -49,13 +49,13 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str | No
 @click.pass_obj
 def status(settings: Settings, project: str | None, watch_s: float | None) -> None:
     """Show the flows of a pipeline: rows per second, lag, batches, dead letters and the last error."""
-    found = read_project(project)
+    pipeline = read_project(project)
     if watch_s is not None:
-        _watch(found, watch_s, settings)
+        _watch(pipeline, watch_s, settings)
     elif settings.as_json:
-        print_json(asdict(read_status(found)))
+        print_json(asdict(read_status(pipeline)))
     else:
-        _show(read_status(found), utc=settings.utc)
+        _show(read_status(pipeline), utc=settings.utc)
 
 
 def _watch(project: Project, interval_s: float, settings: Settings) -> None:
@@ -101,8 +101,8 @@ def _render(status: Status, width: int, *, utc: bool) -> "Group":
     from odradek.cli.commands.pipeline.show import flow_table
 
     lines = [Text(printable(line), no_wrap=True, overflow="ellipsis") for line in _head(status, utc=utc)]
-    after = [Text(printable(line), no_wrap=True, overflow="ellipsis") for line in _tail(status, utc=utc)]
-    return Group(*lines, *([flow_table(status.flows, width)] if status.flows else []), *after)
+    tail = [Text(printable(line), no_wrap=True, overflow="ellipsis") for line in _tail(status, utc=utc)]
+    return Group(*lines, *([flow_table(status.flows, width)] if status.flows else []), *tail)
 
 
 def _show_with_time(status: Status, *, utc: bool) -> None:
@@ -143,9 +143,10 @@ def _since(status: Status, *, utc: bool) -> str:
     if status.started_ms is None or status.changed_ms is None:
         return ""
     times = (
-        f"{format_timestamp(status.started_ms, utc=utc)}, last heard of {format_timestamp(status.changed_ms, utc=utc)}"
+        f"{format_timestamp(status.started_ms, utc=utc)}, last change {format_timestamp(status.changed_ms, utc=utc)}"
     )
-    return f", {plural(status.updates, 'update')} since {times}"
+    updates = f", {plural(status.updates, 'update')}" if status.updates else ""
+    return f"{updates} since {times}"
 
 
 def _now_ms() -> int:

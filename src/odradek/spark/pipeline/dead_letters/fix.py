@@ -70,8 +70,8 @@ def expression_fix(text: str) -> Fix:
     try:
         code = compile(text.strip(), _EXPRESSION, "eval")
     except (SyntaxError, ValueError) as error:
-        what = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise InputError(f"--fix: {text!r} is not a Python expression: {what}") from None
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise InputError(f"--fix: {text!r} is not a Python expression: {reason}") from None
     return lambda letter: eval(code, {**expression_names(letter)})
 
 
@@ -154,8 +154,8 @@ def _are_headers(headers: Headers) -> bool:
 def _described(error: Exception) -> str:
     """The exception with the line of the user's code where it was raised, if it was raised in a file."""
     frames = traceback.extract_tb(error.__traceback__)
-    where = next((f" ({frame.filename}:{frame.lineno})" for frame in reversed(frames) if _is_users(frame)), "")
-    return f"{type(error).__name__}: {error}{where}"
+    location = next((f" ({frame.filename}:{frame.lineno})" for frame in reversed(frames) if _is_users(frame)), "")
+    return f"{type(error).__name__}: {error}{location}"
 
 
 def _is_users(frame: traceback.FrameSummary) -> bool:

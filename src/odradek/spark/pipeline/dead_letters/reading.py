@@ -43,7 +43,7 @@ class Chunk:
 def letter_consumer(topics: LetterTopics, group: str) -> Consumer:
     """A consumer that is not a member of the group: it reads partitions that are assigned to it, and sees only records
     of committed transactions."""
-    chosen = {
+    overrides = {
         "group.id": group,
         "client.id": "odradek-dead-letters",
         "isolation.level": "read_committed",
@@ -51,7 +51,7 @@ def letter_consumer(topics: LetterTopics, group: str) -> Consumer:
         "auto.offset.reset": "earliest",
         "allow.auto.create.topics": False,
     }
-    return Consumer(topics.client_config(Kind.CONSUMER, chosen))
+    return Consumer(topics.client_config(Kind.CONSUMER, overrides))
 
 
 async def waiting_letters(
@@ -64,14 +64,14 @@ async def waiting_letters(
     partitions = [partition for topic in topics.topics for partition in await _partitions(consumer, topic)]
     committed = await (consumer.committed(partitions) if is_stable else _committed(topics, group))
     starts, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
-    found = []
+    waiting = []
     for partition in partitions:
         offset = committed.get(partition)
         position = starts[partition] if offset is None else max(offset.offset, starts[partition])
         # Beyond the end: the topic was deleted and created again.
         position = starts[partition] if position > ends[partition] else position
-        found.append(Waiting(partition, starts[partition], position, ends[partition]))
-    return found
+        waiting.append(Waiting(partition, starts[partition], position, ends[partition]))
+    return waiting
 
 
 async def _committed(topics: LetterTopics, group: str) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
@@ -99,12 +99,14 @@ async def count_waiting(topics: LetterTopics, group: str) -> int:
     """The number of letters that are waiting; where they are very many, of their offsets."""
     async with letter_consumer(topics, group) as consumer:
         waiting = await waiting_letters(consumer, topics, group)
-        offsets = sum(each.end - each.position for each in waiting)
+        offsets = sum(partition.end - partition.position for partition in waiting)
         if offsets > _COUNTED_MAX:
             return offsets
         count = 0
-        for each in waiting:
-            async for chunk in chunks(consumer, each.partition, each.position, each.end, _COUNTED_RECORDS):
+        for partition in waiting:
+            async for chunk in chunks(
+                consumer, partition.partition, partition.position, partition.end, _COUNTED_RECORDS
+            ):
                 count += len(chunk.letters)
         return count
 

@@ -82,9 +82,9 @@ class Counts:
         return self.replayed + self.dropped + self.failed + self.skipped
 
     def add(self, handled: "Sequence[Handled]") -> None:
-        for each in handled:
-            decision = each.decision
-            if not each.is_selected:
+        for entry in handled:
+            decision = entry.decision
+            if not entry.is_selected:
                 self.unselected += 1
             elif isinstance(decision, Send):
                 self.replayed += 1
@@ -154,14 +154,14 @@ class Replay:
     async def run(self) -> None:
         """Handle the letters that are there now. Raises InputError when another replay has taken over, and ApiError
         when the cluster fails: started again, the replay continues after the last committed transaction."""
-        chosen = {
+        overrides = {
             "transactional.id": f"{self._plan.group}-replay",
             "client.id": "odradek-dead-letters",
             "linger.ms": 5,
         }
         async with (
             letter_consumer(self._topics, self._plan.group) as consumer,
-            Producer(self._topics.client_config(Kind.PRODUCER, chosen)) as producer,
+            Producer(self._topics.client_config(Kind.PRODUCER, overrides)) as producer,
         ):
             try:
                 # First: it ends the transaction of a replay that was killed, and with it what that one committed.
@@ -194,37 +194,37 @@ class Replay:
 
     async def _within_limit(self, deciding: Deciding, chunk: Chunk) -> tuple[list[Handled], int]:
         """The letters of the chunk up to the limit, and the offset after them."""
-        left = self._left
+        remaining = self._left
         handled: list[Handled] = []
         for letter in chunk.letters:
-            if left == 0:
+            if remaining == 0:
                 return handled, letter.offset
-            each = await deciding.decide(letter)
-            handled.append(each)
-            if left is not None and each.is_selected:
-                left -= 1
+            entry = await deciding.decide(letter)
+            handled.append(entry)
+            if remaining is not None and entry.is_selected:
+                remaining -= 1
         return handled, chunk.next_offset
 
     async def _commit(self, producer: Producer, chunk: Chunk, handled: list[Handled], next_offset: int) -> None:
         """One transaction. If the cluster refuses records, it is aborted and their letters stay in the next attempt."""
         while True:
             await producer.begin_transaction()
-            refused = await self._produce(producer, handled)
-            if not refused:
+            rejected = await self._produce(producer, handled)
+            if not rejected:
                 await producer.send_offsets_to_transaction({chunk.partition: next_offset}, self._plan.group)
                 await producer.commit_transaction()
                 return
             await producer.abort_transaction()
-            for each, error in refused:
+            for entry, error in rejected:
                 # A letter that cannot be written back with its error is written back without it.
-                each.decision = Stay(_described(error) if isinstance(each.decision, Send) else "")
+                entry.decision = Stay(_described(error) if isinstance(entry.decision, Send) else "")
 
     async def _produce(self, producer: Producer, handled: list[Handled]) -> list[tuple[Handled, ApiError]]:
         """Send the outputs; return the letters whose records the cluster refused. Raises other errors."""
         deliveries: list[tuple[Handled, Delivery]] = []
-        refused: list[tuple[Handled, ApiError]] = []
-        for each in handled:
-            output = each.output
+        rejected: list[tuple[Handled, ApiError]] = []
+        for entry in handled:
+            output = entry.output
             if output is None:
                 continue
             try:
@@ -232,28 +232,28 @@ class Replay:
                     str(output.topic), output.value, output.key, output.headers, output.partition, output.timestamp_ms
                 )
             except ApiError as error:
-                _note_refusal(each, error, refused)
+                _note_refusal(entry, error, rejected)
                 continue
-            deliveries.append((each, delivery))
+            deliveries.append((entry, delivery))
         await producer.flush()
-        for each, delivery in deliveries:
+        for entry, delivery in deliveries:
             failure = delivery.exception()
             if isinstance(failure, ApiError):
-                _note_refusal(each, failure, refused)
+                _note_refusal(entry, failure, rejected)
             elif failure is not None:
                 raise failure
-        return refused
+        return rejected
 
 
-def _note_refusal(handled: Handled, error: ApiError, refused: list[tuple[Handled, ApiError]]) -> None:
+def _note_refusal(handled: Handled, error: ApiError, rejected: list[tuple[Handled, ApiError]]) -> None:
     """Raises an error that does not concern this record, or a letter that was not changed at all."""
-    if isinstance(error, TransactionAborted | TransactionMustAbort) and refused:
+    if isinstance(error, TransactionAborted | TransactionMustAbort) and rejected:
         return  # because of the record that was refused before
     decision = handled.decision
     is_changed = isinstance(decision, Send) or (isinstance(decision, Stay) and bool(decision.error))
     if error.code not in _RECORD_ERRORS or not is_changed:
         raise error
-    refused.append((handled, error))
+    rejected.append((handled, error))
 
 
 def _described(error: ApiError) -> str:

@@ -30,11 +30,13 @@ class LetterTopics:
     def bootstrap(self) -> str:
         return self.settings.get(_BOOTSTRAP, "")
 
-    def client_config(self, kind: ClientKind, chosen: Mapping[str, object]) -> dict[str, object]:
+    def client_config(self, kind: ClientKind, overrides: Mapping[str, object]) -> dict[str, object]:
         """`chosen` settings take precedence over those of the project."""
-        known = definitions(kind)
-        given = {name: value for name, value in self.settings.items() if name in known and name not in _CHOSEN}
-        return {**given, **chosen}
+        definitions_by_name = definitions(kind)
+        own = {
+            name: value for name, value in self.settings.items() if name in definitions_by_name and name not in _CHOSEN
+        }
+        return {**own, **overrides}
 
 
 def group_of(project: Project) -> str:
@@ -54,14 +56,14 @@ def find_letter_topics(
     for topic in selected:
         # Not written by this project, such as one of a service: it is expected on the project's cluster.
         by_topic.setdefault(topic, _any_settings(definitions_of_project))
-    wanted = {topic: settings for topic, settings in by_topic.items() if not selected or topic in selected}
-    if not wanted:
+    settings_by_topic = {topic: settings for topic, settings in by_topic.items() if not selected or topic in selected}
+    if not settings_by_topic:
         raise InputError(
             f"{project.name} has no dead-letter topic: no sink that rejected rows go to, and none whose topic ends in "
             ".dead; name one with --topic"
         )
     clusters: dict[str, tuple[list[str], dict[str, str]]] = {}
-    for topic, settings in wanted.items():
+    for topic, settings in settings_by_topic.items():
         settings = {**settings, **(overrides or {})}
         if _BOOTSTRAP not in settings:
             raise InputError(f"the brokers of topic {topic} cannot be seen in the definitions; name them with -b")
@@ -71,25 +73,25 @@ def find_letter_topics(
 
 def uncommitted_readers(project: Project, topics: Iterable[str]) -> list[str]:
     """Definitions that read one of the topics and may see records of aborted transactions, as FILE:LINE reads TOPIC."""
-    wanted = set(topics)
-    found = []
-    for each in read_definitions(project):
-        for use in each.found.uses:
-            read = {topic.strip() for topic in use.options.get("subscribe", "").split(",")} & wanted
+    topic_names = set(topics)
+    readers = []
+    for file in read_definitions(project):
+        for use in file.contents.uses:
+            read = {topic.strip() for topic in use.options.get("subscribe", "").split(",")} & topic_names
             if use.kind is Kind.SINK or not read:
                 continue
             if client_settings(use.options).get(_ISOLATION, "") != "read_committed":
-                path = each.path.relative_to(project.directory)
-                found.append(f"{path}:{use.line} reads {', '.join(sorted(read))}")
-    return found
+                path = file.path.relative_to(project.directory)
+                readers.append(f"{path}:{use.line} reads {', '.join(sorted(read))}")
+    return readers
 
 
-def _settings_by_topic(found: list[Definitions]) -> dict[str, dict[str, str]]:
+def _settings_by_topic(files: list[Definitions]) -> dict[str, dict[str, str]]:
     by_topic: dict[str, dict[str, str]] = {}
-    for use in dead_letter_uses(found):
+    for use in dead_letter_uses(files):
         by_topic.setdefault(use.options["topic"], client_settings(use.options))
     return by_topic
 
 
-def _any_settings(found: list[Definitions]) -> dict[str, str]:
-    return next((settings for use in uses_of(found) if _BOOTSTRAP in (settings := client_settings(use.options))), {})
+def _any_settings(files: list[Definitions]) -> dict[str, str]:
+    return next((settings for use in uses_of(files) if _BOOTSTRAP in (settings := client_settings(use.options))), {})

@@ -15,7 +15,7 @@ _PYTHON_INTERVAL = re.compile(rf"""["']{re.escape(SETTING)}["']\s*:\s*(["'])(.*?
 
 @dataclass(frozen=True, slots=True)
 class LiveProblem:
-    what: str
+    message: str
     line: int
     #: The pipeline runs, as updates; otherwise it does not run at all.
     is_warning: bool
@@ -27,9 +27,9 @@ def definition_problems(text: str, *, is_sql: bool) -> Iterator[LiveProblem]:
         text = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
         for use in _USE.finditer(text):
             yield unsupported(" ".join(use[1].split()), _line(text, use.start(1)))
-        intervals = ((found[1], found.start(1)) for found in _SQL_INTERVAL.finditer(text))
+        intervals = ((match[1], match.start(1)) for match in _SQL_INTERVAL.finditer(text))
     else:
-        intervals = ((found[2], found.start(2)) for found in _PYTHON_INTERVAL.finditer(text))
+        intervals = ((match[2], match.start(2)) for match in _PYTHON_INTERVAL.finditer(text))
     for interval, position in intervals:
         problem = _interval_problem(interval.strip())
         if problem is not None:
@@ -40,9 +40,9 @@ def configuration_problem(configuration: Mapping[str, str]) -> str | None:
     return _interval_problem(configuration[SETTING]) if SETTING in configuration else None
 
 
-def unsupported(what: str, line: int) -> LiveProblem:
+def unsupported(feature: str, line: int) -> LiveProblem:
     advice = "run --continuous runs the pipeline as updates instead"
-    return LiveProblem(f"live mode cannot run {what}; {advice}", line, is_warning=True)
+    return LiveProblem(f"live mode cannot run {feature}; {advice}", line, is_warning=True)
 
 
 def _interval_problem(text: str) -> str | None:

@@ -59,7 +59,7 @@ class Stop:
 
 
 Notice = BatchDone | Idle | Terminated | Stop
-Tell = Callable[[events.Event], None]
+Report = Callable[[events.Event], None]
 
 
 class FlowFailed(Exception):
@@ -95,7 +95,7 @@ class LiveEngine:
         triggers: Triggers,
         restarts: Restarts,
         checked: CheckedDefinitions,
-        tell: Tell,
+        report: Report,
     ) -> None:
         self._session = session
         self._graph = graph
@@ -104,7 +104,7 @@ class LiveEngine:
         self._queries = queries
         self._triggers = triggers
         self._restarts = restarts
-        self._tell = tell
+        self._report = report
         self._late = LateTriggers()
         self._versions = TableVersions()
         self._views = MaterializedViews(session, graph, catalog, self._versions)
@@ -134,7 +134,7 @@ class LiveEngine:
             self._due_s = {flow.name: looked_s for flow in self._start_order()}
             self._do_what_is_due()
             self._frames.clear()
-            self._tell(events.Live(time_ms=_now_ms(), state=events.RUNNING))
+            self._report(events.Live(time_ms=_now_ms(), state=events.RUNNING))
             self._schedule_views(created)
             while True:
                 self._do_what_is_due()
@@ -142,11 +142,11 @@ class LiveEngine:
                 if isinstance(notice, Stop):
                     return
                 if isinstance(notice, BatchDone):
-                    self._hear_batch(notice)
+                    self._handle_batch(notice)
                 elif isinstance(notice, Idle):
-                    self._hear_idle(notice)
+                    self._handle_idle(notice)
                 elif isinstance(notice, Terminated):
-                    self._hear_end(notice)
+                    self._handle_end(notice)
                 if time.monotonic() - looked_s > _LOOK_EVERY_S:
                     self._look_at_queries()
                     looked_s = time.monotonic()
@@ -238,7 +238,7 @@ class LiveEngine:
 
     def _start(self, flow: Flow) -> None:
         del self._due_s[flow.name]
-        self._tell_state(flow, events.STARTING)
+        self._report_state(flow, events.STARTING)
         try:
             frame = self._frames.pop(flow.name, None) or flow.query()
             query = self._queries.start(flow, frame, self._intervals_ms[flow.name])
@@ -247,7 +247,7 @@ class LiveEngine:
             self._failed(flow, text_of(error))
             return
         self._running[flow.name] = _Running(query, str(query.runId), views)
-        self._tell_state(flow, events.RUNNING)
+        self._report_state(flow, events.RUNNING)
 
     def _views_read_by(self, flow: Flow, frame: Any) -> frozenset[str]:
         """Return the materialized views that a flow reads; Spark is asked only where it may read one."""
@@ -267,10 +267,10 @@ class LiveEngine:
             return
         self._restarts.completed_batch(flow.name)
         if outcome is Outcome.SAME_INPUTS:
-            self._tell(events.Idle(time_ms=_now_ms(), flow=flow.name))
+            self._report(events.Idle(time_ms=_now_ms(), flow=flow.name))
             return
         duration_ms = round((time.monotonic() - began_s) * 1000)
-        self._tell(events.Refresh(time_ms=_now_ms(), flow=flow.name, duration_ms=duration_ms))
+        self._report(events.Refresh(time_ms=_now_ms(), flow=flow.name, duration_ms=duration_ms))
         self._report_late(flow.name, duration_ms)
         if outcome is Outcome.CHANGED:
             self._restart_readers(flow.target)
@@ -292,7 +292,7 @@ class LiveEngine:
         except queue.Empty:
             return None
 
-    def _hear_batch(self, batch: BatchDone) -> None:
+    def _handle_batch(self, batch: BatchDone) -> None:
         self._restarts.completed_batch(batch.flow)
         flow = self._graph.flows.get(batch.flow)
         if flow is None:
@@ -304,18 +304,18 @@ class LiveEngine:
     def _report_late(self, flow: str, duration_ms: int) -> None:
         interval_ms = self._intervals_ms[flow]
         if self._late.is_worth_reporting(flow, duration_ms, interval_ms):
-            self._tell(
+            self._report(
                 events.LateTrigger(time_ms=_now_ms(), flow=flow, interval_ms=interval_ms, duration_ms=duration_ms)
             )
 
-    def _hear_idle(self, idle: Idle) -> None:
+    def _handle_idle(self, idle: Idle) -> None:
         """A query that is triggered as soon as there is data reports it all the time."""
         for name, running in self._running.items():
             if running.run_id == idle.run_id and time.monotonic() - running.idle_s > _IDLE_EVERY_S:
                 running.idle_s = time.monotonic()
-                self._tell(events.Idle(time_ms=_now_ms(), flow=name))
+                self._report(events.Idle(time_ms=_now_ms(), flow=name))
 
-    def _hear_end(self, terminated: Terminated) -> None:
+    def _handle_end(self, terminated: Terminated) -> None:
         for name, running in list(self._running.items()):
             if running.run_id == terminated.run_id:
                 del self._running[name]
@@ -332,10 +332,10 @@ class LiveEngine:
         restart = self._restarts.failed(flow.name, error)
         cause = cause_of(error)
         if restart is None:
-            self._tell_state(flow, events.FAILED, cause)
+            self._report_state(flow, events.FAILED, cause)
             raise FlowFailed(flow.name, error)
         self._due_s[flow.name] = time.monotonic() + restart.wait_s
-        self._tell(
+        self._report(
             events.Restart(
                 time_ms=_now_ms(),
                 flow=flow.name,
@@ -346,8 +346,8 @@ class LiveEngine:
             )
         )
 
-    def _tell_state(self, flow: Flow, state: str, error: str | None = None) -> None:
-        self._tell(events.Flow(time_ms=_now_ms(), flow=flow.name, update=0, state=state, error=error))
+    def _report_state(self, flow: Flow, state: str, error: str | None = None) -> None:
+        self._report(events.Flow(time_ms=_now_ms(), flow=flow.name, update=0, state=state, error=error))
 
     # The end
 

@@ -73,13 +73,13 @@ class Queries:
 @contextmanager
 def settings_of(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
     """Set what a flow asks for while its query starts: the query keeps it. No two flows may start at the same time."""
-    before = {name: session.conf.get(name, None) for name in settings}
+    previous = {name: session.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         session.conf.set(name, value)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in previous.items():
             if value is None:
                 session.conf.unset(name)
             else:

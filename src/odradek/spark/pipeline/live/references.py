@@ -20,16 +20,16 @@ class References:
 
     def may_read(self, texts: Sequence[str], tables: Sequence[str]) -> list[str]:
         """Return those of the tables (qualified names) that a query with these names and texts may read."""
-        words = self._with_views(_words(texts))
-        return [table for table in tables if _last_part(table) in words]
+        names = self._with_views(_words(texts))
+        return [table for table in tables if _last_part(table) in names]
 
-    def _with_views(self, words: set[str]) -> set[str]:
+    def _with_views(self, names: set[str]) -> set[str]:
         """Add the words of all views that are named, and of those that they name."""
         pending = dict(self._views)
-        while named := [view for view in pending if _last_part(view) in words]:
+        while named := [view for view in pending if _last_part(view) in names]:
             for view in named:
-                words = words | pending.pop(view)
-        return words
+                names = names | pending.pop(view)
+        return names
 
 
 def sources_first(flows: Sequence[Flow], reads: Mapping[str, Sequence[str]]) -> list[Flow]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from odradek.spark.pipeline.live.checked import CheckedDefinitions
-from odradek.spark.pipeline.live.engine import LiveEngine, NeedsUpdate, Notice, Stop, Tell
+from odradek.spark.pipeline.live.engine import LiveEngine, NeedsUpdate, Notice, Report, Stop
 from odradek.spark.pipeline.live.graph import Graph, Namespace, check_targets
 from odradek.spark.pipeline.live.queries import Queries
 from odradek.spark.pipeline.live.restarts import Restarts
@@ -43,7 +43,7 @@ class LiveRun:
         self._stopping = threading.Event()
         self._engine: LiveEngine | None = None
 
-    def run(self, settings: dict[str, str], tell: Tell, update: Callable[[], None]) -> None:
+    def run(self, settings: dict[str, str], report: Report, update: Callable[[], None]) -> None:
         """Return when it was stopped. `settings` are those of the session; `update` runs one of Spark's own engine,
         which creates and changes tables as their definitions say. Raises Unsupported, FlowFailed, and what Spark says
         of a definition."""
@@ -55,7 +55,7 @@ class LiveRun:
         queries = Queries(self._session, self._project, graph, is_remote=self._is_remote)
         while not self._stopping.is_set():
             self._engine = LiveEngine(
-                self._session, graph, catalog, queries, self._triggers, self._restarts, self._checked, tell
+                self._session, graph, catalog, queries, self._triggers, self._restarts, self._checked, report
             )
             if self._stopping.is_set():  # it was stopped before there was an engine to hear it
                 return

@@ -87,12 +87,17 @@ class SqlReader:
         return str(getattr(parsed, "MODULE$").fromJson(schema.json()).asNullable().toDDL())
 
     def _split(self, text: str) -> list[str]:
-        utils = getattr(self._jvm.org.apache.spark.sql.catalyst.util, "StringUtils$")
-        statements = getattr(utils, "MODULE$").splitSemiColonWithIndex(text, False)
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+        utils = getattr(getattr(self._jvm.org.apache.spark.sql.catalyst.util, "StringUtils$"), "MODULE$")
+        try:
+            statements = utils.splitSemiColon(text, False)
+        except Py4JError:  # its name before Spark 4.3
+            statements = utils.splitSemiColonWithIndex(text, False)
         return [str(statement) for statement in _sequence(statements)]
 
     def _parse(self, statement: str, file_name: str) -> Any:
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+        from py4j.protocol import Py4JJavaError
 
         try:
             return self._parser.parsePlan(statement)
@@ -169,5 +174,5 @@ def _transforms(scala: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _first_words(statement: str) -> str:
-    words = [word for line in statement.splitlines() if not line.lstrip().startswith("--") for word in line.split()]
-    return " ".join(words[:6]) + (" …" if len(words) > 6 else "")
+    terms = [word for line in statement.splitlines() if not line.lstrip().startswith("--") for word in line.split()]
+    return " ".join(terms[:6]) + (" …" if len(terms) > 6 else "")

@@ -51,8 +51,10 @@ class Catalog:
         """Ask Spark once: neither the location nor the format of a table changes while the pipeline runs."""
         if table.name not in self._descriptions:
             rows = self._session.sql(f"DESCRIBE TABLE EXTENDED {quoted(table.name)}").collect()
-            found = {str(row.col_name): str(row.data_type) for row in rows if row.col_name in ("Location", "Provider")}
-            self._descriptions[table.name] = found
+            description = {
+                str(row.col_name): str(row.data_type) for row in rows if row.col_name in ("Location", "Provider")
+            }
+            self._descriptions[table.name] = description
         return self._descriptions[table.name]
 
     def _columns(self, table: Table, schema: Any) -> str:

@@ -76,13 +76,13 @@ class MaterializedViews:
         """Compute the view unless its inputs are as they were. `is_joined`: a query reads it that would have to be
         started again, so that the new rows are compared with those of before."""
         table = self._graph.tables[flow.target]
-        before = self._refreshed.get(flow.name)
+        last = self._refreshed.get(flow.name)
         with settings_of(self._session, flow.settings):
             rows = flow.query()
-            inputs = explain_inputs(rows, self._graph) if before is None else before.inputs
+            inputs = explain_inputs(rows, self._graph) if last is None else last.inputs
             versions = self._versions.of(inputs.tables)
             files = self._files(rows) if inputs.reads_files else []
-            if before is not None and not inputs.is_opaque and (before.versions, before.files) == (versions, files):
+            if last is not None and not inputs.is_opaque and (last.versions, last.files) == (versions, files):
                 return Outcome.SAME_INPUTS
             has_changed = self._write(table, rows, is_joined=is_joined)
         self._refreshed[flow.name] = _Refreshed(inputs, versions, files)
@@ -103,20 +103,20 @@ class MaterializedViews:
         rows = rows.select(*columns)
         location, provider = self._catalog.location(table), self._catalog.provider(table)
         directory = local_directory(location)
-        before = checksum(self._session.table(quoted(table.name))) if is_joined else None
+        previous_checksum = checksum(self._session.table(quoted(table.name))) if is_joined else None
         if provider not in _FILE_FORMATS or directory is None or not directory.is_dir():
             rows.write.insertInto(quoted(table.name), overwrite=True)
-            if before is None or provider in _FILE_FORMATS:
+            if previous_checksum is None or provider in _FILE_FORMATS:
                 return True  # without versions, the files that a query reads are gone
-            return checksum(self._session.table(quoted(table.name))) != before
+            return checksum(self._session.table(quoted(table.name))) != previous_checksum
         beside = directory.with_name(f"_{directory.name}.next")
         writer = rows.write.format(provider).mode("overwrite")
         if table.partition_columns:
             writer = writer.partitionBy(*table.partition_columns)
         writer.save(f"file://{beside}")
-        if before is not None:
+        if previous_checksum is not None:
             written = self._session.read.format(provider).schema(rows.schema).load(f"file://{beside}")
-            if checksum(written) == before:
+            if checksum(written) == previous_checksum:
                 return False
         exchange(beside, directory)
         if table.partition_columns:
@@ -128,8 +128,8 @@ class MaterializedViews:
 def checksum(rows: Any) -> str:
     """Return the number of rows and the sum of their hashes, which does not depend on their order."""
     hashes = rows.selectExpr("CAST(xxhash64(to_json(struct(*))) AS DECIMAL(38, 0)) AS hash")
-    (found,) = hashes.selectExpr("count(*)", "sum(hash)").collect()
-    return f"{found[0]} {found[1]}"
+    (row,) = hashes.selectExpr("count(*)", "sum(hash)").collect()
+    return f"{row[0]} {row[1]}"
 
 
 def explain_inputs(rows: Any, graph: Graph) -> Inputs:
@@ -145,20 +145,20 @@ def local_directory(location: str) -> Path | None:
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
-def exchange(one: Path, other: Path) -> None:
+def exchange(first: Path, second: Path) -> None:
     """Let two directories change places, so that each path always names one of them."""
     library = ctypes.CDLL(None, use_errno=True)
-    result = library.renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
+    result = library.renameat2(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE)
     if result == 0:
         return
     number = ctypes.get_errno()
     if number not in (errno.ENOSYS, errno.EINVAL):
-        raise OSError(number, os.strerror(number), str(other))
+        raise OSError(number, os.strerror(number), str(second))
     # A file system without it: for a moment there is no directory, but never an empty one.
-    aside = other.with_name(f"_{other.name}.last")
-    os.rename(other, aside)
-    os.rename(one, other)
-    os.rename(aside, one)
+    aside = second.with_name(f"_{second.name}.last")
+    os.rename(second, aside)
+    os.rename(first, second)
+    os.rename(aside, first)
 
 
 def _changed_ns(uri: str) -> int | None:

@@ -104,28 +104,28 @@ def draw(picture: Picture) -> str:
 def _plot(plot: Plot, top: float, seconds: float) -> list[str]:
     values = (point.value for line in plot.lines for point in line.points)
     most = _round_up(max((value for value in values if value is not None), default=1))
-    made = [f'<text x="{_LEFT}" y="{top - 10:.1f}" font-weight="600">{escape(plot.title)}</text>']
+    parts = [f'<text x="{_LEFT}" y="{top - 10:.1f}" font-weight="600">{escape(plot.title)}</text>']
     for tick in range(_TICKS + 1):
         y = top + _PLOT * (1 - tick / _TICKS)
         label = f"{most * tick / _TICKS:,.6g}"
-        made.append(f'<path class="grid" d="M{_LEFT} {y:.1f} H{_WIDTH - _RIGHT}"/>')
-        made.append(f'<text class="soft" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
-    made += _legend(plot, top)
+        parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f} H{_WIDTH - _RIGHT}"/>')
+        parts.append(f'<text class="soft" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
+    parts += _legend(plot, top)
     for name, line in zip(_CLASSES, plot.lines, strict=False):
         for stretch in _stretches(line):
-            places = [(_x(seconds_at, seconds), top + _PLOT * (1 - value / most)) for seconds_at, value in stretch]
-            made.append(_drawn(name, places))
-    return made
+            points = [(_x(seconds_at, seconds), top + _PLOT * (1 - value / most)) for seconds_at, value in stretch]
+            parts.append(_drawn(name, points))
+    return parts
 
 
 def _legend(plot: Plot, top: float) -> list[str]:
-    made, x = [], float(_WIDTH - _RIGHT)
+    parts, x = [], float(_WIDTH - _RIGHT)
     for name, line in reversed(list(zip(_CLASSES, plot.lines, strict=False))):
         x -= len(line.name) * _LETTER
-        made.append(f'<text x="{x:.1f}" y="{top - 10:.1f}">{escape(line.name)}</text>')
-        made.append(f'<path class="line {name}" d="M{x - 24:.1f} {top - 14:.1f} h18"/>')
+        parts.append(f'<text x="{x:.1f}" y="{top - 10:.1f}">{escape(line.name)}</text>')
+        parts.append(f'<path class="line {name}" d="M{x - 24:.1f} {top - 14:.1f} h18"/>')
         x -= 40
-    return made
+    return parts
 
 
 def _stretches(line: Line) -> list[list[tuple[float, float]]]:
@@ -139,33 +139,33 @@ def _stretches(line: Line) -> list[list[tuple[float, float]]]:
     return [stretch for stretch in stretches if stretch]
 
 
-def _drawn(name: str, places: Sequence[tuple[float, float]]) -> str:
-    if len(places) == 1:  # a path of one point is not seen
-        return f'<circle class="dot {name}" cx="{places[0][0]:.1f}" cy="{places[0][1]:.1f}" r="1.8"/>'
-    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+def _drawn(name: str, points: Sequence[tuple[float, float]]) -> str:
+    if len(points) == 1:  # a path of one point is not seen
+        return f'<circle class="dot {name}" cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="1.8"/>'
+    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     return f'<path class="line {name}" d="M{path}"/>'
 
 
 def _bands(picture: Picture, bottom: float) -> list[str]:
-    made: list[str] = []
+    parts: list[str] = []
     rows: list[float] = []
     for fault in picture.faults:
         left, right = _x(fault.start_seconds, picture.seconds), _x(fault.end_seconds, picture.seconds)
         width = max(right - left, 1.0)
         band, mark, name = ("quiet", "quiet-mark", "quiet-name") if fault.is_quiet else ("band", "mark", "name")
         row = _free_row(rows, left, left + 12 + len(fault.name) * _LETTER)
-        made += [
+        parts += [
             f'<rect class="{band}" x="{left:.1f}" y="{_TOP}" width="{width:.1f}" height="{bottom - _TOP}"/>',
             f'<path class="{mark}" d="M{left:.1f} {_TOP} V{bottom}"/>',
             f'<text class="{name}" x="{left + 5:.1f}" y="{_TOP + 14 + 15 * row}">{escape(fault.name)}</text>',
         ]
-    return made
+    return parts
 
 
 def _free_row(rows: list[float], left: float, right: float) -> int:
     """Return the first row in which a name from `left` to `right` covers none before it."""
-    for row, taken in enumerate(rows):
-        if taken <= left:
+    for row, end in enumerate(rows):
+        if end <= left:
             rows[row] = right
             return row
     rows.append(right)
@@ -173,19 +173,19 @@ def _free_row(rows: list[float], left: float, right: float) -> int:
 
 
 def _seconds_ticks(seconds: float) -> list[Tick]:
-    step = next((each for each in _SECONDS_TICKS if seconds / each <= _X_TICKS_MAX), _SECONDS_TICKS[-1])
+    step = next((candidate for candidate in _SECONDS_TICKS if seconds / candidate <= _X_TICKS_MAX), _SECONDS_TICKS[-1])
     return [Tick(tick, f"{tick} s") for tick in range(0, int(seconds) + 1, step)]
 
 
 def _time_axis(ticks: Sequence[Tick], seconds: float, bottom: float) -> list[str]:
-    made = []
+    parts = []
     for tick in ticks:
         x = _x(tick.seconds, seconds)
-        made.append(f'<path class="grid" d="M{x:.1f} {bottom} v5"/>')
-        made.append(
+        parts.append(f'<path class="grid" d="M{x:.1f} {bottom} v5"/>')
+        parts.append(
             f'<text class="soft" x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{escape(tick.label)}</text>'
         )
-    return made
+    return parts
 
 
 def _x(at_seconds: float, seconds: float) -> float:
@@ -197,7 +197,7 @@ def _round_up(value: float) -> float:
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
-    return next((each * power for each in (1, 2, 4, 5, 8, 10) if value <= each * power), 10 * power)
+    return next((factor * power for factor in (1, 2, 4, 5, 8, 10) if value <= factor * power), 10 * power)
 
 
 def sparkline(values: Sequence[float | None], width: int = 150, height: int = 26) -> str:

@@ -10,7 +10,7 @@ from odradek.spark.pipeline.report.page import page
 from odradek.spark.pipeline.report.story import cards, mode, story, verdict
 from odradek.spark.pipeline.report.summary import Report
 from odradek.spark.pipeline.report.timeline import gap_table, late_triggers, picture
-from odradek.spark.pipeline.report.words import duration
+from odradek.spark.pipeline.report.units import duration
 
 _STYLE = """
 .lead { font-size: 1.05rem; }
@@ -78,5 +78,5 @@ def _explanations(report: Report) -> str:
         ("Broken lines", "nothing was measured then; the table of gaps has the reason."),
     )  # fmt: skip
     listed = "".join(f"<li><b>{name}</b>: {text}</li>" for name, text in items)
-    made = f"Samples are {duration(usual)} apart. Written by odradek {report.version}."
-    return f'<ul>{listed}</ul><p class="soft">{escape(made)}</p>'
+    footer = f"Samples are {duration(usual)} apart. Written by odradek {report.version}."
+    return f'<ul>{listed}</ul><p class="soft">{escape(footer)}</p>'

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from html import escape
 
 from odradek.spark.pipeline.report.charts import sparkline
-from odradek.spark.pipeline.report.measures import FlowFigures
+from odradek.spark.pipeline.report.measures import FlowTotals
 from odradek.spark.pipeline.report.summary import Report
-from odradek.spark.pipeline.report.words import duration, size
+from odradek.spark.pipeline.report.units import duration, size
 
 #: Spark's names for the parts of a batch, with what happens in them, in the order of a batch.
 _PARTS = (
@@ -33,7 +33,7 @@ def flow_table(report: Report) -> str:
     return f'<table class="small">{heads}{rows}</table>{_state_table(report, stateful)}'
 
 
-def _state_table(report: Report, flows: Sequence[FlowFigures]) -> str:
+def _state_table(report: Report, flows: Sequence[FlowTotals]) -> str:
     """Of flows that keep rows from batch to batch, such as windows and joins."""
     if not flows:
         return ""
@@ -54,7 +54,7 @@ def _time(time_ms: float | None) -> str:
     return "-" if time_ms is None else duration(time_ms)
 
 
-def _lag(flow: FlowFigures) -> str:
+def _lag(flow: FlowTotals) -> str:
     if flow.lag_max is None:
         return "-"
     return f"{flow.lag_max:,} ({duration(flow.lag_ms_max or 0)})"
@@ -66,10 +66,10 @@ def batch_parts(report: Report) -> list[str]:
         return []
     rows = []
     for flow in flows:
-        known = [(name, flow.parts_ms.get(name, 0)) for name, _ in _PARTS]
-        whole = max(flow.batch_ms, sum(part_ms for _, part_ms in known))
-        shares = [*known, ("other", whole - sum(part_ms for _, part_ms in known))]
-        bars = "".join(_bar(number, name, 100 * part_ms / whole) for number, (name, part_ms) in enumerate(shares))
+        named_parts = [(name, flow.parts_ms.get(name, 0)) for name, _ in _PARTS]
+        total_ms = max(flow.batch_ms, sum(part_ms for _, part_ms in named_parts))
+        shares = [*named_parts, ("other", total_ms - sum(part_ms for _, part_ms in named_parts))]
+        bars = "".join(_bar(number, name, 100 * part_ms / total_ms) for number, (name, part_ms) in enumerate(shares))
         rows.append(
             f"<tr><td>{escape(flow.flow)}</td><td>{_time(flow.mean_batch_ms)}</td>"
             f'<td><div class="bar">{bars}</div></td></tr>'

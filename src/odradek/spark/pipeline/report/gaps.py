@@ -43,12 +43,12 @@ class Gap:
 def find_gaps(runs: Sequence[Run]) -> list[Gap]:
     """Of runs that follow each other, in the order of time."""
     gaps = [gap for run in runs for gap in _of_run(run)]
-    for before, after in pairwise(runs):
-        if before.state == KILLED:
+    for previous, following in pairwise(runs):
+        if previous.state == KILLED:
             title, reason = "killed", "the process that ran the pipeline was killed, and started again later"
         else:
-            title, reason = before.state, "the pipeline was not running between two runs"
-        gaps.append(Gap(title, reason, before.end_ms, after.start_ms, is_fault=before.state == KILLED))
+            title, reason = previous.state, "the pipeline was not running between two runs"
+        gaps.append(Gap(title, reason, previous.end_ms, following.start_ms, is_fault=previous.state == KILLED))
     return sorted(gaps, key=lambda gap: gap.start_ms)
 
 

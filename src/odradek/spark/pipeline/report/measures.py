@@ -19,7 +19,7 @@ _JOINED_MS = 15_000
 
 
 @dataclass(slots=True)
-class FlowFigures:
+class FlowTotals:
     flow: str
     rows_in: int = 0
     rows_out: int | None = None
@@ -60,36 +60,36 @@ class Peak:
     flow: str
 
 
-def flow_figures(runs: Sequence[Run]) -> list[FlowFigures]:
+def flow_totals(runs: Sequence[Run]) -> list[FlowTotals]:
     """By name."""
-    found: dict[str, FlowFigures] = {}
+    totals_by_flow: dict[str, FlowTotals] = {}
     for sample in _samples(runs):
-        figures = found.setdefault(sample.flow, FlowFigures(sample.flow))
-        figures.rows_in += sample.rows_in
+        totals = totals_by_flow.setdefault(sample.flow, FlowTotals(sample.flow))
+        totals.rows_in += sample.rows_in
         if sample.rows_out is not None:
-            figures.rows_out = (figures.rows_out or 0) + sample.rows_out
-        figures.batches += sample.batches
-        figures.batch_ms += sample.batch_ms
-        figures.longest_batch_ms = max(figures.longest_batch_ms, sample.longest_batch_ms)
+            totals.rows_out = (totals.rows_out or 0) + sample.rows_out
+        totals.batches += sample.batches
+        totals.batch_ms += sample.batch_ms
+        totals.longest_batch_ms = max(totals.longest_batch_ms, sample.longest_batch_ms)
         for part, part_ms in sample.parts_ms.items():
-            figures.parts_ms[part] = figures.parts_ms.get(part, 0) + part_ms
+            totals.parts_ms[part] = totals.parts_ms.get(part, 0) + part_ms
         if sample.lag is not None:
-            figures.lag, figures.lag_max = sample.lag, max(figures.lag_max or 0, sample.lag)
+            totals.lag, totals.lag_max = sample.lag, max(totals.lag_max or 0, sample.lag)
         if sample.lag_ms is not None:
-            figures.lag_ms_max = max(figures.lag_ms_max or 0, sample.lag_ms)
-        figures.state_rows, figures.state_bytes = sample.state_rows, sample.state_bytes
-        figures.watermark_ms = sample.watermark_ms or figures.watermark_ms
+            totals.lag_ms_max = max(totals.lag_ms_max or 0, sample.lag_ms)
+        totals.state_rows, totals.state_bytes = sample.state_rows, sample.state_bytes
+        totals.watermark_ms = sample.watermark_ms or totals.watermark_ms
     for run in runs:
         for event in run.events:
-            if event.KIND == "restart" and (figures_of := found.get(getattr(event, "flow", ""))) is not None:
-                figures_of.restarts += 1
+            if event.KIND == "restart" and (restarted := totals_by_flow.get(getattr(event, "flow", ""))) is not None:
+                restarted.restarts += 1
     by_flow: dict[str, list[FlowHistory]] = {}
     for sample in _samples(runs):
         by_flow.setdefault(sample.flow, []).append(sample)
     bucket_ms = _bucket_ms(runs, _SPARK_POINTS)
     for name, samples in by_flow.items():
-        found[name].rates = _rates(samples, runs[0].start_ms, bucket_ms, runs[-1].end_ms, "rows_in")
-    return [found[name] for name in sorted(found)]
+        totals_by_flow[name].rates = _rates(samples, runs[0].start_ms, bucket_ms, runs[-1].end_ms, "rows_in")
+    return [totals_by_flow[name] for name in sorted(totals_by_flow)]
 
 
 def lateness(runs: Sequence[Run], pauses: Sequence[Gap]) -> Lateness | None:
@@ -121,31 +121,31 @@ def _is_in(gaps: Sequence[Gap], time_ms: int) -> bool:
 
 
 def largest_lag(runs: Sequence[Run]) -> Peak | None:
-    known = [sample for sample in _samples(runs) if sample.lag]
-    if not known:
+    lagging = [sample for sample in _samples(runs) if sample.lag]
+    if not lagging:
         return None
-    largest = max(known, key=lambda sample: sample.lag or 0)
+    largest = max(lagging, key=lambda sample: sample.lag or 0)
     return Peak(largest.lag or 0, largest.time_ms, largest.flow)
 
 
 def _weighted_percentile(weighted: Sequence[tuple[int, int]], share: float) -> float:
-    left = share * sum(weight for _, weight in weighted)
+    remaining = share * sum(weight for _, weight in weighted)
     for value, weight in weighted:
-        left -= weight
-        if left <= 0:
+        remaining -= weight
+        if remaining <= 0:
             return value
     return weighted[-1][0]
 
 
 def _largest_lags(runs: Sequence[Run]) -> dict[int, FlowHistory]:
     """The sample of the flow that is furthest behind, by time."""
-    found: dict[int, FlowHistory] = {}
+    largest: dict[int, FlowHistory] = {}
     for sample in _samples(runs):
         if sample.lag_ms is not None:
-            before = found.get(sample.time_ms)
-            if before is None or (before.lag_ms or 0) < sample.lag_ms:
-                found[sample.time_ms] = sample
-    return found
+            previous = largest.get(sample.time_ms)
+            if previous is None or (previous.lag_ms or 0) < sample.lag_ms:
+                largest[sample.time_ms] = sample
+    return largest
 
 
 # Lines
@@ -189,11 +189,11 @@ def mean_batch_line(runs: Sequence[Run], name: str) -> Line:
 
 def _largest_line(runs: Sequence[Run], name: str, values: Iterable[tuple[int, float]], joined_ms: int = 0) -> Line:
     start_ms, bucket_ms = runs[0].start_ms, _bucket_ms(runs)
-    found: list[float | None] = [None] * _bucket_count(start_ms, bucket_ms, runs[-1].end_ms)
+    largest: list[float | None] = [None] * _bucket_count(start_ms, bucket_ms, runs[-1].end_ms)
     for time_ms, value in values:
-        number = _bucket(time_ms, start_ms, bucket_ms, len(found))
-        found[number] = max(found[number] or 0.0, value)
-    return Line(name, _points(found, bucket_ms, joined_ms))
+        number = _bucket(time_ms, start_ms, bucket_ms, len(largest))
+        largest[number] = max(largest[number] or 0.0, value)
+    return Line(name, _points(largest, bucket_ms, joined_ms))
 
 
 def _rates(

@@ -6,7 +6,7 @@ from odradek.spark.pipeline import events
 from odradek.spark.pipeline.report import measures
 from odradek.spark.pipeline.report.runs import KILLED, RUNNING, Run
 from odradek.spark.pipeline.report.summary import Report
-from odradek.spark.pipeline.report.words import count, duration
+from odradek.spark.pipeline.report.units import count, duration
 
 
 def mode(report: Report) -> str:

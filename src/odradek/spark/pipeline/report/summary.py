@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from odradek.spark.pipeline.report import measures
 from odradek.spark.pipeline.report.gaps import Gap, find_gaps
-from odradek.spark.pipeline.report.measures import FlowFigures
+from odradek.spark.pipeline.report.measures import FlowTotals
 from odradek.spark.pipeline.report.runs import Run
-from odradek.spark.pipeline.report.words import Clock
+from odradek.spark.pipeline.report.units import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Report:
     pipeline: str
     runs: Sequence[Run]
     gaps: Sequence[Gap]
-    flows: Sequence[FlowFigures]
+    flows: Sequence[FlowTotals]
     clock: Clock
     version: str
 
@@ -55,4 +55,4 @@ class Report:
 
 def make_report(pipeline: str, runs: Sequence[Run], *, utc: bool, version: str) -> Report:
     """`runs` are one or more that follow each other."""
-    return Report(pipeline, runs, find_gaps(runs), measures.flow_figures(runs), Clock(utc=utc), version)
+    return Report(pipeline, runs, find_gaps(runs), measures.flow_totals(runs), Clock(utc=utc), version)

@@ -7,7 +7,7 @@ from odradek.spark.pipeline.report import measures
 from odradek.spark.pipeline.report.charts import Fault, Picture, Plot, Tick, draw
 from odradek.spark.pipeline.report.gaps import Gap
 from odradek.spark.pipeline.report.summary import Report
-from odradek.spark.pipeline.report.words import duration
+from odradek.spark.pipeline.report.units import duration
 
 #: Of a table; a pipeline that fails again and again has more.
 _GAPS_MAX = 40
@@ -72,8 +72,8 @@ def gap_table(report: Report) -> str:
             f'<td class="text">{escape(gap.reason)}</td>'
             f'<td class="{_ending_class(gap)}">{ending if gap.is_fault else "pause"}</td></tr>'
         )
-    left = len(report.gaps) - _GAPS_MAX
-    more = f"<p>And {left} more.</p>" if left > 0 else ""
+    shown_without = len(report.gaps) - _GAPS_MAX
+    more = f"<p>And {shown_without} more.</p>" if shown_without > 0 else ""
     heads = '<tr><th></th><th class="text">what</th><th>when</th><th>for</th><th class="text">why</th><th></th></tr>'
     return f'<p>{_LEGEND}</p><table class="small">{heads}{"".join(rows)}</table>{more}'
 

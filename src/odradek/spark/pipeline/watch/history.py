@@ -137,8 +137,8 @@ class History:
         samples = [entry for entry in entries if isinstance(entry, FlowHistory)]
         text = ""
         for merged_ms in _MERGED_MS:
-            kept = sorted([*explaining, *merge(samples, merged_ms)], key=lambda entry: entry.time_ms)
-            text = "".join(f"{to_line(entry)}\n" for entry in kept)
+            retained = sorted([*explaining, *merge(samples, merged_ms)], key=lambda entry: entry.time_ms)
+            text = "".join(f"{to_line(entry)}\n" for entry in retained)
             if len(text) < self._bytes_max // 2:
                 break
         beside = self._directory / f"{_OLD}.new"
@@ -150,23 +150,23 @@ class History:
 def _newest(entries: list[Entry]) -> list[Entry]:
     """A run is not known without its start: starts are kept before all else."""
     starts = [entry for entry in entries if isinstance(entry, events.Started | events.Ended)][-_EVENTS_MAX:]
-    others = [entry for entry in entries if not isinstance(entry, events.Started | events.Ended)][-_EVENTS_MAX:]
-    return [*starts, *others]
+    other_entries = [entry for entry in entries if not isinstance(entry, events.Started | events.Ended)][-_EVENTS_MAX:]
+    return [*starts, *other_entries]
 
 
 def _since(
-    before: FlowState, flow: FlowState, name: str, time_ms: int, interval_ms: int, longest_ms: int | None
+    previous: FlowState, flow: FlowState, name: str, time_ms: int, interval_ms: int, longest_ms: int | None
 ) -> FlowHistory:
-    parts_ms = {part: total - before.parts_total_ms.get(part, 0) for part, total in flow.parts_total_ms.items()}
+    parts_ms = {part: total - previous.parts_total_ms.get(part, 0) for part, total in flow.parts_total_ms.items()}
     return FlowHistory(
         time_ms=time_ms,
         interval_ms=interval_ms,
         flow=name,
         state=flow.state,
-        rows_in=flow.rows_in - before.rows_in,
-        rows_out=flow.rows_out - before.rows_out if flow.counts_out else None,
-        batches=flow.batches - before.batches,
-        batch_ms=flow.duration_total_ms - before.duration_total_ms,
+        rows_in=flow.rows_in - previous.rows_in,
+        rows_out=flow.rows_out - previous.rows_out if flow.counts_out else None,
+        batches=flow.batches - previous.batches,
+        batch_ms=flow.duration_total_ms - previous.duration_total_ms,
         longest_batch_ms=longest_ms or 0,
         parts_ms={part: part_ms for part, part_ms in parts_ms.items() if part_ms},
         lag=flow.lag,
@@ -180,11 +180,11 @@ def _since(
 
 def merge(samples: Iterable[FlowHistory], merged_ms: int) -> list[FlowHistory]:
     """Make one sample of those of a flow in the same stretch of time in which it was in the same state."""
-    found: dict[tuple[str, str, int], FlowHistory] = {}
+    merged: dict[tuple[str, str, int], FlowHistory] = {}
     for sample in samples:
         key = (sample.flow, sample.state, sample.time_ms // merged_ms)
-        found[key] = _sum(found[key], sample) if key in found else sample
-    return list(found.values())
+        merged[key] = _sum(merged[key], sample) if key in merged else sample
+    return list(merged.values())
 
 
 def _sum(first: FlowHistory, second: FlowHistory) -> FlowHistory:
@@ -216,11 +216,11 @@ def to_line(entry: Entry) -> str:
     if isinstance(entry, Event):
         return events.to_line(entry)
     kind = _SAMPLE if isinstance(entry, FlowHistory) else _DEAD_LETTERS
-    said = {each.name: getattr(entry, each.name) for each in fields(entry)}
+    values = {attribute.name: getattr(entry, attribute.name) for attribute in fields(entry)}
     # What is not there need not be written: most flows do nothing in most seconds.
-    document = {"event": kind, **{name: value for name, value in said.items() if value not in (None, 0, {}, False)}}
+    document = {"event": kind, **{name: value for name, value in values.items() if value not in (None, 0, {}, False)}}
     if isinstance(entry, FlowHistory):
-        document.update({name: said[name] for name in ("rows_out", "lag", "lag_ms") if said[name] is not None})
+        document.update({name: values[name] for name in ("rows_out", "lag", "lag_ms") if values[name] is not None})
     return json.dumps(document, separators=(",", ":"))
 
 

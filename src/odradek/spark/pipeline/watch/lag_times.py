@@ -88,9 +88,9 @@ def _time_at(samples: list[_End], offset: int) -> int:
     index = _index(samples, offset)
     if index < 0:
         return samples[0].first_ms
-    before, after = samples[index], samples[index + 1]
-    passed = (offset - before.offset) / (after.offset - before.offset)
-    return before.last_ms + round((after.first_ms - before.last_ms) * passed)
+    previous, following = samples[index], samples[index + 1]
+    passed = (offset - previous.offset) / (following.offset - previous.offset)
+    return previous.last_ms + round((following.first_ms - previous.last_ms) * passed)
 
 
 def partitions_of(positions: Iterable[Mapping[TopicPartition, int]]) -> frozenset[TopicPartition]:

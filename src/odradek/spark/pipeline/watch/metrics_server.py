@@ -4,6 +4,7 @@ There is no authentication: without a host it listens on the loopback interface 
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -51,8 +52,9 @@ class MetricsServer:
         try:
             self._started.result()
         except OSError as error:
-            reason = error.strerror or error
-            raise InputError(f"--metrics: {self._pages.address}: {reason}. Choose an address that is free.") from None
+            # asyncio's own text repeats the address.
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error
+            raise InputError(f"--metrics: {self._pages.address}: {reason}; choose another port") from None
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -38,8 +38,8 @@ class Rates:
         has nothing to read has none.
         """
         batches = self._batches
-        kept = 0 if is_idle else 1
-        while len(batches) > kept and batches[0].ended_ms <= now_ms - _WINDOW_MS:
+        retained = 0 if is_idle else 1
+        while len(batches) > retained and batches[0].ended_ms <= now_ms - _WINDOW_MS:
             self.began_ms = batches.popleft().ended_ms
         if not batches:
             return Rate()

@@ -15,7 +15,7 @@ def test_an_interval_that_is_none_is_an_error() -> None:
     (in_python,) = definition_problems('@dp.table(spark_conf={"pipelines.trigger.interval": "soon"})', is_sql=False)
     for problem, line in ((in_sql, 2), (in_python, 1)):
         assert (problem.line, problem.is_warning) == (line, False)
-        assert problem.what.startswith("pipelines.trigger.interval: 'soon' is not an interval, such as '10 seconds'")
+        assert problem.message.startswith("pipelines.trigger.interval: 'soon' is not an interval, such as '10 seconds'")
     assert configuration_problem({"pipelines.trigger.interval": "10 apples"}) is not None
 
 

@@ -15,7 +15,7 @@ from odradek.spark.pipeline.report.gaps import Gap, find_gaps
 from odradek.spark.pipeline.report.measures import batch_line, lag_line, lateness, rate_line
 from odradek.spark.pipeline.report.runs import Run, find_runs
 from odradek.spark.pipeline.report.summary import make_report
-from odradek.spark.pipeline.report.words import count, duration, size
+from odradek.spark.pipeline.report.units import count, duration, size
 from odradek.spark.pipeline.watch.history import _read
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -130,7 +130,7 @@ def test_updates_are_no_gaps(tmp_path: Path) -> None:
     assert "one update" in page_of(runs_of(tmp_path))
 
 
-# Figures
+# FlowSamples
 
 
 def test_pauses_do_not_make_it_look_better(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_scrape(tmp_path: Path) -> None:
 def test_an_address_that_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = HostPort("127.0.0.1", taken.getsockname()[1])
-        with pytest.raises(InputError, match=r"--metrics: .*Choose an address that is free"):
+        with pytest.raises(InputError, match=r"--metrics: .*choose another port"):
             MetricsServer(address, RunState).__enter__()
 
 

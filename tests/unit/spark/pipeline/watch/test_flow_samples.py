@@ -79,7 +79,7 @@ def test_what_the_driver_says_of_the_lag_stays_where_the_cluster_is_not_known_he
 def test_the_next_run_knows_since_when_records_wait(tmp_path: Path) -> None:
     run = running(tmp_path)
     run.end, run.position = 700, 500
-    run.figures.resume({ORDERS: 500}, run.now_ms - 3_600_000)
+    run.samples.resume({ORDERS: 500}, run.now_ms - 3_600_000)
     run.batch(rows=0)
     run.second()
     flow = events_flow(run)
@@ -90,8 +90,8 @@ def test_a_flow_that_has_nothing_to_read_has_a_lag(tmp_path: Path) -> None:
     """Spark reports no batch of it, so that only its checkpoint says where it is."""
     run = Recording(tmp_path)
     run.start()
-    run.figures.resume_positions({"events": {ORDERS: 500}, "removed": {ORDERS: 3}})
-    assert not run.figures.partitions, "a flow that is no longer part of the pipeline is not looked at"
+    run.samples.resume_positions({"events": {ORDERS: 500}, "removed": {ORDERS: 3}})
+    assert not run.samples.partitions, "a flow that is no longer part of the pipeline is not looked at"
     run.session()
     run.live()
     run.end = 500

@@ -13,7 +13,7 @@ from odradek.spark.pipeline.watch.rates import Rates
 from odradek.spark.source.offset_limits import Offsets, offsets_from_json
 
 
-class Figures:
+class FlowSamples:
     def __init__(self) -> None:
         self._lag_times = LagTimes()
         self._rates: dict[str, Rates] = {}
@@ -36,7 +36,7 @@ class Figures:
         """Take where flows were when the run began: one that has nothing to read reports no batch, but has a lag."""
         self._checkpoints = dict(positions)
 
-    def hear(self, event: events.Event) -> None:
+    def add_event(self, event: events.Event) -> None:
         if isinstance(event, events.Flow) and event.flow in self._checkpoints:
             self._positions.setdefault(event.flow, self._checkpoints.pop(event.flow))
         if isinstance(event, events.Flow | events.Progress):
@@ -46,14 +46,14 @@ class Figures:
                 if event.offsets:
                     self._positions[event.flow] = offsets_from_json(event.offsets)
 
-    def hear_ends(self, time_ms: int, ends: Offsets | None) -> None:
+    def add_ends(self, time_ms: int, ends: Offsets | None) -> None:
         """`ends` is None where the brokers did not answer."""
         self._are_ends_known = ends is not None
         if ends is not None:
             self._lag_times.add(time_ms, ends)
             self._lag_times.forget_before(self._positions.values())
 
-    def hear_dead_letters(self, counts: Mapping[str, int | None]) -> None:
+    def set_dead_letters(self, counts: Mapping[str, int | None]) -> None:
         self._dead_letters.update(counts)
 
     def sample(self, state: RunState, now_ms: int) -> events.Sample:
