@@ -22,17 +22,9 @@ from odradek.log.values import Isolation
 from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.records.batch import read_batches
 from odradek.replica.partition import Partition
+from odradek.sim.world.results import ensure
 
 _READ_BYTES = 1 << 20
-
-
-class ReplicationViolation(AssertionError):
-    """One of the promises above was broken."""
-
-
-def ensure(condition: bool, message: str) -> None:
-    if not condition:
-        raise ReplicationViolation(message)
 
 
 @dataclass(slots=True)
