@@ -13,14 +13,14 @@ def scaled(seeds: int) -> int:
 
 def run_seeds(name: str, first: int, count: int) -> None:
     """Fails with the command that shows the failure again; otherwise reports figures."""
-    outcomes = [run_or_explain(name, seed) for seed in range(first, first + count)]
+    runs = [run_or_explain(name, seed).counts for seed in range(first, first + count)]
     figures.report(
         f"raft {name}",
         seeds=count,
-        events=sum(outcome.events for outcome in outcomes),
-        elections=sum(outcome.elections for outcome in outcomes),
-        committed=sum(outcome.committed for outcome in outcomes),
-        simulated_s=sum(outcome.simulated_ms for outcome in outcomes) // 1000,
+        events=sum(run["events"] for run in runs),
+        elections=sum(run["elections"] for run in runs),
+        committed=sum(run["committed"] for run in runs),
+        simulated_s=sum(run["simulated_ms"] for run in runs) // 1000,
         lost=0,
         violations=0,
     )

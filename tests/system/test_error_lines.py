@@ -99,7 +99,7 @@ def _no_controller(place: Place) -> list[str]:
         initial_broker_registration_timeout_ms="1000",
     )
     return [
-        "broker 1 did not start: it could not register in 1000 ms: no answer. "
+        "broker 1 did not start: it could not register in 1000 ms: no response. "
         f"{HOST}:{place.controller_port} does not answer: connection refused. "
         "Start the controllers of this cluster, or correct server.properties:6: controller.quorum.voters."
     ]

@@ -1,20 +1,20 @@
-"""A broker's life as the controllers see it: it registers, heartbeats, is unfenced, stops in good order.
+"""Life cycle of a broker towards the controllers: registration, heartbeats, unfencing, controlled shutdown.
 
-A pure core: `poll` gives the next request when one is due, `answered` or `failed` says what became of it, and one
-request at a time is under way. A driver feeds it with the time and with what the node does.
+A pure core: `poll` returns the next request when one is due, `answered` or `failed` reports its result, and one request
+at a time is in flight. A driver passes in the time and the events of the node.
 
     NOT_RUNNING -> STARTING                     `start`: register, then heartbeat until the metadata is caught up
     STARTING -> RECOVERY                        caught up: the node opens its logs and applies the metadata
     RECOVERY -> RUNNING                         `ready_to_unfence`, and the controller has unfenced the broker
     RUNNING -> PENDING_CONTROLLED_SHUTDOWN      `begin_controlled_shutdown`: its leaderships are being moved
-    any -> SHUTTING_DOWN                        let go by the controller, or given up
+    any -> SHUTTING_DOWN                        allowed by the controller, or given up
 
-The states are those of Kafka's broker. What the cluster thinks of it is its `Standing`: Offline until it is
-registered, then Fenced, Online, Stopping. The two move on their own: a running broker that was silent for too long is
-fenced, and unfenced with its next heartbeats without having stopped.
+The states are those of Kafka's broker. Its `Standing` is the state that the controllers have of it: Offline until it
+is registered, then Fenced, Online, Stopping. The two are independent: a running broker that was silent for too long is
+fenced, and unfenced with its next heartbeats, without having stopped.
 
 A broker that the controllers do not know any more, or know under another epoch, registers again with the same
-incarnation id. Where another process has taken its id, that is refused for as long as the other one lives.
+incarnation id. If another process has its id, that is rejected for as long as the other one lives.
 """
 
 from collections.abc import Mapping
@@ -33,9 +33,9 @@ from odradek.protocol.messages.broker_registration_response import BrokerRegistr
 
 NO_EPOCH = -1
 
-#: While it starts a broker asks again this soon whether it has caught up: there may be nothing left to read.
+#: Heartbeat interval of a starting broker, which may have caught up already.
 _STARTING_INTERVAL_MS = 10
-#: The same while it stops, and after a failure; doubled each time, up to the heartbeat's interval.
+#: First interval while it stops, and after a failure; doubled each time, up to the heartbeat interval.
 _FIRST_BACKOFF_MS = 50
 
 #: The controllers have another epoch of this broker, or none.
@@ -43,7 +43,7 @@ _UNKNOWN_TO_CONTROLLER = (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_
 
 
 class BrokerState(IntEnum):
-    """Kafka's numbers, which its metrics show."""
+    """Kafka's values, which are those of its metrics."""
 
     NOT_RUNNING = 0
     STARTING = 1
@@ -64,7 +64,7 @@ TRANSITIONS: Mapping[BrokerState, tuple[BrokerState, ...]] = {
 
 
 class Standing(Enum):
-    """As the controller last said."""
+    """State of the broker in the last response of the controller."""
 
     OFFLINE = "Offline"
     FENCED = "Fenced"
@@ -81,7 +81,7 @@ _STANDING_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class BrokerIdentity:
-    """What a broker registers with. `incarnation_id` is drawn anew by each run of the process."""
+    """Values with which a broker registers. `incarnation_id` is drawn by each run of the process."""
 
     node_id: int
     cluster_id: str
@@ -90,7 +90,7 @@ class BrokerIdentity:
     supported_features: Mapping[str, VersionRange]
     directories: tuple[bytes, ...]
     rack: str | None = None
-    #: Of the run before, if that one stopped cleanly.
+    #: Epoch of the previous run, if that one stopped cleanly.
     previous_broker_epoch: int = NO_EPOCH
 
 
@@ -100,13 +100,13 @@ class LifecycleTimings:
     heartbeat_interval_ms: int = 2_000
     #: `initial.broker.registration.timeout.ms`
     registration_timeout_ms: int = 60_000
-    #: `log.dir.failure.timeout.ms`: how long until a broker gives up that cannot report a failed directory.
+    #: `log.dir.failure.timeout.ms`: time after which a broker stops that cannot report a failed directory.
     directory_failure_timeout_ms: int = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A new state or standing, and why."""
+    """New state or standing, and its reason."""
 
     state: BrokerState
     standing: Standing
@@ -120,32 +120,32 @@ class BrokerLifecycle:
         self.state = BrokerState.NOT_RUNNING
         self.standing = Standing.OFFLINE
         self.epoch = NO_EPOCH
-        #: Why the last request failed; empty after one that did not.
+        #: Reason of the failure of the last request; empty after a success.
         self.last_failure = ""
         self.over_reason = ""
-        #: Those that take no new replicas; None where the cluster's metadata.version has no word for them.
+        #: Directories that take no new replicas; None if the metadata.version does not support cordoned directories.
         self.cordoned_directories: tuple[bytes, ...] | None = None
-        #: When the last heartbeat was sent that was answered; None until the broker serves.
+        #: Time at which the last heartbeat with a response was sent; None until the broker serves.
         self.heard_ms: int | None = None
         self._sent_ms = 0
         self._timings = timings
         self._registered = False
         self._ready_to_unfence = False
-        #: By directory: until when the controller must have heard of its failure; None once it has.
+        #: Deadline for reporting each failed directory; None once it was reported.
         self._offline_directories: dict[bytes, int | None] = {}
         self._in_flight: BrokerRegistrationRequest | BrokerHeartbeatRequest | None = None
         self._next_ms = 0
-        self._at_once = False
+        self._is_urgent = False
         self._registration_deadline_ms: int | None = None
         self._failures = 0
-        self._shutdown_answers = 0
+        self._shutdown_heartbeats = 0
         self._changes: list[Change] = []
 
-    # What the driver asks
+    # Queries of the driver
 
     @property
     def is_fenced(self) -> bool:
-        """Whether the controllers, as far as the broker was told, send no clients to it."""
+        """Whether the broker is fenced, as far as it knows."""
         return self.standing in (Standing.OFFLINE, Standing.FENCED)
 
     @property
@@ -154,7 +154,7 @@ class BrokerLifecycle:
 
     @property
     def deadline_ms(self) -> int | None:
-        """When to `poll` at the latest, if nothing else happens before."""
+        """Time of the next `poll` at the latest, unless an event comes first."""
         if self.state is BrokerState.NOT_RUNNING or self.is_over:
             return None
         deadlines = [ms for ms in self._offline_directories.values() if ms is not None]
@@ -169,17 +169,17 @@ class BrokerLifecycle:
         return changes
 
     def poll(self, now_ms: int, metadata_offset: int) -> BrokerRegistrationRequest | BrokerHeartbeatRequest | None:
-        """The request to send now, if one is due. `metadata_offset`: up to where this broker has read."""
-        if self.state is BrokerState.NOT_RUNNING or self.is_over or self._gives_up(now_ms):
+        """Return the request to send now, if one is due. `metadata_offset` is the offset that this broker has read."""
+        if self.state is BrokerState.NOT_RUNNING or self.is_over or self._has_expired(now_ms):
             return None
         if self._in_flight is not None or now_ms < self._next_ms:
             return None
-        self._at_once = False
+        self._is_urgent = False
         self._sent_ms = now_ms
         self._in_flight = self._heartbeat(metadata_offset) if self._registered else self._registration()
         return self._in_flight
 
-    # What the node does
+    # Events of the node
 
     def start(self, now_ms: int) -> None:
         self._registration_deadline_ms = now_ms + self._timings.registration_timeout_ms
@@ -187,18 +187,18 @@ class BrokerLifecycle:
         self._move(BrokerState.STARTING, "the node has started")
 
     def ready_to_unfence(self, now_ms: int) -> None:
-        """The node has applied the metadata and can serve."""
+        """Request unfencing: the node has applied the metadata and can serve."""
         self._ready_to_unfence = True
         self._soon(now_ms)
 
     def heartbeat_soon(self, now_ms: int) -> None:
-        """The heartbeats' connection is gone, and the controller fences the broker unless it hears from it again; or
-        another controller is active, and does not know how far this broker has read."""
+        """Send a heartbeat soon: its connection was lost, and the controller fences the broker without a new one; or
+        another controller is active, and does not know the offset that this broker has read."""
         if self._registered:
             self._soon(now_ms)
 
     def register_again(self, now_ms: int) -> None:
-        """What the controllers know of this broker is out of date."""
+        """Register again: the registration is out of date."""
         self._registered = False
         self._soon(now_ms)
 
@@ -219,52 +219,54 @@ class BrokerLifecycle:
             self._in_flight, self.over_reason = None, reason
             self._move(BrokerState.SHUTTING_DOWN, reason)
 
-    # What became of a request
+    # Results of requests
 
     def answered(self, response: BrokerRegistrationResponse | BrokerHeartbeatResponse, now_ms: int) -> None:
         sent, self._in_flight = self._in_flight, None
         if self.is_over:
             return
-        check(sent is not None, "an answer to a request that was not sent")
+        check(sent is not None, "a response to a request that was not sent")
         if response.error_code:
-            self._refused(response.error_code, now_ms)
+            self._rejected(response.error_code, now_ms)
         elif isinstance(response, BrokerRegistrationResponse):
-            self._was_registered(response.broker_epoch, now_ms)
+            self._registration_succeeded(response.broker_epoch, now_ms)
         elif isinstance(sent, BrokerHeartbeatRequest):
-            self._was_heard(sent, response, now_ms)
+            self._heartbeat_succeeded(sent, response, now_ms)
 
     def failed(self, error: ApiError, now_ms: int) -> None:
-        """It got no answer."""
+        """Record that a request got no response."""
         self._in_flight = None
         self._back_off(str(error) or type(error).__name__, now_ms)
 
-    def _refused(self, error_code: int, now_ms: int) -> None:
+    def _rejected(self, error_code: int, now_ms: int) -> None:
         if error_code in _UNKNOWN_TO_CONTROLLER and self._registered:
             self._registered = False
             self.standing = Standing.OFFLINE
             self._note("the controllers do not know it under this epoch")
-        self._back_off(f"the controller answered {error_name(error_code)}", now_ms)
+        self._back_off(f"the controller responded with {error_name(error_code)}", now_ms)
 
-    def _was_registered(self, epoch: int, now_ms: int) -> None:
+    def _registration_succeeded(self, epoch: int, now_ms: int) -> None:
         self._registration_deadline_ms = None
         self._registered = True
         if epoch != self.epoch:
             self.epoch, self.standing = epoch, Standing.FENCED
             self._note("registered")
-        # Failures go on being counted until a heartbeat succeeds: one that is forgotten at once must not spin.
+        # Failures are counted until a heartbeat succeeds: a broker that is rejected again at once must not spin.
         self._next_ms = now_ms if not self._failures else now_ms + self._backoff_ms(self._failures)
 
-    def _was_heard(self, sent: BrokerHeartbeatRequest, response: BrokerHeartbeatResponse, now_ms: int) -> None:
+    def _heartbeat_succeeded(
+        self, sent: BrokerHeartbeatRequest, response: BrokerHeartbeatResponse, now_ms: int
+    ) -> None:
         self._failures, self.last_failure = 0, ""
         for directory in sent.offline_log_dirs:
             self._offline_directories[directory] = None
         interval_ms = self._interval_ms(sent)
-        before, self.standing = self.standing, self._standing_by(response)
-        if not self._advanced(sent, response) and self.standing is not before:
+        previous, self.standing = self.standing, self._standing_by(response)
+        if not self._advanced(sent, response) and self.standing is not previous:
             self._note(_STANDING_REASONS[self.standing])
         if self.state >= BrokerState.RUNNING:
             self.heard_ms = self._sent_ms
-        self._next_ms = now_ms if self._at_once else now_ms + interval_ms
+        self._next_ms = now_ms if self._is_urgent else now_ms + interval_ms
 
     def _standing_by(self, response: BrokerHeartbeatResponse) -> Standing:
         if response.is_fenced:
@@ -272,7 +274,7 @@ class BrokerLifecycle:
         return Standing.STOPPING if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN else Standing.ONLINE
 
     def _advanced(self, sent: BrokerHeartbeatRequest, response: BrokerHeartbeatResponse) -> bool:
-        """Whether the answer leads to another state."""
+        """Return whether the response leads to another state."""
         if self.state is BrokerState.STARTING and response.is_caught_up:
             self._move(BrokerState.RECOVERY, f"caught up with the metadata at offset {sent.current_metadata_offset}")
         elif self.state is BrokerState.RECOVERY and not response.is_fenced:
@@ -283,10 +285,10 @@ class BrokerLifecycle:
             return False
         return True
 
-    def _interval_ms(self, answered: BrokerHeartbeatRequest) -> int:
-        if answered.want_shut_down:
-            self._shutdown_answers += 1
-            return self._backoff_ms(self._shutdown_answers)
+    def _interval_ms(self, sent: BrokerHeartbeatRequest) -> int:
+        if sent.want_shut_down:
+            self._shutdown_heartbeats += 1
+            return self._backoff_ms(self._shutdown_heartbeats)
         regular_ms = self._timings.heartbeat_interval_ms
         return min(_STARTING_INTERVAL_MS, regular_ms) if self.state is BrokerState.STARTING else regular_ms
 
@@ -326,8 +328,8 @@ class BrokerLifecycle:
     # Time and state
 
     def _soon(self, now_ms: int) -> None:
-        """With the next request, or right after the one that is under way."""
-        self._at_once = self._in_flight is not None
+        """Send the next request now, or right after the one in flight."""
+        self._is_urgent = self._in_flight is not None
         self._next_ms = now_ms
 
     def _back_off(self, failure: str, now_ms: int) -> None:
@@ -338,17 +340,17 @@ class BrokerLifecycle:
     def _backoff_ms(self, times: int) -> int:
         return min(_FIRST_BACKOFF_MS << min(times - 1, 16), self._timings.heartbeat_interval_ms)
 
-    def _gives_up(self, now_ms: int) -> bool:
+    def _has_expired(self, now_ms: int) -> bool:
         deadline_ms = self._registration_deadline_ms
         if deadline_ms is not None and now_ms >= deadline_ms:
             allowed_ms = self._timings.registration_timeout_ms
-            self.shut_down(f"it could not register in {allowed_ms} ms: {self.last_failure or 'no answer'}")
+            self.shut_down(f"it could not register in {allowed_ms} ms: {self.last_failure or 'no response'}")
         elif any(ms is not None and now_ms >= ms for ms in self._offline_directories.values()):
-            self.shut_down("the controllers could not be told of a failed log directory")
+            self.shut_down("a failed log directory could not be reported to the controllers")
         return self.is_over
 
     def _move(self, state: BrokerState, reason: str) -> None:
-        check(state in TRANSITIONS[self.state], f"a broker does not go from {self.state.name} to {state.name}")
+        check(state in TRANSITIONS[self.state], f"a broker cannot move from {self.state.name} to {state.name}")
         self.state = state
         self._note(reason)
 

@@ -51,7 +51,7 @@ def write_bootstrap(files: FileSystem, log_dir: str, records: Sequence[MetadataR
 
 
 def read_bootstrap(files: FileSystem, log_dir: str) -> list[MetadataRecord] | None:
-    """None if there is no such file. Raises InputError if it is damaged."""
+    """Read the records; None if there is no such file. Raises InputError if it is damaged."""
     path = f"{log_dir}/{BOOTSTRAP_CHECKPOINT}"
     if not files.exists(path):
         return None
@@ -67,7 +67,7 @@ def read_bootstrap(files: FileSystem, log_dir: str) -> list[MetadataRecord] | No
 
 
 def feature_levels(records: Sequence[MetadataRecord]) -> dict[str, int]:
-    """The features that bootstrap records set, by name."""
+    """Return the features that bootstrap records set, by name."""
     return {
         record.message.name: record.message.feature_level
         for record in records

@@ -1,4 +1,4 @@
-"""Where the metadata log ended when it was closed in order, all of it synced.
+"""Marker of the end of the metadata log when it was closed cleanly, with all of it synced.
 
 Without it a damaged batch near the end looks like the torn tail of a crash, and is cut: a voter would forget what it
 has acknowledged. With it, damage below that end is a fault of the disk, and the node halts. The note is made when the
@@ -25,7 +25,7 @@ def write_synced_end(files: FileSystem, directory: str, end: SyncedEnd) -> None:
 
 
 def take_synced_end(files: FileSystem, directory: str) -> int:
-    """The offset, 0 if nothing is known. The note is gone, for good, when this returns."""
+    """Return the synced offset, 0 if it is unknown, and remove the marker."""
     path = f"{directory}/{SYNCED_END_FILE}"
     if not files.exists(path):
         return 0

@@ -1,7 +1,7 @@
-"""From the committed log to the node's image, on a node that decides nothing: a broker.
+"""Loading of committed records into the image of a node that is not a controller.
 
 Records are decoded here. One that this node cannot read was written by a newer cluster, and what it means is not
-known: the node must not go on as if it had understood, so that is a Fault.
+known: the node must not continue without it, so that is a Fault.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def metadata_batches(batches: tuple[CommittedBatch, ...]) -> list[MetadataBatch]
 
 
 def snapshot_of(raft: Raft, snapshot_id: values.OffsetAndEpoch) -> tuple[MetadataProvenance, Iterator[MetadataRecord]]:
-    """Where it ends, and its records in turn, of which only a batch is in memory at a time."""
+    """Return the provenance of a snapshot, and its records; only one batch is in memory at a time."""
     batches = raft.read_snapshot(snapshot_id)
     header = next(batches)
     # When it was written: near enough to when its last record was, and nothing but the age of snapshots rests on it.
@@ -53,7 +53,7 @@ def snapshot_of(raft: Raft, snapshot_id: values.OffsetAndEpoch) -> tuple[Metadat
 
 
 def _records(batch: CommittedBatch) -> list[MetadataRecord]:
-    """A leader gets back what it gave; everybody else decodes."""
+    """Return the records: those that a leader has appended, or decoded ones."""
     if batch.objects is not None:
         return list(batch.objects)  # type: ignore[arg-type]
     try:

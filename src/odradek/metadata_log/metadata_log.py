@@ -74,7 +74,7 @@ class MetadataLog:
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """What opening had to put right, in words."""
+        """Repairs when the log was opened, for the log file."""
         return self._log.repairs
 
     # -- offsets and epochs
@@ -92,7 +92,9 @@ class MetadataLog:
         latest = self._log.epochs.latest_epoch
         if latest is not None:
             return latest
-        return max((found.epoch for found in self._snapshots if found.offset <= self.end_offset), default=0)
+        return max(
+            (snapshot_id.epoch for snapshot_id in self._snapshots if snapshot_id.offset <= self.end_offset), default=0
+        )
 
     @property
     def high_watermark(self) -> int:
@@ -105,10 +107,10 @@ class MetadataLog:
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
         last_epoch = self.last_epoch
         if epoch >= last_epoch:
-            known = self._leader_epoch if last_epoch < self._leader_epoch <= epoch else last_epoch
-            return OffsetAndEpoch(known, self.end_offset)
-        found = self._log.reader.end_offset_for_epoch(epoch)
-        end = OffsetAndEpoch(epoch, self.start_offset) if found is None else OffsetAndEpoch(*found)
+            latest_epoch = self._leader_epoch if last_epoch < self._leader_epoch <= epoch else last_epoch
+            return OffsetAndEpoch(latest_epoch, self.end_offset)
+        epoch_end = self._log.reader.end_offset_for_epoch(epoch)
+        end = OffsetAndEpoch(epoch, self.start_offset) if epoch_end is None else OffsetAndEpoch(*epoch_end)
         earliest = self.earliest_snapshot_id
         if earliest is not None and end == OffsetAndEpoch(epoch, earliest.offset):
             return earliest
@@ -120,28 +122,28 @@ class MetadataLog:
     # -- records
 
     def append_as_leader(self, batches: Buffer, epoch: int) -> None:
-        found = list(read_batches(batches))
+        appended = list(read_batches(batches))
         expected = self.end_offset
-        for batch in found:
+        for batch in appended:
             check(batch.base_offset == expected, f"a batch at {batch.base_offset} does not continue {self}")
             expected = batch.next_offset
-        self._append(batches, found, lambda data: self._log.appender.append_from_raft(data, epoch))
+        self._append(batches, appended, lambda data: self._log.appender.append_from_raft(data, epoch))
 
     def append_as_follower(self, batches: Buffer, epoch: int) -> None:
-        sound: list[Batch] = []
+        valid: list[Batch] = []
         try:
             for batch in read_batches(batches):
                 batch.check()
                 if batch.leader_epoch > epoch:
                     return
-                self._check_continues(batch, sound[-1] if sound else None)
-                sound.append(batch)
+                self._check_continues(batch, valid[-1] if valid else None)
+                valid.append(batch)
         finally:
-            self._append(batches, sound, lambda data: self._log.appender.append_as_follower(data, epoch))
+            self._append(batches, valid, lambda data: self._log.appender.append_as_follower(data, epoch))
 
-    def _check_continues(self, batch: Batch, before: Batch | None) -> None:
-        end_offset = self.end_offset if before is None else before.next_offset
-        last_epoch = self.last_epoch if before is None else before.leader_epoch
+    def _check_continues(self, batch: Batch, previous: Batch | None) -> None:
+        end_offset = self.end_offset if previous is None else previous.next_offset
+        last_epoch = self.last_epoch if previous is None else previous.leader_epoch
         if batch.base_offset != end_offset or batch.leader_epoch < last_epoch:
             raise InvalidRecord(
                 f"a batch at {batch.base_offset} of epoch {batch.leader_epoch} does not continue a log that ends at "
@@ -153,7 +155,7 @@ class MetadataLog:
             )
 
     def _append(self, data: Buffer, batches: Sequence[Batch], write: Callable[[Buffer], object]) -> None:
-        """In one write, unless a segment ends on the way: the log itself would begin the next one before this one is
+        """Append in one write, unless a segment ends within: the log would start the next one before this one is
         durable."""
         self.check_online()
         if not batches:
@@ -259,7 +261,7 @@ class MetadataLog:
 
     @property
     def fault(self) -> Fault | None:
-        """Why nothing is answered any more."""
+        """Fault of the disk after which no call succeeds; None while there is none."""
         return self._log.health.fault
 
     def check_online(self) -> None:
@@ -269,7 +271,7 @@ class MetadataLog:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Errors of the disk around a snapshot take the whole log offline."""
+        """Take the whole log offline for an error of the disk around a snapshot."""
         self.check_online()
         with self._log.health.guard():
             yield
@@ -287,7 +289,8 @@ class MetadataLog:
         return True
 
     def delete_before_snapshot(self, snapshot_id: OffsetAndEpoch) -> bool:
-        """Not beyond the high watermark: whether all before it is committed is not known again after a start."""
+        """Delete the log before a snapshot. Not beyond the high watermark: after a restart it is unknown what is
+        committed."""
         self.check_online()
         if snapshot_id not in self._snapshots or not self.start_offset < snapshot_id.offset <= self.high_watermark:
             return False
@@ -299,15 +302,15 @@ class MetadataLog:
         return True
 
     def clean(self, wall_ms: int) -> bool:
-        went = False
+        is_cleaned = False
         while len(self._snapshots) > 1 and self._is_over(wall_ms):
             if not self.delete_before_snapshot(sorted(self._snapshots)[1]):
                 break
-            went = True
-        return went
+            is_cleaned = True
+        return is_cleaned
 
     def close(self) -> None:
-        """Durable as a whole, unless the disk has failed."""
+        """Close the log. It is durable, unless the disk has failed."""
         if self.fault is None and not self._log.health.is_closed:
             self.flush()
             self._note_synced_end()
@@ -320,14 +323,14 @@ class MetadataLog:
             write_synced_end(self._files, self.directory, end)
 
     def _is_over(self, wall_ms: int) -> bool:
-        """Whether the earliest snapshot is too old, or all files together are too large."""
+        """Return whether the earliest snapshot is too old, or all files together are too large."""
         size_bytes = self._log.segments.size_bytes + sum(self._snapshots.values())
         if 0 <= self._config.retention_bytes < size_bytes:
             return True
         return 0 <= self._config.retention_ms < wall_ms - self._timestamp(min(self._snapshots))
 
     def _timestamp(self, snapshot_id: OffsetAndEpoch) -> int:
-        """Of the last record that a snapshot covers, out of its header."""
+        """Return the timestamp of the last record that a snapshot covers, from its header."""
         with self._log.health.guard():
             start = self.read_snapshot(snapshot_id, 0, OVERHEAD_BYTES)
             if len(start) == OVERHEAD_BYTES:
@@ -339,13 +342,13 @@ class MetadataLog:
             raise CorruptRecord(f"{self._snapshot_path(snapshot_id)} has no header")
 
     def _run_removals(self) -> None:
-        """At once: nobody else holds ranges of this log's files."""
+        """Remove files at once: there are no other readers."""
         for removal in self._log.segments.take_removals():
             removal.run()
 
     def _remove_snapshots_before(self, snapshot_id: OffsetAndEpoch) -> None:
         with self._log.health.guard():
-            for old in [known for known in self._snapshots if known < snapshot_id]:
+            for old in [other for other in self._snapshots if other < snapshot_id]:
                 del self._snapshots[old]
                 self._files.remove(self._snapshot_path(old))
             self._files.sync_dir(self.directory)
@@ -380,7 +383,7 @@ class _GuardedSnapshot:
         self._log.on_snapshot_frozen(self._file.id, self._file.size_bytes)
 
     def close(self) -> None:
-        """On a disk that has failed the rest is left to the next start."""
+        """Close the snapshot. On a disk that has failed the next start cleans up."""
         if self._log.fault is None:
             with self._log.guard():
                 self._file.close()

@@ -33,8 +33,8 @@ logger = logging.getLogger("odradek.metadata_log")
 def open_metadata_log(
     files: FileSystem, clock: Clock, log_dir: str, config: MetadataLogConfig | None = None
 ) -> MetadataLog:
-    """The log of `log_dir`, made if it is not there. Raises `StorageFault`, `CorruptLog`, and `Fault` where log and
-    snapshots cannot belong together."""
+    """Open the log of `log_dir`, and create it if it does not exist. Raises `StorageFault`, `CorruptLog`, and `Fault`
+    where log and snapshots cannot belong together."""
     config = config or MetadataLogConfig()
     directory = f"{log_dir}/{METADATA_TOPIC}-{METADATA_PARTITION}"
     with storage_guard(log_dir, directory):
@@ -49,7 +49,7 @@ def open_metadata_log(
     logger.info(
         "opened %s: offsets from %d, before %d, last epoch %d, snapshots at %s",
         *(directory, opened.start_offset, opened.end_offset, opened.last_epoch),
-        ", ".join(str(known.offset) for known in sorted(snapshots)) or "none",
+        ", ".join(str(snapshot_id.offset) for snapshot_id in sorted(snapshots)) or "none",
     )
     return opened
 
@@ -85,7 +85,7 @@ def _log_config(config: MetadataLogConfig) -> LogConfig:
 
 
 def _find_snapshots(files: FileSystem, directory: str) -> dict[OffsetAndEpoch, int]:
-    """Whole ones, with their sizes; the others are removed."""
+    """Return complete snapshots with their sizes, and remove the others."""
     snapshots: dict[OffsetAndEpoch, int] = {}
     for name in files.list_dir(directory) if files.is_dir(directory) else ():
         path = f"{directory}/{name}"
@@ -98,13 +98,13 @@ def _find_snapshots(files: FileSystem, directory: str) -> dict[OffsetAndEpoch, i
 
 
 def _recovery_point(files: FileSystem, directory: str, snapshots: dict[OffsetAndEpoch, int]) -> int:
-    """Up to here everything was synced: to the latest snapshot, and to the last segment."""
+    """Return the offset up to which the log was synced: that of the latest snapshot or of the last segment."""
     names = files.list_dir(directory) if files.is_dir(directory) else ()
     parsed = [parse_segment_file(name) for name in names]
     segments = [
         file.base_offset for file in parsed if file is not None and (file.kind, file.suffix) == (LOG_SUFFIX, "")
     ]
-    return max([known.offset for known in snapshots] + segments, default=0)
+    return max([snapshot_id.offset for snapshot_id in snapshots] + segments, default=0)
 
 
 def _fit_start(log: UnifiedLog, snapshots: dict[OffsetAndEpoch, int]) -> None:
@@ -112,9 +112,9 @@ def _fit_start(log: UnifiedLog, snapshots: dict[OffsetAndEpoch, int]) -> None:
     segment that lies across the start was kept as a whole, the epochs before the start were not."""
     base_offset, end_before = _last_gap(log)
     first_epoch = log.epochs.earliest_entry
-    known_from = max(base_offset, log.offsets.log_end_offset if first_epoch is None else first_epoch.start_offset)
-    start = min((known.offset for known in snapshots if known.offset >= known_from), default=None)
-    if known_from == 0 or (base_offset == 0 and start is None):
+    complete_from = max(base_offset, log.offsets.log_end_offset if first_epoch is None else first_epoch.start_offset)
+    start = min((snapshot.offset for snapshot in snapshots if snapshot.offset >= complete_from), default=None)
+    if complete_from == 0 or (base_offset == 0 and start is None):
         return
     if start is not None:
         log.offsets.set_high_watermark(start)
@@ -130,12 +130,12 @@ def _fit_start(log: UnifiedLog, snapshots: dict[OffsetAndEpoch, int]) -> None:
 
 
 def _last_gap(log: UnifiedLog) -> tuple[int, int | None]:
-    """Where the last segments begin that lie end to end, and where the one before them ends, if there is one. Offsets
+    """Return the start of the last contiguous segments, and the end of the one before them, if there is one. Offsets
     of this log have no gaps of their own."""
     segments = list(log.segments)
     with log.health.guard():
-        for before, segment in zip(reversed(segments[:-1]), reversed(segments), strict=False):
-            end_before = before.read_next_offset()
+        for previous, segment in zip(reversed(segments[:-1]), reversed(segments), strict=False):
+            end_before = previous.read_next_offset()
             if end_before != segment.base_offset:
                 return segment.base_offset, end_before
     return segments[0].base_offset, None
@@ -144,6 +144,6 @@ def _last_gap(log: UnifiedLog) -> tuple[int, int | None]:
 def _remove_old_snapshots(
     files: FileSystem, directory: str, snapshots: dict[OffsetAndEpoch, int], start_offset: int
 ) -> None:
-    for old in [known for known in snapshots if known.offset < start_offset]:
+    for old in [other for other in snapshots if other.offset < start_offset]:
         del snapshots[old]
         files.remove(f"{directory}/{snapshot_file_name(old)}")

@@ -43,7 +43,7 @@ class QuorumConfig:
 
 @dataclass(frozen=True, slots=True)
 class LocalNode:
-    """What a replica knows of itself. Without `id` it is an observer that nobody counts."""
+    """Identity of a replica. Without an `id` it is an observer that is not counted."""
 
     cluster_id: str
     id: int | None

@@ -1,5 +1,5 @@
-"""What a step wants done. The order matters: each effect is carried out, and durable where it says so, before the next
-begins, and all of them before the next step.
+"""Effects of a step, for the driver. The order matters: each effect is carried out, and durable where it says so,
+before the next begins, and all of them before the next step.
 
 Appending to, truncating and reading the log are calls on the port `RaftLog` and have happened when the step returns;
 what makes them durable is the `Flush` in this list, and nothing that depends on it stands before it.
@@ -36,7 +36,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to the `Request` with this handle."""
+    """Response to the `Request` with this handle."""
 
     handle: object
     message: Message
@@ -68,7 +68,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class LoadSnapshot:
-    """Begin anew from this snapshot (`Raft.read_snapshot`); commits go on at its end.
+    """Restart from this snapshot (`Raft.read_snapshot`); commits continue at its end.
 
     The bootstrap snapshot says what a new cluster begins with, and is no state of the cluster.
     """
@@ -79,7 +79,7 @@ class LoadSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class LeaderChange:
-    """Who leads. A replica hears of its own leadership only after all commits from before it."""
+    """New leader. A replica learns of its own leadership only after all commits from before it."""
 
     leader: LeaderAndEpoch
 

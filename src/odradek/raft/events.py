@@ -1,4 +1,4 @@
-"""What happens to a replica from outside. Each is one argument of `Raft.step`."""
+"""Events from outside the replica. Each is an argument of `Raft.step`."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from odradek.protocol.message import Message
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A peer or a tool asks. `handle` comes back in the `Reply`, which may be given in a later step.
+    """Request of a peer or a tool. `handle` comes back in the `Reply`, which may be an effect of a later step.
 
     `listener` is the one the request came in on: addresses in the answer are those of the same listener.
     """
@@ -21,7 +21,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The answer to a `Send` with this id."""
+    """Response to a `Send` with this id."""
 
     correlation_id: int
     message: Message
@@ -29,7 +29,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class RequestFailed:
-    """No answer will come to the `Send` with this id.
+    """Failure of the `Send` with this id: no response will come.
 
     `error` is UNSUPPORTED_VERSION where the peer cannot be told what the request says. `refused`: nothing listens at
     that address, so the process is gone, not slow.
@@ -42,7 +42,7 @@ class RequestFailed:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time has passed, or `Raft.append`, `resign` or `shutdown` was called."""
+    """Passing of time, or a call of `Raft.append`, `resign` or `shutdown`."""
 
 
 Event = Request | Response | RequestFailed | Tick

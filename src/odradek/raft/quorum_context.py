@@ -1,4 +1,4 @@
-"""What all roles of a replica read: the state, the log, the voters, the time of the step; and the outbox."""
+"""State that all roles of a replica read: the state, the log, the voters, the time of the step; and the outbox."""
 
 from odradek.common.ports import Clock
 from odradek.raft.config import LocalNode, QuorumConfig
@@ -65,5 +65,5 @@ class QuorumContext:
 
     @property
     def is_reconfigurable(self) -> bool:
-        """Whether the voters are in the log and may change."""
+        """Return whether the voters are in the log and may change."""
         return self.control.kraft_version >= RECONFIGURABLE

@@ -1,4 +1,4 @@
-"""Small values that the parts of the quorum hand to each other."""
+"""Values that the parts of the quorum exchange."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -55,7 +55,7 @@ class ReplicaKey(NamedTuple):
         return ZERO_UUID if self.directory_id is None else self.directory_id
 
     def covers(self, other: "ReplicaKey") -> bool:
-        """Whether `other` is this replica; without a directory of our own, the id is all there is to compare."""
+        """Return whether `other` is this replica; without a directory of our own, the id is all there is to compare."""
         return self.id == other.id and (self.directory_id is None or self.directory_id == other.directory_id)
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class ReplicaKey(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """Where a node listens under the name of a listener."""
+    """Address of a node on a listener."""
 
     listener: str
     host: str
@@ -87,7 +87,7 @@ NO_ENDPOINTS = Endpoints()
 
 
 class Destination(NamedTuple):
-    """Whom a request goes to. Bootstrap servers, known by address alone, have ids from -2 downwards."""
+    """Destination of a request. Bootstrap servers, known by address only, have ids from -2 downwards."""
 
     id: int
     host: str

@@ -1,4 +1,4 @@
-"""The set of voters: who they are, where they listen, which levels of `kraft.version` they know.
+"""The set of voters: their ids, endpoints and supported levels of `kraft.version`.
 
 Immutable. Static voters come from the configuration without directory ids; dynamic ones from a record in the log, with
 them. At most one voter changes at a time, so that the majorities before and after always overlap.
@@ -35,7 +35,7 @@ class VoterSet:
 
     @classmethod
     def static(cls, addresses: Mapping[int, tuple[str, int]], listener: str) -> "VoterSet":
-        """From `controller.quorum.voters`."""
+        """Return the voters of `controller.quorum.voters`."""
         return cls(
             Voter(ReplicaKey(voter_id), Endpoints((Endpoint(listener, host, port),)))
             for voter_id, (host, port) in addresses.items()
@@ -51,7 +51,7 @@ class VoterSet:
         return voter_id in self._voters
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, VoterSet) and self._voters == other._voters
+        return isinstance(other, VoterSet) and tuple(self) == tuple(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self._voters.values()))
@@ -86,7 +86,7 @@ class VoterSet:
         return None if address is None else Destination(voter_id, address.host, address.port)
 
     def needs_update(self, voter: Voter) -> bool:
-        """Whether `voter` is one of us and says something new about itself."""
+        """Return whether `voter` is in the set and differs from its entry."""
         known = self._voters.get(voter.key.id)
         return known is not None and known.key.covers(voter.key) and known != voter
 
@@ -94,11 +94,11 @@ class VoterSet:
         return all(voter.kraft_versions.includes(kraft_version) for voter in self)
 
     def add(self, voter: Voter) -> "VoterSet | None":
-        """None if there is a voter with this id."""
+        """Return the set with another voter; None if it has one with this id."""
         return None if voter.key.id in self._voters else VoterSet((*self, voter))
 
     def remove(self, key: ReplicaKey) -> "VoterSet | None":
-        """None if there is no such voter, or no other one."""
+        """Return the set without a voter; None if it does not have it, or no other one."""
         voter = self._voters.get(key.id)
         if voter is None or voter.key != key or len(self._voters) == 1:
             return None
@@ -111,7 +111,8 @@ class VoterSet:
         return VoterSet((*(other for other in self if other.key.id != voter.key.id), voter))
 
     def has_overlapping_majority(self, other: "VoterSet") -> bool:
-        """Whether any majority of the one shares a voter with any majority of the other: at most one went, one came."""
+        """Return whether each majority of one set shares a voter with each of the other: at most one was removed, one
+        added."""
         mine, theirs = self.keys, other.keys
         gone = sum(key not in theirs for key in mine)
         came = sum(key not in mine for key in theirs)

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from helpers.controller_checks import Violation
-from helpers.controller_sim import reproduce, simulate
 from helpers.figures import report
 from odradek.controller.configuration_control import ConfigurationControl
 from odradek.controller.decision import ControllerDecision
@@ -25,6 +23,8 @@ from odradek.controller.topic_control import TopicControl
 from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.metadata.records.record_serde import MetadataRecord
+from odradek.sim.controller.swarm import run_or_explain
+from odradek.sim.world.results import SimulationFailed
 
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
 SEEDS = 300 * FACTOR
@@ -37,18 +37,18 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.slow
 def test_random_operations_and_failures_keep_every_invariant() -> None:
-    runs = [simulate(seed) for seed in range(SEEDS)]
+    runs = [run_or_explain(seed).counts for seed in range(SEEDS)]
     report(
         "controller simulation",
         seeds=len(runs),
-        operations=sum(run.operations for run in runs),
-        records=sum(run.records for run in runs),
-        failovers=sum(run.failovers for run in runs),
-        fenced=sum(run.fenced for run in runs),
+        operations=sum(run["operations"] for run in runs),
+        records=sum(run["records"] for run in runs),
+        failovers=sum(run["failovers"] for run in runs),
+        fenced=sum(run["fenced"] for run in runs),
         violations=0,
     )
-    assert sum(run.failovers for run in runs) > SEEDS
-    assert sum(run.fenced for run in runs) > SEEDS
+    assert sum(run["failovers"] for run in runs) > SEEDS
+    assert sum(run["fenced"] for run in runs) > SEEDS
 
 
 @pytest.mark.slow
@@ -56,11 +56,11 @@ def test_a_seed_is_the_same_run_whatever_the_hashes_of_strings() -> None:
     outputs = []
     for hash_seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}"}
-        command = [sys.executable, "-m", "helpers.controller_sim", "1000", str(REPLAYED_SEEDS)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT)
-        outputs.append(done.stdout.splitlines())
+        command = [sys.executable, "-m", "odradek.sim.controller.swarm", "1000", str(REPLAYED_SEEDS)]
+        completed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT)
+        outputs.append(completed.stdout.splitlines())
     assert len(outputs[0]) == REPLAYED_SEEDS
-    different = [reproduce(int(one.split()[0])) for one, other in zip(*outputs, strict=True) if one != other]
+    different = [command(int(first.split()[0])) for first, second in zip(*outputs, strict=True) if first != second]
     assert not different, different
     report("controller replayability", seeds=REPLAYED_SEEDS, different=0)
 
@@ -180,10 +180,10 @@ PLANTED: Sequence[tuple[Callable[[pytest.MonkeyPatch], None], str]] = (
     (elect_outside_the_isr, "unclean|outside the isr"),
     (always_allow_unclean, "unclean election"),
     (keep_uncommitted_state, "replay|created twice|does not exist|does not continue|next offset|not registered"),
-    (answer_before_commit, "acknowledged and is lost|given twice"),
+    (answer_before_commit, "acknowledged and is lost|allocated twice"),
     (change_state_while_deciding, "replay|does not exist"),
     (forget_to_remove_settings, "not what the controller holds|image"),
-    (hand_out_a_block_twice, "given twice"),
+    (hand_out_a_block_twice, "allocated twice"),
     (keep_the_partition_epoch, "partition epoch did not grow"),
     (leader_without_a_new_epoch, "no new epoch"),
     (overlook_a_partition, "a fenced broker leads"),
@@ -191,16 +191,16 @@ PLANTED: Sequence[tuple[Callable[[pytest.MonkeyPatch], None], str]] = (
 )
 
 
-@pytest.mark.parametrize(("plant", "said"), PLANTED, ids=[plant.__name__ for plant, _ in PLANTED])
+@pytest.mark.parametrize(("plant", "message"), PLANTED, ids=[plant.__name__ for plant, _ in PLANTED])
 def test_planted_bugs_are_caught(
-    plant: Callable[[pytest.MonkeyPatch], None], said: str, monkeypatch: pytest.MonkeyPatch
+    plant: Callable[[pytest.MonkeyPatch], None], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(monkeypatch)
     for seed in range(PLANTED_SEEDS):
         try:
-            simulate(seed)
-        except Violation as caught:
-            assert re.search(said, str(caught)), str(caught)
+            run_or_explain(seed)
+        except SimulationFailed as failure:
+            assert re.search(message, str(failure)), str(failure)
             report("controller planted bug", bug=plant.__name__, seeds=seed + 1)
             return
     pytest.fail(f"{plant.__name__} was not caught within {PLANTED_SEEDS} seeds")

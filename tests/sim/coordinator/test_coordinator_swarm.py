@@ -45,7 +45,8 @@ from odradek.protocol.messages.sync_group_request import SyncGroupRequest
 from odradek.protocol.messages.sync_group_response import SyncGroupResponse
 from odradek.sim.coordinator.group_member import PARTITIONS, TOPIC
 from odradek.sim.coordinator.registers import RegisterShard
-from odradek.sim.coordinator.swarm import WORKLOADS, SimulationFailed, run_or_explain
+from odradek.sim.coordinator.swarm import WORKLOADS, run_or_explain
+from odradek.sim.world.results import SimulationFailed
 
 SOURCE = Path(__file__).parents[3] / "src"
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
@@ -76,14 +77,14 @@ for name in WORKLOADS:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "first"), SHARES)
 def test_what_was_acknowledged_is_there(name: str, first: int) -> None:
-    outcomes = [run_or_explain(name, seed) for seed in range(first, first + SHARE)]
+    runs = [run_or_explain(name, seed).counts for seed in range(first, first + SHARE)]
     figures.report(
         f"coordinator swarm, {name}",
         seeds=SHARE,
-        events=sum(outcome.events for outcome in outcomes),
-        elections=sum(outcome.elections for outcome in outcomes),
-        crashes=sum(outcome.crashes for outcome in outcomes),
-        acked=sum(outcome.acked for outcome in outcomes),
+        events=sum(run["events"] for run in runs),
+        elections=sum(run["elections"] for run in runs),
+        crashes=sum(run["crashes"] for run in runs),
+        acked=sum(run["acked"] for run in runs),
         lost=0,
     )
 

@@ -23,16 +23,16 @@ def test_swarm_on_disk() -> None:
 
 
 def _run_seeds(name: str, seeds: int) -> None:
-    outcomes = []
+    runs = []
     for seed in range(seeds):
         try:
-            outcomes.append(run(name, seed, OPTIONS))
+            runs.append(run(name, seed, OPTIONS).counts)
         except Exception as error:
             raise AssertionError(f"{name} on disk fails with seed {seed}: {error}") from error
     figures.report(
         f"raft {name} on disk",
         seeds=seeds,
-        committed=sum(outcome.committed for outcome in outcomes),
-        elections=sum(outcome.elections for outcome in outcomes),
+        committed=sum(counts["committed"] for counts in runs),
+        elections=sum(counts["elections"] for counts in runs),
         lost=0,
     )

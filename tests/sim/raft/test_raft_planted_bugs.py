@@ -4,7 +4,8 @@ import pytest
 
 from helpers import figures
 from helpers.raft_bugs import BUGS
-from odradek.sim.raft.scenario import SimulationFailed, run_or_explain
+from odradek.sim.raft.scenario import run_or_explain
+from odradek.sim.world.results import SimulationFailed
 
 SEEDS = 200
 

@@ -4,7 +4,8 @@ import pytest
 
 from helpers import figures
 from helpers.replica_bugs import BUGS
-from odradek.sim.replica.swarm import SimulationFailed, run_or_explain
+from odradek.sim.replica.swarm import run_or_explain
+from odradek.sim.world.results import SimulationFailed
 
 SEEDS = 200
 
@@ -23,7 +24,7 @@ def test_planted_bug_is_found(name: str) -> None:
                     "replica planted bug",
                     bug=name,
                     after_seeds=seed + 1 - bug.first_seed,
-                    said=str(failure).split("\n")[0],
+                    message=str(failure).split("\n")[0],
                 )
                 return
     pytest.fail(f"nothing noticed in {SEEDS} seeds that {name}")

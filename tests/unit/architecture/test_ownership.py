@@ -27,7 +27,6 @@ PRIVATE_ACCESSES: dict[str, int] = {
     "client": 2,
     "inspection": 1,
     "log": 4,
-    "raft": 1,
     "sim": 11,
     "spark": 12,
     "testing": 2,

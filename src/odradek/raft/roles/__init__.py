@@ -1,1 +1,1 @@
-"""What a replica does as candidate, leader, follower and observer: requests, responses and periodic work."""
+"""Roles of a replica as candidate, leader, follower and observer: requests, responses and periodic work."""

@@ -1,4 +1,4 @@
-"""How a replica learns who leads: from the requests and responses of its peers, and by fetching from any of them.
+"""Discovery of the leader: from the requests and responses of its peers, and by fetching from any of them.
 
 A peer's message, whatever it says, does not stop this node: one that contradicts what this replica knows is counted
 and ignored.
@@ -34,7 +34,7 @@ class LeaderEndpoint(Protocol):
 
 
 class LeaderHint(NamedTuple):
-    """What a response says about the leader."""
+    """Leader as a response reports it."""
 
     leader_id: int | None
     epoch: int

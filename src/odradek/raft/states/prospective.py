@@ -1,4 +1,4 @@
-"""Prospective: would like to be elected, and asks first whether it could be (KIP-996).
+"""Prospective: asks the voters whether it could be elected, before it starts an election (KIP-996).
 
 Nothing changes for anybody by a pre-vote: the epoch stays, so a replica that was cut off does not depose the leader
 that everybody else follows. A majority of grants makes it a candidate; without one it goes back to whom it followed.

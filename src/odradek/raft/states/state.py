@@ -1,4 +1,4 @@
-"""What every state of a replica has. One class for each in a file of its own; `transitions` has the moves.
+"""Interface of the states of a replica. Each state has its own file; `transitions` has the transitions.
 
 A state lives in one epoch, and knows what it must remember about it on disk: the leader, if there is one, and whom it
 has voted for. Times are deadlines on the monotonic clock.
@@ -36,7 +36,7 @@ class State:
         return ElectionState(self.epoch, self.leader_id, self.voted_key, voter_ids)
 
     def can_grant_vote(self, candidate: ReplicaKey, *, up_to_date: bool, pre_vote: bool) -> bool:
-        """Whether `candidate`, whose log is at least as far as ours or not, may have our vote in this epoch.
+        """Return whether `candidate`, whose log is at least as long as ours or not, may have our vote in this epoch.
 
         A pre-vote (KIP-996) asks only whether it could have it: nothing is promised and nothing remembered.
         """
@@ -49,8 +49,8 @@ class State:
 
 
 def undecided_grants(state: State, candidate: ReplicaKey, up_to_date: bool, pre_vote: bool) -> bool:
-    """The rule for whoever follows nobody: one vote for each epoch, to a log as good as ours, and none in an epoch
-    that has its leader."""
+    """Return whether a replica without a leader grants a vote: one vote for each epoch, to a log as good as ours, and
+    none in an epoch that has its leader."""
     if pre_vote:
         return up_to_date
     if state.voted_key is not None:

@@ -64,7 +64,7 @@ _LEGAL = frozenset((move.origin, move.target) for move in MOVES)
 
 
 class Quorum:
-    """Holds the state, and moves it."""
+    """Holds the state, and changes it."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class Quorum:
         return self.state.epoch
 
     def turn_ms(self, leader_id: int) -> int:
-        """Followers lose their leader at the same moment, and if all stood at the same moment none would be elected.
-        They take turns instead, half a grace apart, in the order of their ids, down from the leader's."""
+        """Delay before an election: followers lose their leader at the same time, and simultaneous candidates split the
+        votes. They take turns instead, half a grace apart, in the order of their ids, down from the leader's."""
         ids = sorted(self.control.voters.ids, reverse=True)
         order = [voter_id for voter_id in ids if voter_id < leader_id] + [
             voter_id for voter_id in ids if voter_id > leader_id
@@ -97,7 +97,7 @@ class Quorum:
         return turn * self.config.disconnect_grace_ms // 2
 
     def doubt_leader(self, now_ms: int) -> None:
-        """As a follower whose leader does not run: stand soon, but give the others the time to notice it too."""
+        """Doubt a leader whose process does not run: start an election soon, but let the others notice it first."""
         state = self.state
         assert isinstance(state, Follower)
         state.doubt_leader(now_ms + self.config.disconnect_grace_ms // 2 + self.turn_ms(state.leader_id))
@@ -109,9 +109,9 @@ class Quorum:
 
     @property
     def may_stand(self) -> bool:
-        """Whether we may ask to be elected: as a voter, or as one that the last record in our log removes, as long as
-        we do not know that it is committed. Its voters may lack that record, and then nobody else could be elected:
-        their logs are behind ours. Elected, we commit it and resign."""
+        """Return whether this replica may start an election: as a voter, or as one that the last record in our log
+        removes, as long as we do not know that it is committed. Its voters may lack that record, and then nobody else
+        could be elected: their logs are behind ours. Elected, we commit it and resign."""
         key, entry, before = self.local.key, self.control.voters_entry, self.control.voters_before
         if key is None or self.is_voter or entry is None or before is None:
             return self.is_voter
@@ -134,7 +134,7 @@ class Quorum:
         return Voter(self.local_key, self.local.endpoints, self.local.kraft_versions)
 
     def initialize(self, stored: ElectionState | None, log_end: OffsetAndEpoch, now_ms: int) -> None:
-        """Begin where the last process ended."""
+        """Start in the state in which the last process ended."""
         election = stored or ElectionState(0)
         state = self._initial_state(election, log_end, now_ms)
         check(type(state) in INITIAL, f"a replica does not begin as {state}")
@@ -168,7 +168,7 @@ class Quorum:
         )
 
     def to_unattached(self, epoch: int, leader_id: int | None, now_ms: int) -> None:
-        """Into a later epoch; or, from Prospective, back in the same one."""
+        """Become unattached, in a later epoch or, from Prospective, in the same one."""
         same = epoch == self.epoch
         check(epoch > self.epoch or (same and isinstance(self.state, Prospective)), f"{self.state}, not {epoch}")
         self._move(
@@ -183,7 +183,7 @@ class Quorum:
         self._persist()
 
     def _unattached_deadline_ms(self, now_ms: int) -> int:
-        """Time that has passed in waiting for an election is not waited for again."""
+        """Return the election deadline. Time that has passed in the previous state counts."""
         state = self.state
         if not self.may_stand:
             return NEVER_MS
@@ -194,7 +194,7 @@ class Quorum:
         return self._election_deadline_ms(now_ms)
 
     def add_vote(self, candidate: ReplicaKey, now_ms: int) -> None:
-        """Grant our one vote of this epoch. The candidate is at least as good as we are: our time-out starts anew."""
+        """Grant the vote of this epoch. The candidate is at least as up to date: the election timeout restarts."""
         state = self.state
         check(state.voted_key is None, f"{state} cannot vote for {candidate}")
         check(candidate.id != self.local_key.id, "a vote for ourselves is not granted but taken")
@@ -229,7 +229,7 @@ class Quorum:
         self._persist()
 
     def to_prospective(self, now_ms: int) -> None:
-        """Nothing that is remembered changes."""
+        """Become prospective. The quorum state file does not change."""
         check(self.may_stand, f"{self.local_key} is no voter of {self.control.voters}")
         self._move(self._prospective(self.state.voted_key, self._election_deadline_ms(now_ms)))
 
@@ -272,7 +272,7 @@ class Quorum:
         return leader
 
     def to_resigned(self, preferred_successors: tuple[ReplicaKey, ...], now_ms: int) -> None:
-        """Nothing that is remembered changes: a leader that restarts is resigned anyway."""
+        """Become resigned. The quorum state file does not change: a leader that restarts is resigned anyway."""
         high_watermark = self.state.high_watermark
         self._move(self._resigned(self.epoch, preferred_successors, self._election_deadline_ms(now_ms), high_watermark))
 
@@ -285,14 +285,14 @@ class Quorum:
         self.state = target
 
     def _persist(self) -> None:
-        """Unless the disk says it already."""
+        """Persist the election state, unless the file has it already."""
         persist = Persist(self.state.election(self.control.voters.ids), data_version(self.control.kraft_version))
         if persist != self._persisted:
             self._persisted = persist
             self._emit(persist)
 
     def _election_deadline_ms(self, now_ms: int) -> int:
-        """Random, so that voters do not all become candidates at once."""
+        """Return a random election deadline, so that voters do not become candidates at the same time."""
         timeout_ms = self.config.election_timeout_ms
         return now_ms + timeout_ms + (self._random.randrange(timeout_ms) if timeout_ms else 0)
 

@@ -1,4 +1,4 @@
-"""The count of one election: who granted, who refused, who has not answered."""
+"""The count of one election: who granted, who rejected, who has not responded."""
 
 from odradek.common.failures import check
 from odradek.raft.values import ReplicaKey
@@ -7,7 +7,7 @@ from odradek.raft.voters import VoterSet
 
 class EpochElection:
     def __init__(self, voters: VoterSet, local_id: int) -> None:
-        """We are for ourselves, unasked; which counts only if we vote."""
+        """Count the vote for this replica itself, which counts only if it is a voter."""
         self._voters = voters
         self._votes: dict[int, bool] = {local_id: True} if local_id in voters else {}
 
@@ -31,7 +31,7 @@ class EpochElection:
 
     @property
     def is_rejected(self) -> bool:
-        """Even if all who have not answered were for us, it would not be a majority."""
+        """Return whether a majority is impossible even if all other voters grant their votes."""
         against = sum(not vote for vote in self._votes.values())
         return len(self._voters) - against < self.majority_size
 

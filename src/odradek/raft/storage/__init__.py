@@ -1,1 +1,1 @@
-"""What the quorum stores: the port to its log, batches, control records, snapshots and the quorum state file."""
+"""Storage of the quorum: the port to its log, batches, control records, snapshots and the quorum state file."""

@@ -1,4 +1,5 @@
-"""What the leader is about to append: records gather for a moment (`append_linger_ms`) and become few large batches.
+"""Accumulator of batches before the leader appends them: records are collected for a moment (`append_linger_ms`) and
+become few large batches.
 
 The records of one call stay in one batch, so they are in the log together or not at all. Offsets are given out at
 once: the caller knows where its records will be, should they be committed in this epoch.
@@ -24,7 +25,7 @@ class BatchTooLarge(ApiError):
 
 
 class TooManyWaiting(ApiError):
-    """The disk does not keep up; asking again later may help."""
+    """The disk is too slow; a later attempt may succeed."""
 
     code = ErrorCode.REQUEST_TIMED_OUT
 
@@ -41,7 +42,7 @@ class PendingBatch:
 
 
 class Accumulator:
-    """Of one leader in one epoch."""
+    """Accumulator of one leader in one epoch."""
 
     def __init__(
         self, epoch: int, base_offset: int, *, linger_ms: int, max_batch_bytes: int, max_waiting_batches: int
@@ -60,7 +61,7 @@ class Accumulator:
         self.deadline_ms = NEVER_MS
 
     def append(self, values: Sequence[bytes], objects: Sequence[object] | None, now_ms: int, wall_ms: int) -> int:
-        """The offset of the last one."""
+        """Append records, and return the offset of the last one."""
         check(len(values) > 0, "an append has at least one record")
         check(objects is None or len(objects) == len(values), "there is one object for each value, or none at all")
         needed = sum(map(len, values)) + _RECORD_OVERHEAD_BYTES * len(values)
@@ -80,7 +81,7 @@ class Accumulator:
         return self.next_offset - 1
 
     def append_control(self, messages: Sequence[Message], now_ms: int, wall_ms: int) -> int:
-        """Control records do not linger, nor what came before them."""
+        """Append control records. They do not linger, nor do records before them."""
         self._complete()
         data = build_control_batch(messages, self.next_offset, self.epoch, wall_ms)
         last_offset = self.next_offset + len(messages) - 1
@@ -96,7 +97,7 @@ class Accumulator:
         return drained
 
     def take_completed(self) -> list[PendingBatch]:
-        """Only what is full."""
+        """Take the completed batches only."""
         taken, self._completed = self._completed, []
         return taken
 

@@ -1,4 +1,4 @@
-"""What the control records of the log say: the voters and `kraft.version`, now and at earlier offsets.
+"""History of the control records of the log: the voters and `kraft.version`, now and at earlier offsets.
 
 Always read up to the end of the log, committed or not: Raft's rule is that a new set of voters holds from the moment
 it is in a log. Truncation takes entries back. A new snapshot at some offset needs what held there, so older entries
@@ -26,7 +26,7 @@ _READ_BYTES = 1 << 20
 
 
 class History(Generic[T]):
-    """Values by the offset from which they hold."""
+    """Values by the offset from which they apply."""
 
     def __init__(self) -> None:
         self._offsets: list[int] = []
@@ -51,7 +51,7 @@ class History(Generic[T]):
             self._values.pop()
 
     def truncate_old(self, start_offset: int) -> None:
-        """All but the last value from before `start_offset`."""
+        """Drop all values from before `start_offset` but the last."""
         surplus = bisect_right(self._offsets, start_offset) - 1
         if surplus > 0:
             del self._offsets[:surplus]
@@ -75,12 +75,12 @@ class ControlState:
 
     @property
     def voters_entry(self) -> tuple[int, VoterSet] | None:
-        """The last voters from the log and their offset; None while the static ones hold."""
+        """Last voters in the log and their offset; None while the static ones apply."""
         return self._voters.last
 
     @property
     def voters_before(self) -> VoterSet | None:
-        """Who voted before the last voters came into the log; None if the log does not say any more."""
+        """Return the voters before the last voters in the log; None if the log does not have them any more."""
         entry = self._voters.last
         return None if entry is None else self._voters.at(entry[0] - 1)
 
@@ -91,18 +91,18 @@ class ControlState:
         return self._kraft_versions.at(offset) or 0
 
     def update(self) -> None:
-        """After every change of the log but truncation."""
+        """Read the control records after every change of the log but truncation."""
         self._maybe_load_snapshot()
         self._load_log()
         self._refresh()
 
     def pass_over(self, base_offset: int, end_offset: int) -> None:
-        """What was appended from `base_offset` on has no control records, and need not be read back."""
+        """Skip the records from `base_offset` on, which have no control records."""
         if self._next_offset == base_offset:
             self._next_offset = end_offset
 
     def truncate_new(self, end_offset: int) -> None:
-        """The log was cut to `end_offset`."""
+        """Drop values after `end_offset`, to which the log was truncated."""
         self._voters.truncate_new(end_offset)
         self._kraft_versions.truncate_new(end_offset)
         if self._next_offset is not None:
@@ -110,7 +110,7 @@ class ControlState:
         self._refresh()
 
     def truncate_old(self, start_offset: int) -> None:
-        """A snapshot ends at `start_offset`: nobody will ask for what held before."""
+        """Drop values from before `start_offset`, the end of a snapshot."""
         self._voters.truncate_old(start_offset)
         self._kraft_versions.truncate_old(start_offset)
 

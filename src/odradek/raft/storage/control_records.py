@@ -49,7 +49,7 @@ def build_control_batch(messages: Sequence[Message], base_offset: int, epoch: in
 
 
 def read_control_records(batch: Batch) -> Iterator[ControlRecord]:
-    """Of a control batch; kinds that we do not know are left out."""
+    """Return the records of a control batch, without those of unknown types."""
     for record in batch.records():
         message_class = _CLASSES.get(control_type(record.key))
         if message_class is None:

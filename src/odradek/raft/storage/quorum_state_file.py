@@ -23,7 +23,7 @@ _VERSION_FIELD = "data_version"
 
 
 class ElectionState(NamedTuple):
-    """`voters` is written by version 0 alone, and never read back into anything."""
+    """Election state. `voters` is written by version 0 only, and never read."""
 
     epoch: int
     leader_id: int | None = None
@@ -49,7 +49,7 @@ def encode_election(election: ElectionState, version: int) -> bytes:
 
 
 def decode_election(data: bytes, path: str) -> ElectionState:
-    """Raises Fault: a replica that cannot read its vote must not take part."""
+    """Decode the file. Raises Fault: a replica that cannot read its vote must not take part."""
     try:
         form = json.loads(data.split(b"\n", 1)[0])
         version = form.pop(_VERSION_FIELD)
@@ -77,7 +77,8 @@ class QuorumStateStore:
         self.path = f"{directory}/{QUORUM_STATE_FILE}"
 
     def read(self) -> ElectionState | None:
-        """None for a replica that has never taken part. OSError becomes a Fault: without its vote it must not start."""
+        """Read the file; None for a replica that has never taken part. OSError becomes a Fault: it must not start
+        without its vote."""
         try:
             if not self._files.exists(self.path):
                 return None
@@ -87,7 +88,8 @@ class QuorumStateStore:
         return decode_election(data, self.path)
 
     def write(self, election: ElectionState, version: int) -> None:
-        """Durable when it returns. A failure is a Fault: nobody knows what is on the disk now."""
+        """Write the file. It is durable when this returns. A failure is a Fault: the content of the disk is unknown
+        then."""
         try:
             write_atomically(self._files, self.path, encode_election(election, version))
         except OSError as error:

@@ -1,4 +1,4 @@
-"""The replicated log as the quorum sees it: a port, and what can be said about any log behind it.
+"""The replicated log as the quorum sees it: a port, and comparisons with other logs.
 
 Calls on the log are direct, not effects: what a step decides next depends on what it has just appended or read, and
 none of them waits. They change what this process reads back, not what survives a crash; that is the effect `Flush`
@@ -18,7 +18,7 @@ from odradek.raft.values import OffsetAndEpoch
 
 
 class RawSnapshot(Protocol):
-    """A snapshot that is being written, byte by byte, under a name that no reader looks at."""
+    """A snapshot that is being written, byte by byte, under a name that readers ignore."""
 
     @property
     def id(self) -> OffsetAndEpoch: ...
@@ -29,11 +29,11 @@ class RawSnapshot(Protocol):
     def append(self, data: Buffer) -> None: ...
 
     def freeze(self) -> None:
-        """Durable and readable under its own name when this returns; never changed again."""
+        """Make the snapshot durable and readable under its own name; it never changes again."""
         ...
 
     def close(self) -> None:
-        """Thrown away, unless it is frozen."""
+        """Remove the snapshot, unless it is frozen."""
         ...
 
 
@@ -43,12 +43,13 @@ class RaftLog(Protocol):
 
     @property
     def end_offset(self) -> int:
-        """One after the last record; the start offset for an empty log."""
+        """Offset after the last record; the start offset for an empty log."""
         ...
 
     @property
     def last_epoch(self) -> int:
-        """Of the last record; of the snapshot if there is none after it; 0 for a log that never had any."""
+        """Epoch of the last record; of the snapshot if there is no record after it; 0 for an empty log without
+        snapshots."""
         ...
 
     @property
@@ -78,7 +79,7 @@ class RaftLog(Protocol):
         ...
 
     def truncate_to(self, offset: int) -> None:
-        """Never below the high watermark."""
+        """Truncate the log. Never below the high watermark."""
         ...
 
     def flush(self) -> None: ...
@@ -90,7 +91,7 @@ class RaftLog(Protocol):
     def earliest_snapshot_id(self) -> OffsetAndEpoch | None: ...
 
     def snapshot_size_bytes(self, snapshot_id: OffsetAndEpoch) -> int | None:
-        """None if there is no such snapshot."""
+        """Return the size of a snapshot; None if it does not exist."""
         ...
 
     def read_snapshot(self, snapshot_id: OffsetAndEpoch, position: int, max_bytes: int) -> Buffer: ...
@@ -100,7 +101,7 @@ class RaftLog(Protocol):
         ...
 
     def truncate_to_latest_snapshot(self) -> bool:
-        """Empties the log and lets it start at the latest snapshot, if that lies beyond the end of the log."""
+        """Clear the log and let it start at the latest snapshot, if that is beyond the end of the log."""
         ...
 
     def delete_before_snapshot(self, snapshot_id: OffsetAndEpoch) -> bool:
@@ -114,7 +115,7 @@ class RaftLog(Protocol):
 
 
 class Fit(Enum):
-    """How the end of another log lies to ours."""
+    """Result of comparing the end of another log with ours."""
 
     VALID = "valid"
     DIVERGING = "diverging"
@@ -129,7 +130,7 @@ class Validity(NamedTuple):
 
 
 def validate_offset_and_epoch(log: RaftLog, offset: int, epoch: int) -> Validity:
-    """Whether a log that ends at `offset` with a record of `epoch` is a beginning of ours."""
+    """Return whether a log that ends at `offset` with a record of `epoch` is a prefix of ours."""
     start_offset = log.start_offset
     if start_offset == 0 and offset == 0:
         return Validity(Fit.VALID, OffsetAndEpoch(0, 0))
@@ -148,14 +149,15 @@ def validate_offset_and_epoch(log: RaftLog, offset: int, epoch: int) -> Validity
 
 
 def truncate_to_end_offset(log: RaftLog, diverging: OffsetAndEpoch) -> int:
-    """Cut our log to where it may agree with the leader's, which says that its `diverging.epoch` ends there."""
+    """Truncate our log to the offset up to which it may agree with the leader's, which says that its `diverging.epoch`
+    ends there."""
     offset = truncation_offset(log, diverging)
     log.truncate_to(offset)
     return offset
 
 
 def truncation_offset(log: RaftLog, diverging: OffsetAndEpoch) -> int:
-    """Where our log may agree with that of a leader whose `diverging.epoch` ends there."""
+    """Return the offset up to which our log may agree with that of a leader whose `diverging.epoch` ends there."""
     if diverging.epoch == 0:
         return min(diverging.offset, log.end_offset)
     ours = log.end_offset_for_epoch(diverging.epoch)

@@ -36,7 +36,7 @@ def snapshot_file_name(snapshot_id: OffsetAndEpoch) -> str:
 
 
 def parse_snapshot_file_name(name: str) -> OffsetAndEpoch | None:
-    """None for any other file, partial and deleted snapshots among them."""
+    """Parse a file name; None for any other file, including partial and deleted snapshots."""
     if not name.endswith(SUFFIX):
         return None
     offset, dash, epoch = name.removesuffix(SUFFIX).partition("-")
@@ -75,12 +75,12 @@ class SnapshotWriter:
         return self._raw.id
 
     def append(self, values: Sequence[bytes]) -> None:
-        """These end up in one batch."""
+        """Append records, in one batch."""
         self._batches.append(values, None, 0, self._wall_ms)
         self._write(self._batches.take_completed())
 
     def freeze(self) -> int:
-        """The size in bytes."""
+        """Freeze the snapshot, and return its size in bytes."""
         self._batches.append_control([SnapshotFooterRecord()], 0, self._wall_ms)
         self._write(self._batches.drain())
         self._raw.freeze()
@@ -95,7 +95,7 @@ class SnapshotWriter:
 
 
 def read_snapshot(log: RaftLog, snapshot_id: OffsetAndEpoch) -> Iterator[CommittedBatch]:
-    """Its batches in turn, control batches among them. Raises Fault where it is damaged."""
+    """Yield the batches, control batches included. Raises Fault if the snapshot is damaged."""
     return map(committed_batch, snapshot_batches(log, snapshot_id))
 
 

@@ -23,7 +23,7 @@ from odradek.coordinator.runtime.shard import Shard, ShardContext
 from odradek.metadata.image.image import EMPTY, MetadataImage
 from odradek.protocol.error_codes import ErrorCode
 from odradek.sim.coordinator.log import NOBODY_LEADS, SimulatedLog, SimulatedPartition, SimulatedTopic
-from odradek.sim.replica.controller import SimulatedClock
+from odradek.sim.world.clock import SimulatedClock
 from odradek.sim.world.scheduler import Scheduler
 
 AnyShard = TypeVar("AnyShard", bound=Shard)

@@ -7,7 +7,6 @@ state that serves and in the one that the next leader would load from the log.
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
@@ -16,15 +15,13 @@ from odradek.sim.coordinator.faults import CoordinatorFaults
 from odradek.sim.coordinator.groups import ConsumerGroupWorkload, GroupWorkload
 from odradek.sim.coordinator.registers import RegisterWorkload
 from odradek.sim.coordinator.transactions import TransactionWorkload
+from odradek.sim.world import results
+from odradek.sim.world.results import SimulationResult
 
 _FAULTS_MS = 8_000
 _HEAL_LIMIT_MS = 60_000
 #: Time for every client to learn what became of its last request, and for those that are gone to be missed.
 _SETTLE_MS = 15_000
-
-
-class SimulationFailed(AssertionError):
-    """With the command that shows it again."""
 
 
 class Workload(Protocol):
@@ -57,16 +54,7 @@ WORKLOADS: Mapping[str, Callable[[Random], Workload]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    events: int
-    acked: int
-    elections: int
-    crashes: int
-    digest: str
-
-
-def run(name: str, seed: int) -> Outcome:
+def run(name: str, seed: int) -> SimulationResult:
     random = Random(f"{name} {seed}")
     workload = WORKLOADS[name](random)
     cluster, scheduler = workload.cluster, workload.cluster.scheduler
@@ -85,7 +73,13 @@ def run(name: str, seed: int) -> Outcome:
     workload.stop()
     scheduler.run_for(_SETTLE_MS)
     workload.check()
-    return Outcome(scheduler.events, workload.acks, cluster.elections, cluster.crashes, scheduler.digest)
+    counts = {
+        "events": scheduler.events,
+        "acked": workload.acks,
+        "elections": cluster.elections,
+        "crashes": cluster.crashes,
+    }
+    return SimulationResult(scheduler.digest, counts)
 
 
 def _is_served(cluster: CoordinatorCluster[Any]) -> bool:
@@ -96,12 +90,8 @@ def _is_served(cluster: CoordinatorCluster[Any]) -> bool:
     )
 
 
-def run_or_explain(name: str, seed: int) -> Outcome:
-    try:
-        return run(name, seed)
-    except Exception as error:
-        command = f"python -m odradek.sim.coordinator.swarm {name} {seed}"
-        raise SimulationFailed(f"{type(error).__name__}: {error}\nTo see it again: {command}") from error
+def run_or_explain(name: str, seed: int) -> SimulationResult:
+    return results.run_or_explain(lambda: run(name, seed), f"python -m odradek.sim.coordinator.swarm {name} {seed}")
 
 
 if __name__ == "__main__":

@@ -14,13 +14,10 @@ from odradek.raft.states.resigned import Resigned
 from odradek.raft.storage.quorum_state_file import ElectionState
 from odradek.raft.values import OffsetAndEpoch, ReplicaKey
 from odradek.sim.raft.log import Entry
+from odradek.sim.world.results import InvariantViolated
 
 if TYPE_CHECKING:
     from odradek.sim.raft.node import SimulatedNode
-
-
-class Violation(AssertionError):
-    """A promise of Raft was broken."""
 
 
 class Ledger:
@@ -44,12 +41,14 @@ class Ledger:
         """Log matching: logs that have a batch of the same offset and epoch are the same up to it."""
         known = self._chains.setdefault((entry.next_offset, entry.epoch), entry.chain)
         if known != entry.chain:
-            raise Violation(f"two logs differ before the batch that ends at {entry.next_offset} of epoch {entry.epoch}")
+            raise InvariantViolated(
+                f"two logs differ before the batch that ends at {entry.next_offset} of epoch {entry.epoch}"
+            )
 
     def chain_of(self, snapshot_id: OffsetAndEpoch) -> int:
         chain = self._chains.get((snapshot_id.offset, snapshot_id.epoch))
         if chain is None:
-            raise Violation(f"no log ever ended at {snapshot_id}, where a snapshot ends")
+            raise InvariantViolated(f"no log ever ended at {snapshot_id}, where a snapshot ends")
         return chain
 
     def persisted(self, node: SimulatedNode, election: ElectionState) -> None:
@@ -58,7 +57,7 @@ class Ledger:
             key = (node.id, node.directory_id, election.epoch)
             known = self._votes.setdefault(key, election.voted_key)
             if not (known.covers(election.voted_key) or election.voted_key.covers(known)):
-                raise Violation(f"{node} votes for {known} and {election.voted_key} in epoch {election.epoch}")
+                raise InvariantViolated(f"{node} votes for {known} and {election.voted_key} in epoch {election.epoch}")
 
     def check(self, node: SimulatedNode) -> None:
         """After every event, of the node that it happened to."""
@@ -66,19 +65,21 @@ class Ledger:
         if raft is None:
             return
         if raft.contradictions:
-            raise Violation(f"{node} was told by a peer what contradicts its own state")
+            raise InvariantViolated(f"{node} was told by a peer what contradicts its own state")
         self._check_epoch(node, raft.state.epoch)
         leader_id = raft.state.leader_id
         if leader_id is not None:
             known = self._leaders.setdefault(raft.state.epoch, leader_id)
             if known != leader_id:
-                raise Violation(f"epoch {raft.state.epoch} has the leaders {known} and {leader_id}")
+                raise InvariantViolated(f"epoch {raft.state.epoch} has the leaders {known} and {leader_id}")
         log = node.log
         if log.start_offset > 0 and (earliest := log.earliest_snapshot_id) is not None:
             if earliest.offset != log.start_offset:
-                raise Violation(f"{node} has a log from {log.start_offset} on, but its snapshot ends at {earliest}")
+                raise InvariantViolated(
+                    f"{node} has a log from {log.start_offset} on, but its snapshot ends at {earliest}"
+                )
         elif log.start_offset > 0:
-            raise Violation(f"{node} has a log from {log.start_offset} on, but no snapshot")
+            raise InvariantViolated(f"{node} has a log from {log.start_offset} on, but no snapshot")
         high_watermark = raft.high_watermark
         if high_watermark is not None:
             self._check_high_watermark(node, high_watermark)
@@ -86,30 +87,32 @@ class Ledger:
     def _check_epoch(self, node: SimulatedNode, epoch: int) -> None:
         stored = node.election
         if stored is None or stored.epoch != epoch:
-            raise Violation(f"{node} is in epoch {epoch}, but remembers {stored}")
+            raise InvariantViolated(f"{node} is in epoch {epoch}, but remembers {stored}")
         if epoch < self._epochs.get(node.id, 0) and not self.data_loss:
-            raise Violation(f"{node} goes back from epoch {self._epochs[node.id]} to {epoch}")
+            raise InvariantViolated(f"{node} goes back from epoch {self._epochs[node.id]} to {epoch}")
         self._epochs[node.id] = epoch
 
     def _check_high_watermark(self, node: SimulatedNode, high_watermark: int) -> None:
         log = node.log
         if high_watermark > log.end_offset:
-            raise Violation(f"{node} has {log}, but the high watermark {high_watermark}")
+            raise InvariantViolated(f"{node} has {log}, but the high watermark {high_watermark}")
         before = self._high_watermarks.get((node.id, node.incarnation))
         if before == high_watermark:
             return
         raft = node.raft
         assert raft is not None
         if before is not None and high_watermark < before and not raft.is_leader:
-            raise Violation(f"the high watermark of {node} goes back from {before} to {high_watermark}")
+            raise InvariantViolated(f"the high watermark of {node} goes back from {before} to {high_watermark}")
         self._high_watermarks[node.id, node.incarnation] = max(high_watermark, before or 0)
         if isinstance(raft.state, Leader | Resigned) and high_watermark > self.committed_end:
             self._commit(node, high_watermark)
         elif high_watermark > self.committed_end:
-            raise Violation(f"{node} has the high watermark {high_watermark}; no leader is beyond {self.committed_end}")
+            raise InvariantViolated(
+                f"{node} has the high watermark {high_watermark}; no leader is beyond {self.committed_end}"
+            )
         chain = log.chain_at(high_watermark)
         if self._committed.get(high_watermark, chain) != chain:
-            raise Violation(f"{node} has another log before {high_watermark} than the one that was committed")
+            raise InvariantViolated(f"{node} has another log before {high_watermark} than the one that was committed")
 
     def exposed(self, node: SimulatedNode, high_watermark: int) -> None:
         """This is about to leave the node, or to reach its state machine; at the end of the event it might be too late
@@ -123,7 +126,7 @@ class Ledger:
         log = node.log
         end = self.committed_end
         if end >= log.start_offset and log.chain_at(end) != self._committed[end]:
-            raise Violation(f"leader {node} has lost what was committed before {end}")
+            raise InvariantViolated(f"leader {node} has lost what was committed before {end}")
         self.majority_has(node, high_watermark)
         for entry in log.entries:
             if end < entry.next_offset <= high_watermark:
@@ -142,7 +145,9 @@ class Ledger:
             if (other := node.cluster.nodes.get(voter.key.id)) is not None
         )
         if have < len(voters) // 2 + 1:
-            raise Violation(f"leader {node} commits {high_watermark}, which {have} of {len(voters)} have on disk")
+            raise InvariantViolated(
+                f"leader {node} commits {high_watermark}, which {have} of {len(voters)} have on disk"
+            )
 
     @staticmethod
     def _has_synced(node: SimulatedNode, high_watermark: int, chain: int | None) -> bool:
@@ -156,4 +161,6 @@ class Ledger:
                 committed = self._committed.get(entry.next_offset)
                 known = node.raft is not None and (node.raft.high_watermark or 0) >= entry.next_offset
                 if known and committed is not None and committed != entry.chain:
-                    raise Violation(f"{node} has another batch before {entry.next_offset} than the one committed")
+                    raise InvariantViolated(
+                        f"{node} has another batch before {entry.next_offset} than the one committed"
+                    )

@@ -1,4 +1,4 @@
-"""How a simulation is set up from a seed, and what it reports."""
+"""Setup of a simulation from a seed, and its result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,14 +8,15 @@ from odradek.raft.raft import Raft
 from odradek.sim.raft.cluster import CONFIG, RaftCluster, Transcript
 from odradek.sim.raft.node import SimulatedNode
 from odradek.sim.world.network import NetworkFaults
+from odradek.sim.world.results import SimulationResult
 
-#: One seed in so many sends everything through the real codec.
+#: One in this many seeds encodes and decodes every message.
 _CODEC_SHARE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What tests replace to see that the checks can fail."""
+    """Classes that tests replace to verify that the checks can fail."""
 
     raft_class: type[Raft] = Raft
     node_class: type[SimulatedNode] = SimulatedNode
@@ -31,7 +32,7 @@ class RunOptions:
         dynamic: bool | None = None,
         least_observers: int = 0,
     ) -> RaftCluster:
-        """So many voters and observers; static or dynamic voters unless it is said."""
+        """Create a cluster with random numbers of voters and observers, and static or dynamic voters."""
         random = Random(f"{name} {seed}")
         cluster = RaftCluster(
             random.getrandbits(64),
@@ -49,22 +50,14 @@ class RunOptions:
         return cluster
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    events: int
-    simulated_ms: int
-    elections: int
-    committed: int
-    digest: str
-
-
-def outcome(cluster: RaftCluster) -> Outcome:
+def finish(cluster: RaftCluster) -> SimulationResult:
+    """Check the final state and return the result."""
     cluster.finish()
     scheduler = cluster.scheduler
-    return Outcome(
-        scheduler.events,
-        scheduler.now_ms,
-        cluster.ledger.elections,
-        cluster.ledger.committed_end,
-        scheduler.digest,
-    )
+    counts = {
+        "events": scheduler.events,
+        "simulated_ms": scheduler.now_ms,
+        "elections": cluster.ledger.elections,
+        "committed": cluster.ledger.committed_end,
+    }
+    return SimulationResult(scheduler.digest, counts)

@@ -2,27 +2,24 @@
 
 import sys
 
-from odradek.sim.raft.run import Outcome, RunOptions, outcome
+from odradek.sim.raft.run import RunOptions, finish
 from odradek.sim.raft.scenarios import SCENARIOS
 from odradek.sim.raft.swarm import swarm
+from odradek.sim.world import results
+from odradek.sim.world.results import SimulationResult
 
 SIMULATIONS = {**SCENARIOS, "swarm": swarm}
 
-
-class SimulationFailed(AssertionError):
-    """With the command that shows it again."""
+_DEFAULTS = RunOptions()
 
 
-def run(name: str, seed: int, options: RunOptions = RunOptions()) -> Outcome:  # noqa: B008 - immutable
-    return outcome(SIMULATIONS[name](seed, options))
+def run(name: str, seed: int, options: RunOptions = _DEFAULTS) -> SimulationResult:
+    return finish(SIMULATIONS[name](seed, options))
 
 
-def run_or_explain(name: str, seed: int, options: RunOptions = RunOptions()) -> Outcome:  # noqa: B008 - immutable
-    try:
-        return run(name, seed, options)
-    except Exception as error:
-        command = f"python -m odradek.sim.raft.scenario {name} {seed}"
-        raise SimulationFailed(f"{type(error).__name__}: {error}\nTo see it again: {command}") from error
+def run_or_explain(name: str, seed: int, options: RunOptions = _DEFAULTS) -> SimulationResult:
+    command = f"python -m odradek.sim.raft.scenario {name} {seed}"
+    return results.run_or_explain(lambda: run(name, seed, options), command)
 
 
 def main(arguments: list[str]) -> None:

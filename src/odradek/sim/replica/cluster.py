@@ -20,8 +20,9 @@ from odradek.replica.partition_leader import ACKS_ALL
 from odradek.replica.record_deletion import HIGH_WATERMARK
 from odradek.replica.requests import DeleteRecordsEntry, ProduceResult
 from odradek.sim.replica.broker import SimulatedBroker
-from odradek.sim.replica.controller import CONTROLLER_ID, SimulatedClock, SimulatedController
+from odradek.sim.replica.controller import CONTROLLER_ID, SimulatedController
 from odradek.sim.replica.ledger import PartitionLedger
+from odradek.sim.world.clock import SimulatedClock
 from odradek.sim.world.network import Network
 from odradek.sim.world.scheduler import Scheduler
 

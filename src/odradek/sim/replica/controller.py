@@ -18,6 +18,7 @@ from odradek.metadata.publishing.publisher import LeaderAndEpoch
 from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.message import Message
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
+from odradek.sim.world.clock import SimulatedClock
 from odradek.sim.world.scheduler import Scheduler
 
 CLUSTER_ID = "SimulatedCluster--1234"
@@ -30,17 +31,6 @@ _COMMIT_MS = 10
 _PULL_WAIT_MS = 500
 
 Reply = Callable[[Any], None]
-
-
-class SimulatedClock:
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-
-    def monotonic_ms(self) -> int:
-        return self._scheduler.now_ms
-
-    def wall_ms(self) -> int:
-        return 1_700_000_000_000 + self._scheduler.now_ms
 
 
 def _nobody() -> None:

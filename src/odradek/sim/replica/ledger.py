@@ -23,17 +23,9 @@ from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.records.batch import read_batches
 from odradek.replica.partition import Partition
 from odradek.replica.partition_leader import PartitionLeader
+from odradek.sim.world.results import ensure
 
 _READ_BYTES = 1 << 20
-
-
-class ReplicationViolation(AssertionError):
-    """One of the promises above was broken."""
-
-
-def ensure(condition: bool, message: str) -> None:
-    if not condition:
-        raise ReplicationViolation(message)
 
 
 @dataclass(slots=True)

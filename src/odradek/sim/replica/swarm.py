@@ -11,36 +11,21 @@ has noticed: with that member fenced or killed as well, Kafka's rules would make
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from random import Random
 
 from odradek.replica.partition_leader import PartitionLeader
 from odradek.sim.replica.broker import SimulatedBroker
 from odradek.sim.replica.cluster import ReplicaCluster
 from odradek.sim.replica.controller import CONTROLLER_ID
-from odradek.sim.replica.ledger import ensure
+from odradek.sim.world import results
 from odradek.sim.world.network import CALM, NetworkFaults
+from odradek.sim.world.results import SimulationResult, ensure
 
 _FAULTS_MS = 12_000
 _HEAL_LIMIT_MS = 30_000
 
 
-class SimulationFailed(AssertionError):
-    """With the command that shows it again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    events: int
-    simulated_ms: int
-    produced: int
-    acked: int
-    kills: int
-    leader_epochs: int
-    digest: str
-
-
-def run(seed: int) -> Outcome:
+def run(seed: int) -> SimulationResult:
     random = Random(f"replicas {seed}")
     brokers = random.randint(3, 5)
     cluster = ReplicaCluster(
@@ -72,23 +57,19 @@ def run(seed: int) -> Outcome:
     is_producing = False
     scheduler.run_for(2_000)
     _check_equal(cluster)
-    return Outcome(
-        scheduler.events,
-        scheduler.now_ms,
-        cluster.produced,
-        sum(len(ledger.acked) for ledger in cluster.ledgers.values()),
-        cluster.kills,
-        sum(len(ledger.leaders) for ledger in cluster.ledgers.values()),
-        scheduler.digest,
-    )
+    counts = {
+        "events": scheduler.events,
+        "simulated_ms": scheduler.now_ms,
+        "produced": cluster.produced,
+        "acked": sum(len(ledger.acked) for ledger in cluster.ledgers.values()),
+        "kills": cluster.kills,
+        "leader_epochs": sum(len(ledger.leaders) for ledger in cluster.ledgers.values()),
+    }
+    return SimulationResult(scheduler.digest, counts)
 
 
-def run_or_explain(seed: int) -> Outcome:
-    try:
-        return run(seed)
-    except Exception as error:
-        command = f"python -m odradek.sim.replica.swarm {seed}"
-        raise SimulationFailed(f"{type(error).__name__}: {error}\nTo see it again: {command}") from error
+def run_or_explain(seed: int) -> SimulationResult:
+    return results.run_or_explain(lambda: run(seed), f"python -m odradek.sim.replica.swarm {seed}")
 
 
 def _check_healed(cluster: ReplicaCluster) -> None:

@@ -168,7 +168,7 @@ def test_brokers_that_are_away_when_run_starts(
     ("words", "said"),
     [
         (["--trigger", "5s"], "--trigger, --updates and --standby require --continuous"),
-        (["--continuous", "--trigger", "soon"], "'soon' is no time"),
+        (["--continuous", "--trigger", "soon"], "'soon' is not a duration"),
         (["--master", "local", "--remote", "sc://a"], "exclude each other"),
         (["--full-refresh-all", "--refresh", "a"], "--full-refresh-all excludes"),
         (["--conf", "novalue"], "is not a valid setting"),
