@@ -45,7 +45,7 @@ from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common import special_timestamps
 from odradek.common.failures import InputError
 from odradek.errors import RequestTimedOut
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 
 
 class OffsetSpec(IntEnum):

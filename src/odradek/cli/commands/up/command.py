@@ -29,8 +29,7 @@ from odradek.cli.commands.up.processes import NodeProcess, NodeProcesses
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.locks import DirLocked, lock_dir
-from odradek.common.remedies import explained
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.server.host.layout import LocalNode, prepare_cluster
 
 #: In the working directory, as other tools do.
