@@ -50,7 +50,7 @@ async def controller_listener(handlers: dict[ApiKey, Handle], port: int = 0) -> 
         API_VERSIONS,
         *(ServedApi(key, handle) for key, handle in handlers.items()),
     ]
-    registry = Registry(api_keys.Listener.CONTROLLER, apis)
+    registry = Registry(api_keys.ListenerRole.CONTROLLER, apis)
     listener = Listener(Endpoint("CONTROLLER", registry), "127.0.0.1", port)
     await listener.start()
     try:

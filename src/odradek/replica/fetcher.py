@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 from odradek.common.failures import ApiError, Fault, check
 from odradek.common.ids import TopicPartition
+from odradek.common.list_offsets_timestamps import EARLIEST, LATEST
 from odradek.common.ports import Clock
-from odradek.common.special_timestamps import EARLIEST, LATEST
 from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import EpochEndOffset

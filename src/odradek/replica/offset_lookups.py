@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from odradek.common.failures import ApiError
-from odradek.common.special_timestamps import EARLIEST, EARLIEST_LOCAL, LATEST
+from odradek.common.list_offsets_timestamps import EARLIEST, EARLIEST_LOCAL, LATEST
 from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
 from odradek.log.offsets import FoundTimestamp
 from odradek.log.unified_log import UnifiedLog

@@ -3,7 +3,7 @@
 A step has a column with the reason why it rejects a row, or null: `decode` returns one, and `guarded` creates one for
 any Python function. `accepted` and `rejected` select rows by that column. A dead letter has the key, the value and the
 headers of the original record, so that it can be produced again, and additional headers with the position of the record
-and the reason of the rejection; they are those of a service's dead letters (`odradek.common.moved_headers`).
+and the reason of the rejection; they are those of a service's dead letters (`odradek.common.dead_letter_headers`).
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from odradek.common.moved_headers import (
+from odradek.common.dead_letter_headers import (
     MESSAGE,
     OFFSET,
     PARTITION,

@@ -6,8 +6,8 @@ collects the declarations into `handler_index`, so that a node knows what it ser
 
 from dataclasses import dataclass
 
-from odradek.protocol.api_keys import ApiKey, Listener
-from odradek.protocol.facts import Versions
+from odradek.protocol.api_keys import ApiKey, ListenerRole
+from odradek.protocol.schema import Versions
 
 #: Modules with which a broker forwards requests to the active controller: as they are, or after looking at settings
 #: that concern the broker itself.
@@ -21,7 +21,7 @@ class Api:
     #: None: all versions that the protocol's table has for the listener.
     versions: Versions | None = None
     #: None: all listeners that the protocol's table has it on.
-    listeners: tuple[Listener, ...] | None = None
+    listeners: tuple[ListenerRole, ...] | None = None
     #: The handler waits for data or for time and holds nothing meanwhile. Such a request does not count towards
     #: `queued.max.requests` (or waiting consumers could keep everybody else out), and is dropped with its connection.
     long_poll: bool = False

@@ -16,9 +16,9 @@ from typing import Any
 
 from odradek.api.dispatch.context import Context, Session
 from odradek.common.failures import check
-from odradek.protocol.api_keys import APIS, ApiKey, Listener, accepted_versions
-from odradek.protocol.facts import Versions
+from odradek.protocol.api_keys import APIS, ApiKey, ListenerRole, accepted_versions
 from odradek.protocol.message import Message
+from odradek.protocol.schema import Versions
 
 Answer = Message | None
 #: The class of the request follows from the key.
@@ -36,24 +36,24 @@ class ServedApi:
     #: The function, or the full name of the module whose `handle` it is.
     handler: Handler | str
     versions: Versions | None = None
-    listeners: tuple[Listener, ...] | None = None
+    listeners: tuple[ListenerRole, ...] | None = None
     long_poll: bool = False
     pipelined: bool = False
     repeats: bool = False
     quick: str | None = None
 
-    def served_on(self, listener: Listener) -> bool:
+    def served_on(self, listener: ListenerRole) -> bool:
         if self.listeners is not None and listener not in self.listeners:
             return False
         return APIS[self.key].advertised(listener) is not None
 
-    def advertised(self, listener: Listener) -> Versions:
+    def advertised(self, listener: ListenerRole) -> Versions:
         versions = APIS[self.key].advertised(listener)
         check(versions is not None, f"{self.key.name} is served on a listener that has no such API")
         assert versions is not None
         return versions if self.versions is None else self.versions
 
-    def accepted(self, listener: Listener) -> Versions:
+    def accepted(self, listener: ListenerRole) -> Versions:
         accepted = accepted_versions(listener)[int(self.key)]
         narrowed = accepted if self.versions is None else self.versions
         return Versions(max(accepted.first, narrowed.first), min(accepted.last, narrowed.last))
@@ -76,7 +76,7 @@ class LoadedHandler:
 class Registry:
     """The APIs that one kind of listener serves."""
 
-    def __init__(self, listener: Listener, apis: Iterable[ServedApi] | None = None) -> None:
+    def __init__(self, listener: ListenerRole, apis: Iterable[ServedApi] | None = None) -> None:
         """All APIs of the index are served unless `apis` is given."""
         from odradek.api.dispatch import handler_index  # which imports this module
 

@@ -9,12 +9,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED, Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
 from odradek.protocol.messages.add_raft_voter_response import AddRaftVoterResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.ADD_RAFT_VOTER, listeners=(Listener.CONTROLLER,), forwarded_by=FORWARDED)
+API = Api(ApiKey.ADD_RAFT_VOTER, listeners=(ListenerRole.CONTROLLER,), forwarded_by=FORWARDED)
 
 
 async def handle(ctx: Context, request: AddRaftVoterRequest) -> AddRaftVoterResponse:

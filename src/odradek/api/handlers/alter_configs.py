@@ -11,11 +11,11 @@ from typing import cast
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED_CONFIGS, Api
 from odradek.api.shared.config_authorization import split_changes
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.alter_configs_request import AlterConfigsRequest
 from odradek.protocol.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
 
-API = Api(ApiKey.ALTER_CONFIGS, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED_CONFIGS)
+API = Api(ApiKey.ALTER_CONFIGS, listeners=(ListenerRole.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED_CONFIGS)
 
 
 async def handle(ctx: Context, request: AlterConfigsRequest) -> AlterConfigsResponse:

@@ -9,12 +9,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.alter_partition_request import AlterPartitionRequest
 from odradek.protocol.messages.alter_partition_response import AlterPartitionResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.ALTER_PARTITION, listeners=(Listener.CONTROLLER,), pipelined=True)
+API = Api(ApiKey.ALTER_PARTITION, listeners=(ListenerRole.CONTROLLER,), pipelined=True)
 
 
 async def handle(ctx: Context, request: AlterPartitionRequest) -> AlterPartitionResponse:

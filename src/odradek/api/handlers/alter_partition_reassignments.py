@@ -9,13 +9,13 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED, Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from odradek.protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from odradek.security.resources import Operation
 
 API = Api(
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS, listeners=(ListenerRole.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED
 )
 
 

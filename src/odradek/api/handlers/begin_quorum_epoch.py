@@ -9,12 +9,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from odradek.protocol.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.BEGIN_QUORUM_EPOCH, listeners=(Listener.CONTROLLER,))
+API = Api(ApiKey.BEGIN_QUORUM_EPOCH, listeners=(ListenerRole.CONTROLLER,))
 
 
 async def handle(ctx: Context, request: BeginQuorumEpochRequest) -> BeginQuorumEpochResponse:

@@ -15,12 +15,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context, Session
 from odradek.api.dispatch.declaration import Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.BROKER_HEARTBEAT, listeners=(Listener.CONTROLLER,), pipelined=True)
+API = Api(ApiKey.BROKER_HEARTBEAT, listeners=(ListenerRole.CONTROLLER,), pipelined=True)
 
 HEARTBEAT_INTERVAL_MS = "broker.heartbeat.interval.ms"
 _HEARTBEAT_INTERVAL_MS_DEFAULT = "2000"

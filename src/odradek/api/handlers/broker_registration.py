@@ -10,12 +10,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from odradek.protocol.messages.broker_registration_response import BrokerRegistrationResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.BROKER_REGISTRATION, listeners=(Listener.CONTROLLER,), pipelined=True)
+API = Api(ApiKey.BROKER_REGISTRATION, listeners=(ListenerRole.CONTROLLER,), pipelined=True)
 
 
 async def handle(ctx: Context, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:

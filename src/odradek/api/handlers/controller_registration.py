@@ -9,12 +9,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.controller_registration_request import ControllerRegistrationRequest
 from odradek.protocol.messages.controller_registration_response import ControllerRegistrationResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.CONTROLLER_REGISTRATION, listeners=(Listener.CONTROLLER,), pipelined=True)
+API = Api(ApiKey.CONTROLLER_REGISTRATION, listeners=(ListenerRole.CONTROLLER,), pipelined=True)
 
 
 async def handle(ctx: Context, request: ControllerRegistrationRequest) -> ControllerRegistrationResponse:

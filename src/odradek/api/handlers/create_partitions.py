@@ -11,13 +11,13 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED, Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_partitions_request import CreatePartitionsRequest
 from odradek.protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from odradek.security.resources import Operation, ResourceType
 
-API = Api(ApiKey.CREATE_PARTITIONS, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
+API = Api(ApiKey.CREATE_PARTITIONS, listeners=(ListenerRole.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
 
 
 async def handle(ctx: Context, request: CreatePartitionsRequest) -> CreatePartitionsResponse:

@@ -13,13 +13,13 @@ from typing import cast
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED, Api
 from odradek.common.ids import METADATA_TOPIC
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
 from odradek.protocol.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
 from odradek.security.resources import CLUSTER, Operation, ResourceType
 
-API = Api(ApiKey.CREATE_TOPICS, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
+API = Api(ApiKey.CREATE_TOPICS, listeners=(ListenerRole.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
 
 
 async def handle(ctx: Context, request: CreateTopicsRequest) -> CreateTopicsResponse:

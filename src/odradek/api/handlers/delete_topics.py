@@ -14,13 +14,13 @@ from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED, Api
 from odradek.common.failures import ApiError
 from odradek.common.ids import ZERO_UUID
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_topics_request import DeleteTopicsRequest
 from odradek.protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 from odradek.security.resources import CLUSTER, Operation, ResourceType, refusal
 
-API = Api(ApiKey.DELETE_TOPICS, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
+API = Api(ApiKey.DELETE_TOPICS, listeners=(ListenerRole.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
 
 #: The setting that may forbid it.
 DELETE_TOPIC_ENABLE = "delete.topic.enable"

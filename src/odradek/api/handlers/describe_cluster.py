@@ -10,11 +10,11 @@ from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.authorized_operations import cluster_operations
 from odradek.api.shared.endpoint_types import EndpointType, check_endpoint_type
 from odradek.metadata.listener_view import ListenerView
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 
-API = Api(ApiKey.DESCRIBE_CLUSTER, listeners=(Listener.BROKER,))
+API = Api(ApiKey.DESCRIBE_CLUSTER, listeners=(ListenerRole.BROKER,))
 
 
 def handle(ctx: Context, request: DescribeClusterRequest) -> DescribeClusterResponse:

@@ -10,13 +10,13 @@ from odradek.api.dispatch.declaration import Api
 from odradek.api.shared.authorized_operations import cluster_operations
 from odradek.api.shared.endpoint_types import EndpointType, check_endpoint_type
 from odradek.common.failures import ApiError
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.DESCRIBE_CLUSTER, listeners=(Listener.CONTROLLER,))
+API = Api(ApiKey.DESCRIBE_CLUSTER, listeners=(ListenerRole.CONTROLLER,))
 
 _NOBODY = -1
 

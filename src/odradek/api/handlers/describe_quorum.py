@@ -11,12 +11,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED, Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest
 from odradek.protocol.messages.describe_quorum_response import DescribeQuorumResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.DESCRIBE_QUORUM, listeners=(Listener.CONTROLLER,), forwarded_by=FORWARDED)
+API = Api(ApiKey.DESCRIBE_QUORUM, listeners=(ListenerRole.CONTROLLER,), forwarded_by=FORWARDED)
 
 
 async def handle(ctx: Context, request: DescribeQuorumRequest) -> DescribeQuorumResponse:

@@ -11,7 +11,7 @@ from collections import Counter
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_user_scram_credentials_request import DescribeUserScramCredentialsRequest
 from odradek.protocol.messages.describe_user_scram_credentials_response import (
@@ -21,7 +21,7 @@ from odradek.protocol.messages.describe_user_scram_credentials_response import (
 )
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, listeners=(Listener.BROKER,))
+API = Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, listeners=(ListenerRole.BROKER,))
 
 
 def handle(ctx: Context, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:

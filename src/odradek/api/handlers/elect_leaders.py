@@ -9,12 +9,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED, Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.elect_leaders_request import ElectLeadersRequest
 from odradek.protocol.messages.elect_leaders_response import ElectLeadersResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.ELECT_LEADERS, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
+API = Api(ApiKey.ELECT_LEADERS, listeners=(ListenerRole.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
 
 
 async def handle(ctx: Context, request: ElectLeadersRequest) -> ElectLeadersResponse:

@@ -19,7 +19,7 @@ from odradek.api.dispatch.error_responses import error_response
 from odradek.api.dispatch.registry import Answer
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.common.ports import Buffer
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.errors import InvalidMessage
 from odradek.protocol.message import Message
@@ -31,7 +31,7 @@ from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.requests import parse_request, response_parts
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.ENVELOPE, listeners=(Listener.CONTROLLER,), pipelined=True)
+API = Api(ApiKey.ENVELOPE, listeners=(ListenerRole.CONTROLLER,), pipelined=True)
 
 logger = logging.getLogger("odradek.controller")
 

@@ -28,7 +28,7 @@ from odradek.api.shared.fetch_mapping import (
 )
 from odradek.api.shared.refusals import only_allowed, with_refused
 from odradek.metadata.leader_hints import LeaderHints
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse
@@ -37,7 +37,7 @@ from odradek.replica.requests import FetchCallback, FetchEntry, FetchResult
 from odradek.security.authorizer import ALLOW_ALL, EVERYTHING
 from odradek.security.resources import CLUSTER, Operation, ResourceType
 
-API = Api(ApiKey.FETCH, listeners=(Listener.BROKER,), long_poll=True, pipelined=True)
+API = Api(ApiKey.FETCH, listeners=(ListenerRole.BROKER,), long_poll=True, pipelined=True)
 
 _NOT_AUTHORIZED = FetchResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 

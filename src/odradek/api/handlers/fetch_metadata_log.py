@@ -14,12 +14,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.FETCH, listeners=(Listener.CONTROLLER,), long_poll=True, pipelined=True)
+API = Api(ApiKey.FETCH, listeners=(ListenerRole.CONTROLLER,), long_poll=True, pipelined=True)
 
 
 async def handle(ctx: Context, request: FetchRequest) -> FetchResponse:

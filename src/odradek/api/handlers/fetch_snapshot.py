@@ -9,12 +9,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.fetch_snapshot_request import FetchSnapshotRequest
 from odradek.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.FETCH_SNAPSHOT, listeners=(Listener.CONTROLLER,))
+API = Api(ApiKey.FETCH_SNAPSHOT, listeners=(ListenerRole.CONTROLLER,))
 
 
 async def handle(ctx: Context, request: FetchSnapshotRequest) -> FetchSnapshotResponse:

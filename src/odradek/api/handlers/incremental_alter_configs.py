@@ -13,8 +13,8 @@ from odradek.api.dispatch.declaration import FORWARDED_CONFIGS, Api
 from odradek.api.shared.broker_loggers import Change, change_levels
 from odradek.api.shared.config_authorization import split_changes
 from odradek.common.failures import ApiError
-from odradek.protocol.api_keys import ApiKey, Listener
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.api_keys import ApiKey, ListenerRole
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.incremental_alter_configs_request import (
     AlterConfigsResource,
@@ -26,7 +26,10 @@ from odradek.protocol.messages.incremental_alter_configs_response import (
 )
 
 API = Api(
-    ApiKey.INCREMENTAL_ALTER_CONFIGS, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED_CONFIGS
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    listeners=(ListenerRole.CONTROLLER,),
+    pipelined=True,
+    forwarded_by=FORWARDED_CONFIGS,
 )
 
 

@@ -10,12 +10,14 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED, Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from odradek.protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.LIST_PARTITION_REASSIGNMENTS, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
+API = Api(
+    ApiKey.LIST_PARTITION_REASSIGNMENTS, listeners=(ListenerRole.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED
+)
 
 
 async def handle(ctx: Context, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:

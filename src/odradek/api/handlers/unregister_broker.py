@@ -9,12 +9,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED, Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
 from odradek.protocol.messages.unregister_broker_response import UnregisterBrokerResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.UNREGISTER_BROKER, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
+API = Api(ApiKey.UNREGISTER_BROKER, listeners=(ListenerRole.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
 
 
 async def handle(ctx: Context, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:

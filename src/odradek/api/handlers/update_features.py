@@ -9,12 +9,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import FORWARDED, Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.update_features_request import UpdateFeaturesRequest
 from odradek.protocol.messages.update_features_response import UpdateFeaturesResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.UPDATE_FEATURES, listeners=(Listener.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
+API = Api(ApiKey.UPDATE_FEATURES, listeners=(ListenerRole.CONTROLLER,), pipelined=True, forwarded_by=FORWARDED)
 
 
 async def handle(ctx: Context, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:

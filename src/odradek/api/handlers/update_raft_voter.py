@@ -10,12 +10,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.update_raft_voter_request import UpdateRaftVoterRequest
 from odradek.protocol.messages.update_raft_voter_response import UpdateRaftVoterResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.UPDATE_RAFT_VOTER, listeners=(Listener.CONTROLLER,))
+API = Api(ApiKey.UPDATE_RAFT_VOTER, listeners=(ListenerRole.CONTROLLER,))
 
 
 async def handle(ctx: Context, request: UpdateRaftVoterRequest) -> UpdateRaftVoterResponse:

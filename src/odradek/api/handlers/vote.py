@@ -9,12 +9,12 @@ from typing import cast
 
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import Api
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.protocol.messages.vote_response import VoteResponse
 from odradek.security.resources import Operation
 
-API = Api(ApiKey.VOTE, listeners=(Listener.CONTROLLER,))
+API = Api(ApiKey.VOTE, listeners=(ListenerRole.CONTROLLER,))
 
 
 async def handle(ctx: Context, request: VoteRequest) -> VoteResponse:

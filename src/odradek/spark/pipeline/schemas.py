@@ -31,11 +31,6 @@ def _file_problem(use: SchemaUse, path: Path) -> str | None:
     elif use.format == "protobuf":
         formats.protobuf(descriptor_file=path, message=use.arguments.get("message", ""))
     else:
-<<<<<<< HEAD
-        given = formats.json(schema_file=path).source_schema
-        return ddl_problem(given) if isinstance(given, str) else None
-=======
-        name = formats.json(schema_file=path).given
-        return ddl_problem(name) if isinstance(name, str) else None
->>>>>>> pipe
+        schema = formats.json(schema_file=path).source_schema
+        return ddl_problem(schema) if isinstance(schema, str) else None
     return None
