@@ -72,7 +72,7 @@ class OffsetAndTimestamp(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """What there is while the consumer runs."""
+    """Components of a running consumer."""
 
     network: NetworkClient
     offsets: Offsets
@@ -202,7 +202,7 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         return cast("Iterator[ConsumerRecord[Key, Value]] | None", run)
 
     async def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord[Key, Value]]:
-        """What is there, at most max.poll.records of it; empty when the time is up."""
+        """Return available records, at most max.poll.records; an empty list after `timeout_ms`."""
         if self._subscriptions.kind is SubscriptionKind.NONE:
             raise InputError("nothing to poll: subscribe() or assign() first")
         limit = self.settings.max_poll_records if max_records is None else max_records
@@ -282,7 +282,7 @@ class Consumer(AsyncContext, Generic[Key, Value]):
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed; None where it has nothing."""
+        """Return the committed offsets of the group; None for partitions without one."""
         return await self._parts().membership.committed(partitions, self._limit_ms(timeout_ms))
 
     def group_metadata(self) -> GroupMetadata:

@@ -1,4 +1,4 @@
-"""Where a consumer stands in one partition. Pure.
+"""Position and fetch state of a consumer in one partition. Pure.
 
 A partition begins INITIALIZING, without a position: the committed offset is asked for, and where there is none it goes
 to AWAIT_RESET. Only FETCHING fetches. A position whose leader has changed is in AWAIT_VALIDATION until the new leader
@@ -78,7 +78,7 @@ class PartitionState:
         )
 
     def is_due(self, state: FetchState, now_ms: float) -> bool:
-        """Whether it is in this state and may ask (again)."""
+        """Return whether the partition is in this state and its next request is due."""
         return self.state is state and now_ms >= self.next_retry_ms
 
     def seek(self, position: FetchPosition) -> None:
@@ -103,7 +103,7 @@ class PartitionState:
         self.reset, self.next_retry_ms = reset, 0.0
 
     def begin_anew(self) -> None:
-        """As if it had just been assigned."""
+        """Return to the state of a partition that was just assigned."""
         self.generation += 1
         self.state, self.position, self.reset, self.next_retry_ms = FetchState.INITIALIZING, None, None, 0.0
 

@@ -49,7 +49,7 @@ class RecordColumns:
 
     @property
     def next_offset(self) -> int:
-        """Where the partition goes on: what a commit of this chunk commits."""
+        """Offset after the last record: the offset to commit for this chunk."""
         following = self.columns.next_offset
         return int(self.offsets[-1]) + 1 if following is None else following
 

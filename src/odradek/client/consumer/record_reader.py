@@ -180,7 +180,7 @@ class Reader:
         await self._next(lambda: condition() or None, deadline_s)
 
     async def _next(self, take: Callable[[], _Piece | None], deadline_s: float | None) -> _Piece | None:
-        """What `take` gives as soon as it gives something; None when the time is up, or the consumer closed.
+        """Wait until `take` returns something, and return it; None after the timeout or when the consumer is closed.
 
         Nothing is awaited once something was taken: a caller that is cancelled meanwhile would lose it."""
         while not self._is_closed:

@@ -40,7 +40,7 @@ NO_ASSIGNMENT = LocalAssignment()
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """What there is to say."""
+    """Fields of a heartbeat, which are sent when they change."""
 
     topics: tuple[str, ...]
     pattern: str | None

@@ -199,7 +199,7 @@ class ConsumerMember:
             self._fail(error)
 
     def _take(self, request: Request) -> bool:
-        """Whether it is the answer that we wait for; not of last words, nor of one who joined anew since."""
+        """Return whether a response belongs to the request in flight, and not to a leave or an earlier join."""
         if self._in_flight is not request:
             return False
         self._in_flight = None
@@ -252,7 +252,7 @@ class ConsumerMember:
         self._drop_target()
 
     def _join(self) -> None:
-        """As somebody new, under the same name."""
+        """Join as a new member with the same member id."""
         self._become(JOIN_EPOCH)
         self._current = NO_ASSIGNMENT
         self._drop_target()
@@ -314,7 +314,7 @@ class ConsumerMember:
         return Step(True, revoked or None, None, assigned, added)
 
     def _resolvable(self) -> tuple[Mapping[bytes, tuple[int, ...]], Partitions]:
-        """What of the target has a name, by id and by name."""
+        """Return the target partitions whose topic names are cached, by topic id and by name."""
         resolved = {}
         assigned: list[TopicPartition] = []
         for topic_id, partition_indexes in self._target.by_topic().items():

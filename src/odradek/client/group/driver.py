@@ -110,10 +110,10 @@ class GroupDriver:
         )
 
     def enforce_rebalance(self, reason: str | None = None) -> None:
-        """Of the classic protocol alone."""
+        """Request a rebalance; only the classic protocol has this."""
 
     async def leave(self, timeout_ms: float) -> None:
-        """What is to be done before `Subscriptions.unsubscribe`."""
+        """Leave the group, before `Subscriptions.unsubscribe`."""
         ends_ms = self._now_ms() + timeout_ms
         await self._drop_auto_commit()
         if self._settings.enable_auto_commit:
@@ -336,7 +336,7 @@ class GroupDriver:
         self._take_subscription()
 
     def _want_topics(self) -> None:
-        """Who subscribes to a pattern of its own wants all of them already."""
+        """Request metadata of the subscribed topics; a client-side pattern already requests all topics."""
         if self._subscriptions.pattern is None:
             self._network.want_topics(self._subscriptions.metadata_topics())
 

@@ -120,7 +120,7 @@ class Channel:
 
     @property
     def is_ready(self) -> bool:
-        """Whether `post` would send."""
+        """Return whether `post` would send."""
         return self._wire is not None and self._places.has_room
 
     @property

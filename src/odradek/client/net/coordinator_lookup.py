@@ -1,4 +1,4 @@
-"""Who coordinates a group or a transactional id: asked once, kept until it turns out to be wrong.
+"""Coordinators of groups and transactional ids: looked up once, cached until they turn out to be wrong.
 
 Those who ask for the same at the same time share one lookup, which goes on with back-off while nobody knows.
 """

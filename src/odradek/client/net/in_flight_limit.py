@@ -19,7 +19,7 @@ class Places:
         return self._free > 0
 
     def take_now(self) -> bool:
-        """Whether there was room."""
+        """Take a slot if one is free, and return whether it was."""
         if self._free <= 0:
             return False
         self._free -= 1

@@ -1,4 +1,4 @@
-"""Which version of a request two ends speak. Pure."""
+"""Selection of the version of a request that both ends support. Pure."""
 
 from collections.abc import Mapping
 

@@ -43,7 +43,7 @@ def definitions(kind: Kind) -> Mapping[str, ConfigDefinition]:
 
 class Reading:
     def __init__(self, kind: Kind, values: Mapping[str, object]) -> None:
-        """`given` by Kafka's names, with values that are not None."""
+        """Check values by Kafka's names; None is not among them."""
         self.kind = kind
         self.given = values
         for name, value in values.items():
@@ -81,7 +81,7 @@ class Reading:
         return tuple(item for item in (part.strip() for part in self.text(name).split(",")) if item)
 
     def plain(self, name: str) -> object:
-        """As its type says: a number, yes or no, text."""
+        """Return the value by its type: an integer, a boolean, or text."""
         value_type = definitions(self.kind)[name].type
         if value_type == "boolean":
             return self.boolean(name)
@@ -127,7 +127,7 @@ def keyword(name: str) -> str:
 
 
 def as_text(value: object) -> str:
-    """As it would stand in a properties file."""
+    """Return the value as text, as in a properties file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple) and not isinstance(value, HostPort):
@@ -136,7 +136,7 @@ def as_text(value: object) -> str:
 
 
 def _has_objects(value: object) -> bool:
-    """Whether it is, or holds, something of Python's that has no text form."""
+    """Return whether the value is or contains a Python object without a text form."""
     if isinstance(value, list | tuple):
         return any(_has_objects(item) for item in value)
     return not isinstance(value, str | int | float)

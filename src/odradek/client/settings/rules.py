@@ -1,4 +1,4 @@
-"""What settings have to do with each other, and those whose values are more than their text says. Pure.
+"""Relations between settings, and settings whose values are objects. Pure.
 
 The rules are Kafka's: what a user asked for explicitly and cannot have is refused; a default that does not fit what the
 user asked for gives way.
@@ -173,7 +173,7 @@ def _partitioner(reading: Reading) -> Any:
 
 def _check_group(reading: Reading, protocol: str) -> None:
     if reading.optional_text("group.id") == "":
-        raise reading.error("group.id", "it is empty. Right would be a name, or leaving it out.")
+        raise reading.error("group.id", "it is empty; set a name or leave it out.")
     if protocol == "consumer":
         for name in filter(reading.is_given, _CLASSIC_ONLY):
             raise reading.error(name, "with group.protocol=consumer the cluster decides it; leave it out.")
