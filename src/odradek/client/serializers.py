@@ -72,10 +72,10 @@ def _pair(setting: object, suffix: str) -> tuple[Serializer, Deserializer] | Non
 def check_record(timestamp_ms: object, headers: Iterable[object]) -> None:
     """Check the parts of a record that have no serializer. Raises InputError."""
     if not isinstance(timestamp_ms, int):
-        raise InputError(f"timestamp_ms={timestamp_ms!r}: a time is an int, in milliseconds since 1970.")
+        raise InputError(f"timestamp_ms={timestamp_ms!r}: expected an int, in milliseconds since 1970.")
     for header in headers:
         match header:
             case (str(), bytes() | bytearray() | None) if isinstance(header, tuple):
                 pass
             case _:
-                raise InputError(f'{header!r} is no header: right is ("name", b"value"), or None for the value.')
+                raise InputError(f'{header!r} is not a header. Expected ("name", b"value"), or None for the value.')

@@ -40,7 +40,7 @@ class Delivery:
             happened = threading.Event()
             self.add_done_callback(lambda delivery: happened.set())
             if not happened.wait(None if timeout_ms is None else timeout_ms / 1000):
-                raise RequestTimedOut(f"what became of the record is not known after {timeout_ms:g} ms")
+                raise RequestTimedOut(f"there is no result of the record after {timeout_ms:g} ms")
         return self._error if self._inner is None else self._inner.exception()
 
     def add_done_callback(self, callback: Callable[["Delivery"], object]) -> None:
@@ -107,4 +107,4 @@ class BatchDelivery:
             async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
                 await self._inner.wait()
         except TimeoutError:
-            raise RequestTimedOut(f"what became of the records is not known after {timeout_ms:g} ms") from None
+            raise RequestTimedOut(f"there is no result of the records after {timeout_ms:g} ms") from None

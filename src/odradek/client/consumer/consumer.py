@@ -97,7 +97,7 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         underscores. Raises InputError."""
         configs = [argument for argument in topics if not isinstance(argument, str)]
         if len(configs) > 1:
-            raise InputError("a consumer takes the names of topics and one dict with settings")
+            raise InputError("Consumer() accepts topic names and at most one dict with settings")
         self.settings: ConsumerConfig = consumer_settings(configs[0] if configs else None, **settings)
         self._subscriptions = Subscriptions(self.settings.auto_offset_reset)
         self._listener: RebalanceListener | None = None
@@ -158,10 +158,10 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         """As a member of the group. A pattern matches whole names: a compiled one here, a str by the broker under the
         consumer protocol (RE2), here otherwise."""
         if self.settings.group_id is None:
-            raise InputError("subscribe() needs a group.id; without a group assign() takes partitions")
+            raise InputError("subscribe() needs a group.id; without a group, use assign()")
         names = [topics] if isinstance(topics, str) else list(topics)
         if bool(names) == (pattern is not None):
-            raise InputError("subscribe() takes topics or a pattern; unsubscribe() ends a subscription")
+            raise InputError("subscribe() needs either topics or a pattern; use unsubscribe() to end a subscription")
         if pattern is None:
             self._subscriptions.subscribe(names)
         elif isinstance(pattern, str) and self.settings.group_protocol == "consumer":
@@ -207,7 +207,7 @@ class Consumer(AsyncContext, Generic[Key, Value]):
             raise InputError("nothing to poll: subscribe() or assign() first")
         limit = self.settings.max_poll_records if max_records is None else max_records
         if limit < 1:
-            raise InputError(f"max_records={limit}: at least one record is to be polled for")
+            raise InputError(f"max_records={limit}: it must be at least 1")
         return cast("list[ConsumerRecord[Key, Value]]", await self._parts().reader.poll(limit, timeout_ms))
 
     def batches(self) -> "AsyncIterator[RecordColumns]":
@@ -304,7 +304,9 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         """The first record at or after each time; None where there is none."""
         for partition, time_ms in timestamps_ms.items():
             if time_ms < 0:
-                raise InputError(f"{TopicPartition(*partition)}: {time_ms} is no time; milliseconds since 1970 are")
+                raise InputError(
+                    f"{TopicPartition(*partition)}: {time_ms} is not a valid time; expected milliseconds since 1970"
+                )
         listed = await self._list(timestamps_ms, timeout_ms)
         return {
             partition: None if listed_offset is None else OffsetAndTimestamp(*listed_offset)
@@ -413,4 +415,4 @@ def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise InputError(f"the pattern {pattern!r} cannot be read: {error}") from None
+        raise InputError(f"the pattern {pattern!r} is not valid: {error}") from None

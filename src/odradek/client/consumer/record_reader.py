@@ -218,7 +218,9 @@ class Reader:
     async def _wait(self, deadline_s: float | None) -> None:
         """Until somebody wakes us, or the time is up."""
         if self._waiter is not None:
-            raise InputError("another task waits for records of this consumer already; each task needs its own")
+            raise InputError(
+                "another task already waits for records of this consumer; each task needs its own consumer"
+            )
         self._waiter = waiter = self._loop.create_future()
         timer = None if deadline_s is None else self._loop.call_at(deadline_s, self.wake)
         if self._membership.needs_poll or self._is_closed:

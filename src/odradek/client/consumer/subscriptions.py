@@ -100,8 +100,8 @@ class Subscriptions:
     def _become(self, kind: SubscriptionKind) -> None:
         if self.kind not in (SubscriptionKind.NONE, kind):
             raise InputError(
-                f"this consumer is subscribed to {self.kind.value}, and to only one kind at a time can it be: "
-                f"unsubscribe() comes before {kind.value}"
+                f"this consumer is subscribed to {self.kind.value}, and it can have only one kind of subscription: "
+                f"call unsubscribe() before {kind.value}"
             )
         self.kind = kind
 
@@ -162,7 +162,7 @@ class Subscriptions:
         """Raises InputError: an application asked for what it does not have."""
         state = self._states.get(partition)
         if state is None:
-            raise InputError(f"{partition} is not assigned to this consumer; assignment() says what is")
+            raise InputError(f"{partition} is not assigned to this consumer; assignment() returns what is")
         return state
 
     def _assign(self, partitions: Iterable[TopicPartition]) -> None:

@@ -209,7 +209,7 @@ class BulkProducer:
             poll.register(descriptor, select.POLLIN)
         readable = poll.poll(self._settings.request_timeout_ms if waits else 0)
         if waits and not readable:
-            self._all_lost(RequestTimedOut(f"no answer in {self._settings.request_timeout_ms} ms"))
+            self._all_lost(RequestTimedOut(f"no response in {self._settings.request_timeout_ms} ms"))
         for descriptor, _ in readable:
             address = addresses[descriptor]
             try:

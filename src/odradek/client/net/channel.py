@@ -317,7 +317,7 @@ class Channel:
             own = [api.max_version for api in response.api_keys if api.api_key == ApiKey.API_VERSIONS]
             response = await self._ask_versions(wire, min(own[0], _API_VERSIONS_VERSION) if own else 0)
         if response.error_code:
-            raise Disconnected(f"ApiVersions was refused with error {response.error_code}")
+            raise Disconnected(f"ApiVersions was rejected with error {response.error_code}")
         levels = {feature.name: feature.max_version_level for feature in response.finalized_features}
         self.features = FinalizedFeatures(response.finalized_features_epoch, levels)
         return {api.api_key: Versions(api.min_version, api.max_version) for api in response.api_keys}

@@ -331,7 +331,7 @@ class NetworkClient(AsyncContext):
     def _some_node(self) -> int:
         node_id = self.least_loaded()
         if node_id is None:
-            raise Unreachable("no node is known")
+            raise Unreachable("no broker address is known")
         return node_id
 
     async def _ask_for_metadata(self, request: MetadataRequest) -> tuple[MetadataResponse, int]:

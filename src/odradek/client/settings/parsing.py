@@ -99,7 +99,7 @@ class Reading:
             return default
         value = find(self.given[name])
         if value is None:
-            raise self.error(name, f"{self.given[name]!r:.100} is nothing that can be used here. {right}")
+            raise self.error(name, f"{self.given[name]!r:.100} is not a valid value. {right}")
         return value
 
     def _check(self, definition: ConfigDefinition, text: str) -> None:
@@ -114,7 +114,7 @@ def read(kind: Kind, config: Mapping[str, object] | None, keywords: Mapping[str,
     for written, value in [*(config or {}).items(), *keywords.items()]:
         name = _known(kind, written, is_keyword=written in keywords and written not in (config or {}))
         if name in values:
-            raise InputError(f"{kind.word}: {name} ({keyword(name)}) is given twice; give it once.")
+            raise InputError(f"{kind.word}: {name} ({keyword(name)}) is set twice.")
         values[name] = value
     reading = Reading(kind, {name: value for name, value in values.items() if value is not None})
     _check_security(reading)
@@ -144,7 +144,7 @@ def _has_objects(value: object) -> bool:
 
 def _known(kind: Kind, written: object, *, is_keyword: bool) -> str:
     if not isinstance(written, str):
-        raise InputError(f"{kind.word}: {written!r} is no name of a setting; names are text, such as client.id.")
+        raise InputError(f"{kind.word}: {written!r} is not the name of a setting; names are text, such as client.id.")
     name = written.replace("_", ".") if is_keyword else written
     name = _SHORT_NAMES.get(name, name)
     table = definitions(kind)
@@ -160,7 +160,7 @@ def _known(kind: Kind, written: object, *, is_keyword: bool) -> str:
         else difflib.get_close_matches(dotted, table, n=1)
     )
     right = f"Did you mean {near[0]} ({keyword(near[0])})?" if near else "Names are Kafka's, such as client.id."
-    raise InputError(f"{kind.word}: there is no setting {written}. {right}")
+    raise InputError(f"{kind.word}: unknown setting '{written}'. {right}")
 
 
 #: What people bring along from librdkafka, whose names for some settings are its own.

@@ -36,7 +36,7 @@ _PARTITIONERS = {_ROUND_ROBIN: "roundrobin", "roundrobin": "roundrobin"}
 #: Of classic groups alone: the coordinator decides them for the consumer protocol.
 _CLASSIC_ONLY = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
 
-_SERIALIZER_RIGHT = "Right would be a function that gives bytes, or the name of one of Kafka's own, such as String"
+_SERIALIZER_RIGHT = "Expected a function that returns bytes, or the name of one of Kafka's own, such as String"
 
 
 def producer_values(reading: Reading) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def consumer_values(reading: Reading) -> dict[str, Any]:
     if reset is None:
         text = reading.text("auto.offset.reset")
         raise reading.error("auto.offset.reset", f'"{text}" has no duration. Expected by_duration:P1DT2H, …')
-    right = f"{_SERIALIZER_RIGHT.replace('gives', 'takes')}Deserializer."
+    right = f"{_SERIALIZER_RIGHT.replace('returns', 'accepts')}Deserializer."
     return _common_values(reading, None, reading.whole("default.api.timeout.ms")) | {
         "bootstrap_servers": _bootstrap_servers(reading),
         "max_in_flight_requests_per_connection": _CONSUMER_IN_FLIGHT_MAX,
@@ -149,7 +149,7 @@ def _idempotent(reading: Reading, acks: int) -> bool:
     against = {"acks is not all": acks != _ALL, "retries is 0": reading.whole("retries") == 0}
     for reason, applies in against.items():
         if applies and reading.is_given("enable.idempotence"):
-            raise reading.error("enable.idempotence", f"it cannot be while {reason}.")
+            raise reading.error("enable.idempotence", f"it is not possible while {reason}.")
     return not any(against.values())
 
 
@@ -167,7 +167,7 @@ def _partitioner(reading: Reading) -> Any:
     def find(value: object) -> object:
         return _PARTITIONERS.get(value) if isinstance(value, str) else value if callable(value) else None
 
-    right = f"Right would be a function (topic, key, value, partitions) -> partition, or {_ROUND_ROBIN}."
+    right = f"Expected a function (topic, key, value, partitions) -> partition, or {_ROUND_ROBIN}."
     return reading.callable("partitioner.class", find, None, right)
 
 
@@ -201,7 +201,7 @@ def _assignors(reading: Reading) -> tuple[Any, ...]:
         assignor = _ASSIGNOR_NAMES.get(item) if isinstance(item, str) else item
         if assignor is None:
             names = ", ".join(_ASSIGNORS)
-            raise reading.error("partition.assignment.strategy", f'"{item}" is none of {names}, nor an assignor.')
+            raise reading.error("partition.assignment.strategy", f'"{item}" is neither one of {names} nor an assignor.')
         assignors.append(assignor)
     if not assignors:
         raise reading.error("partition.assignment.strategy", "it is empty; there must be one at least.")

@@ -63,8 +63,8 @@ def _make(strategy: str | Assignor | type[Assignor]) -> Assignor:
         assignor_type = _BUILT_IN.get(strategy.strip()) or _BY_CLASS_NAME.get(strategy.strip())
         if assignor_type is None:
             raise InputError(
-                f"partition.assignment.strategy: {strategy} is no assignor; there are {', '.join(_BUILT_IN)} "
-                f"(or Kafka's names of their classes), or give an object that has the methods of Assignor"
+                f"partition.assignment.strategy: {strategy} is not an assignor. Expected one of {', '.join(_BUILT_IN)} "
+                f"(or the names of Kafka's classes), or an object with the methods of Assignor"
             )
         return assignor_type()
     return strategy() if isinstance(strategy, type) else strategy
