@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RecordDecoding:
     """Options for decoding records. A deserializer of None leaves bytes unchanged."""
 
     check_crcs: bool = True
@@ -56,7 +56,7 @@ class CompletedFetch:
         generation: int,
         fetch_offset: int,
         data: PartitionData,
-        reading: Reading,
+        reading: RecordDecoding,
     ) -> None:
         self.partition = partition
         self.state = state

@@ -22,14 +22,14 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Generic, NamedTuple, Unpack, cast
 
 from odradek.client.async_context import AsyncContext
-from odradek.client.consumer.completed_fetch import Reading
+from odradek.client.consumer.completed_fetch import RecordDecoding
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.fetcher import Fetcher
 from odradek.client.consumer.offset_requests import ListedOffset
 from odradek.client.consumer.partition_state import FetchPosition
-from odradek.client.consumer.position_resolver import Offsets
-from odradek.client.consumer.record_reader import Reader
+from odradek.client.consumer.position_resolver import PositionResolver
+from odradek.client.consumer.record_reader import RecordReader
 from odradek.client.consumer.subscriptions import SubscriptionKind, Subscriptions
 from odradek.client.consumer.typed_record import ConsumerRecord
 from odradek.client.errors import refusal
@@ -75,9 +75,9 @@ class _Parts(NamedTuple):
     """Components of a running consumer."""
 
     network: NetworkClient
-    offsets: Offsets
+    offsets: PositionResolver
     fetcher: Fetcher
-    reader: Reader
+    reader: RecordReader
     membership: Membership
 
 
@@ -113,12 +113,14 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         await network.start()
         settings, subscriptions = self.settings, self._subscriptions
         group = membership(settings, network, subscriptions, lambda: self._listener)
-        offsets = Offsets(settings, network, subscriptions, self._committed_or_nothing, lambda: time.time() * 1000)
+        offsets = PositionResolver(
+            settings, network, subscriptions, self._committed_or_nothing, lambda: time.time() * 1000
+        )
         buffer = FetchBuffer()
-        reading = _reading(settings)
+        reading = _record_decoding(settings)
         fetcher = Fetcher(settings, network, subscriptions, buffer, reading)
         collector = FetchCollector(subscriptions, buffer)
-        reader = Reader(subscriptions, collector, fetcher, offsets, group)
+        reader = RecordReader(subscriptions, collector, fetcher, offsets, group)
         reader.on_topics = self._want_topics
         self._running = _Parts(network, offsets, fetcher, reader, group)
         self._watch = asyncio.ensure_future(self._watch_metadata(network, reader))
@@ -383,7 +385,7 @@ class Consumer(AsyncContext, Generic[Key, Value]):
             name for name, topic in topics.items() if not (skips_internal and topic.is_internal)
         )
 
-    async def _watch_metadata(self, network: NetworkClient, reader: Reader) -> None:
+    async def _watch_metadata(self, network: NetworkClient, reader: RecordReader) -> None:
         """Whenever there is news: leaders of positions, topics that match, topics that cannot be read."""
         version = -1
         while True:
@@ -401,9 +403,9 @@ class Consumer(AsyncContext, Generic[Key, Value]):
             reader.step_soon()
 
 
-def _reading(settings: ConsumerConfig) -> Reading:
+def _record_decoding(settings: ConsumerConfig) -> RecordDecoding:
     """The default deserializer changes nothing, and is not called at all."""
-    return Reading(
+    return RecordDecoding(
         check_crcs=settings.check_crcs,
         read_committed=settings.isolation_level is IsolationLevel.READ_COMMITTED,
         key_deserializer=None if settings.key_deserializer is from_bytes else settings.key_deserializer,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from odradek.client.consumer.completed_fetch import CompletedFetch, Reading
+from odradek.client.consumer.completed_fetch import CompletedFetch, RecordDecoding
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import note_ends
 from odradek.client.consumer.partition_state import FetchPosition, PartitionState
@@ -64,7 +64,7 @@ class Fetcher:
         network: NetworkClient,
         subscriptions: Subscriptions,
         buffer: FetchBuffer,
-        reading: Reading,
+        reading: RecordDecoding,
     ) -> None:
         #: Called when a response has come; most often there is something new in the buffer.
         self.on_data: Callable[[], None] = lambda: None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from odradek.client.consumer.completed_fetch import Reading
+from odradek.client.consumer.completed_fetch import RecordDecoding
 from odradek.client.types import TopicPartition
 from odradek.common.extras import missing_extra
 from odradek.records.columns import Columns, Int8s, Int64s
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class RecordColumns:
     """`columns` has the rest: where each key and value lies in the chunk, which batch a record came in."""
 
-    def __init__(self, partition: TopicPartition, columns: Columns, reading: Reading) -> None:
+    def __init__(self, partition: TopicPartition, columns: Columns, reading: RecordDecoding) -> None:
         self.topic, self.partition = partition
         self.columns = columns
         self._reading = reading

@@ -24,9 +24,9 @@ from odradek.client.group.consumer_heartbeat import (
     LEAVE_EPOCH,
     NO_ASSIGNMENT,
     STATIC_LEAVE_EPOCH,
+    HeartbeatFields,
     Heartbeats,
     LocalAssignment,
-    Saying,
 )
 from odradek.client.group.core import Identity, MemberConfig, Partitions, Request, Step
 from odradek.client.group.errors import not_in_group, too_late
@@ -129,8 +129,8 @@ class ConsumerMember:
         ends_ms = float("inf") if self._poll_ends_ms is None else self._poll_ends_ms
         return ends_ms if self._in_flight is not None else min(ends_ms, self._beat_at_ms)
 
-    def _saying(self) -> Saying:
-        return Saying(
+    def _saying(self) -> HeartbeatFields:
+        return HeartbeatFields(
             self._topics or (), self._pattern, self._current, self._target, self._reconciling or NO_ASSIGNMENT
         )
 

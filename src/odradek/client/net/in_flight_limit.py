@@ -4,14 +4,14 @@ import asyncio
 from collections import deque
 
 
-class Places:
+class InFlightLimit:
     def __init__(self, places_max: int) -> None:
         self._max = places_max
         self._free = places_max
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
-    def taken(self) -> int:
+    def in_use(self) -> int:
         return self._max - self._free
 
     @property

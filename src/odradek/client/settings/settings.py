@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from odradek.client.serializers import Deserializer, Serializer
-from odradek.client.settings.parsing import Kind, Reading, definitions, read
+from odradek.client.settings.parsing import ClientProperties, Kind, definitions, read
 from odradek.client.settings.rules import admin_values, consumer_values, producer_values
 from odradek.client.settings.types import IsolationLevel, OffsetReset, ResetStrategy
 from odradek.common.addresses import HostPort
@@ -156,7 +156,7 @@ class AdminConfig(CommonConfig):
         return cls(**(_plain_values(cls, reading) | admin_values(reading)))
 
 
-def _plain_values(cls: type[CommonConfig], reading: Reading) -> dict[str, Any]:
+def _plain_values(cls: type[CommonConfig], reading: ClientProperties) -> dict[str, Any]:
     """Return the values of all fields that are settings of this client type, by the types of the table."""
     names = {definition.name.replace("_", "."): definition.name for definition in fields(cls)}
     return {names[name]: reading.plain(name) for name in definitions(reading.kind) if name in names}

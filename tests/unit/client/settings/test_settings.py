@@ -156,7 +156,11 @@ def test_a_setting_has_an_effect_exactly_if_it_is_a_field_that_is_used(kind: Kin
         (producer_settings, {}, "producer: bootstrap.servers (bootstrap_servers): it is needed"),
         (producer_settings, {"bootstrap_servers": "a"}, 'bootstrap_servers): "a" has no port'),
         (producer_settings, AT | {"linger": 5}, "unknown setting 'linger'. Did you mean linger.ms (linger_ms)?"),
-        (producer_settings, AT | {"linger.mss": 5}, "unknown setting 'linger.mss'. Did you mean linger.ms (linger_ms)?"),
+        (
+            producer_settings,
+            AT | {"linger.mss": 5},
+            "unknown setting 'linger.mss'. Did you mean linger.ms (linger_ms)?",
+        ),
         (producer_settings, AT | {"queue.buffering.max.ms": 5}, "Did you mean linger.ms (linger_ms)?"),
         (producer_settings, AT | {"request_required_acks": 1}, "Did you mean acks (acks)?"),
         (producer_settings, AT | {"qqq": 5}, "unknown setting 'qqq'. Names are Kafka's"),
