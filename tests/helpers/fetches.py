@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from helpers.records import Made, build
-from odradek.client.consumer.completed_fetch import CompletedFetch, Reading
+from odradek.client.consumer.completed_fetch import CompletedFetch, RecordDecoding
 from odradek.client.consumer.partition_state import FetchPosition
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.net.metadata_cache import LeaderAndEpoch
@@ -66,11 +66,11 @@ def completed(
     subscriptions: Subscriptions,
     data: PartitionData,
     partition: TopicPartition = A0,
-    reading: Reading | None = None,
+    reading: RecordDecoding | None = None,
     offset: int | None = None,
 ) -> CompletedFetch:
     """As if asked for at the partition's position, unless an offset is given."""
     state = subscriptions.assigned_state(partition)
     assert state.position is not None
     at = state.position.offset if offset is None else offset
-    return CompletedFetch(partition, state, state.generation, at, data, reading or Reading())
+    return CompletedFetch(partition, state, state.generation, at, data, reading or RecordDecoding())

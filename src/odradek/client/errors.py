@@ -18,7 +18,7 @@ def refusal(code: int, message: str | None = None) -> Refused | None:
     try:
         error_code = ErrorCode(code)
     except ValueError:
-        return Refused(f"error {code}: {message or 'which this software does not know'}", code)
+        return Refused(f"error {code}: {message or 'not a known error code'}", code)
     return Refused(f"{error_code.name}: {message or error_code.message}", code)
 
 

@@ -52,7 +52,7 @@ _PAIRS: Mapping[str, tuple[Serializer, Deserializer]] = {
 
 
 def serializer(setting: object) -> Serializer | None:
-    """What was given as one: a callable, or the name of one of Java's classes. None if it is neither."""
+    """Return the serializer of a setting, a callable or the name of a Java class; None if it is neither."""
     pair = _pair(setting, "Serializer")
     return pair[0] if pair else setting if callable(setting) else None
 
@@ -70,12 +70,12 @@ def _pair(setting: object, suffix: str) -> tuple[Serializer, Deserializer] | Non
 
 
 def check_record(timestamp_ms: object, headers: Iterable[object]) -> None:
-    """What no serializer has seen. Raises InputError."""
+    """Check the parts of a record that have no serializer. Raises InputError."""
     if not isinstance(timestamp_ms, int):
-        raise InputError(f"timestamp_ms={timestamp_ms!r}: a time is an int, in milliseconds since 1970.")
+        raise InputError(f"timestamp_ms={timestamp_ms!r}: expected an int, in milliseconds since 1970.")
     for header in headers:
         match header:
             case (str(), bytes() | bytearray() | None) if isinstance(header, tuple):
                 pass
             case _:
-                raise InputError(f'{header!r} is no header: right is ("name", b"value"), or None for the value.')
+                raise InputError(f'{header!r} is not a header. Expected ("name", b"value"), or None for the value.')

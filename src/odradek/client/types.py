@@ -21,7 +21,7 @@ __all__ = ["Key", "OffsetAndMetadata", "TopicPartition", "Value"]
 
 
 class OffsetAndMetadata(NamedTuple):
-    """What a group commits for a partition: the offset of the next record to read.
+    """Committed position of a group in a partition: the offset of the next record to read.
 
     `leader_epoch` is that of the last record that was read, where it is known: it tells a log that was cut off from one
     that goes on.

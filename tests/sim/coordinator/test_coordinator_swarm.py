@@ -12,7 +12,7 @@ import pytest
 
 from helpers import figures
 from odradek.client.group.assignment_handover import AssignmentHandover
-from odradek.client.group.consumer_heartbeat import Heartbeats, Saying
+from odradek.client.group.consumer_heartbeat import HeartbeatFields, Heartbeats
 from odradek.client.group.consumer_member import ConsumerMember as ConsumerClient
 from odradek.client.group.core import Step
 from odradek.client.group.leader_assignment import LeaderAssignment
@@ -294,17 +294,21 @@ def keep_what_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
 def acknowledge_before_anything_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     make = Heartbeats.make
 
-    def hasty(self: Heartbeats, epoch: int, saying: Saying, *, is_joining: bool) -> ConsumerGroupHeartbeatRequest:
+    def hasty(
+        self: Heartbeats, epoch: int, saying: HeartbeatFields, *, is_joining: bool
+    ) -> ConsumerGroupHeartbeatRequest:
         self.forget()
         return make(self, epoch, saying, is_joining=is_joining)
 
     monkeypatch.setattr(Heartbeats, "make", hasty)
-    monkeypatch.setattr(Saying, "partitions", lambda self: {key: [*ids] for key, ids in self.target.by_topic().items()})
+    monkeypatch.setattr(
+        HeartbeatFields, "partitions", lambda self: {key: [*ids] for key, ids in self.target.by_topic().items()}
+    )
 
 
 def name_only_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        Saying, "partitions", lambda self: {key: [*ids] for key, ids in self.current.by_topic().items()}
+        HeartbeatFields, "partitions", lambda self: {key: [*ids] for key, ids in self.current.by_topic().items()}
     )
 
 

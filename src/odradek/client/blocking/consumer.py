@@ -99,7 +99,7 @@ class Consumer(BlockingClient[AsyncConsumer[Key, Value]], Generic[Key, Value]):
             yield from run
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord[Key, Value]]:
-        """What is there, at most max.poll.records of it; empty when the time is up."""
+        """Return available records, at most max.poll.records; an empty list after `timeout_ms`."""
         with self._read_lock:
             return self._loop.call(self._inner.poll(timeout_ms, max_records))
 
@@ -146,7 +146,7 @@ class Consumer(BlockingClient[AsyncConsumer[Key, Value]], Generic[Key, Value]):
         await self._inner.close(timeout_ms)
 
     def _next_run(self) -> Iterator[ConsumerRecord[Key, Value]] | None:
-        """What another thread has not finished yet, or the next."""
+        """Return the run of records that another thread has not finished yet, or the next one."""
         with self._read_lock:
             if not length_hint(self._run):
                 run = self._loop.call(self._inner._run())

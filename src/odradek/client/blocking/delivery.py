@@ -1,4 +1,4 @@
-"""What became of a record, or of many, for a thread that can wait for it."""
+"""Results of sent records, for threads that wait for them."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from odradek.errors import RequestTimedOut
 
 
 class Delivery:
-    """Of one record. Made when it is handed over; what the producer says of it comes later (`taken`)."""
+    """Result of one record. Created when it is enqueued; the producer's delivery follows later (`taken`)."""
 
     __slots__ = ("_callbacks", "_error", "_inner", "_loop")
 
@@ -27,7 +27,7 @@ class Delivery:
         return self._error is not None or (self._inner is not None and self._inner.done())
 
     def result(self, timeout_ms: float | None = None) -> RecordMetadata:
-        """Where it was written. Raises what went wrong; RequestTimedOut if it is not known in time."""
+        """Return where the record was written. Raises its error, or RequestTimedOut if there is no result in time."""
         error = self.exception(timeout_ms)
         if error is not None:
             raise error
@@ -40,7 +40,7 @@ class Delivery:
             happened = threading.Event()
             self.add_done_callback(lambda delivery: happened.set())
             if not happened.wait(None if timeout_ms is None else timeout_ms / 1000):
-                raise RequestTimedOut(f"what became of the record is not known after {timeout_ms:g} ms")
+                raise RequestTimedOut(f"there is no result of the record after {timeout_ms:g} ms")
         return self._error if self._inner is None else self._inner.exception()
 
     def add_done_callback(self, callback: Callable[["Delivery"], object]) -> None:
@@ -75,7 +75,7 @@ class Delivery:
 
 
 class BatchDelivery:
-    """Of many records."""
+    """Result of many records."""
 
     __slots__ = ("_inner", "_loop")
 
@@ -87,7 +87,7 @@ class BatchDelivery:
         return self._inner.done()
 
     def result(self, timeout_ms: float | None = None) -> list[RecordRange]:
-        """Where they were written, range by range. Raises the first error; RequestTimedOut as a single one."""
+        """Return where the records were written, range by range. Raises the first error, or RequestTimedOut."""
         self._loop.call(self._wait(timeout_ms))
         error = self._inner.exception()
         if error is not None:
@@ -95,7 +95,7 @@ class BatchDelivery:
         return self._inner.ranges()
 
     def ranges(self) -> list[RecordRange]:
-        """Of those that are written."""
+        """Return the ranges of records that were written."""
         return self._inner.ranges()
 
     def exception(self, timeout_ms: float | None = None) -> Exception | None:
@@ -107,4 +107,4 @@ class BatchDelivery:
             async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
                 await self._inner.wait()
         except TimeoutError:
-            raise RequestTimedOut(f"what became of the records is not known after {timeout_ms:g} ms") from None
+            raise RequestTimedOut(f"there is no result of the records after {timeout_ms:g} ms") from None

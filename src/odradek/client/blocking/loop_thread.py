@@ -110,7 +110,7 @@ class LoopThread:
             raise InputError("the client belongs to the parent process; make another one after the fork")
         if threading.current_thread() is self._thread:
             raise InputError(
-                "a callback waits for its own client: it may not; hand the work to another thread, or use asyncio"
+                "a callback must not wait for its own client; pass the work to another thread, or use asyncio"
             )
 
     def close(self) -> None:

@@ -97,7 +97,7 @@ class RecordQueue:
         await mark
 
     async def close(self) -> None:
-        """What is left is not taken."""
+        """Close the queue; records that are left are not sent."""
         if self._is_closed:
             return
         with self._lock:
@@ -141,7 +141,7 @@ class RecordQueue:
         records.pop()
 
     def _refuse(self, records: "list[Record | asyncio.Future[None]]") -> None:
-        """What was not taken when the producer was closed."""
+        """Fail records that were still queued when the producer was closed."""
         for record in reversed(records):
             if isinstance(record, Record):
                 _fail(record, ProducerClosed("the producer was closed before the record was taken"))

@@ -1,4 +1,4 @@
-"""What one Fetch response brought for one partition, and how far it has been handed out. Pure.
+"""Data of one Fetch response for one partition, and how much of it has been returned. Pure.
 
 Records are decoded batch by batch, when they are taken. Left out are control batches, the records of aborted
 transactions (for read_committed), and what lies before the position: a fetch begins with the whole batch that the
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How records are to be read. A deserializer of None leaves bytes alone."""
+class RecordDecoding:
+    """Options for decoding records. A deserializer of None leaves bytes unchanged."""
 
     check_crcs: bool = True
     read_committed: bool = False
@@ -56,7 +56,7 @@ class CompletedFetch:
         generation: int,
         fetch_offset: int,
         data: PartitionData,
-        reading: Reading,
+        reading: RecordDecoding,
     ) -> None:
         self.partition = partition
         self.state = state

@@ -22,14 +22,14 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Generic, NamedTuple, Unpack, cast
 
 from odradek.client.async_context import AsyncContext
-from odradek.client.consumer.completed_fetch import Reading
+from odradek.client.consumer.completed_fetch import RecordDecoding
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.fetcher import Fetcher
 from odradek.client.consumer.offset_requests import ListedOffset
 from odradek.client.consumer.partition_state import FetchPosition
-from odradek.client.consumer.position_resolver import Offsets
-from odradek.client.consumer.record_reader import Reader
+from odradek.client.consumer.position_resolver import PositionResolver
+from odradek.client.consumer.record_reader import RecordReader
 from odradek.client.consumer.subscriptions import SubscriptionKind, Subscriptions
 from odradek.client.consumer.typed_record import ConsumerRecord
 from odradek.client.errors import refusal
@@ -72,12 +72,12 @@ class OffsetAndTimestamp(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """What there is while the consumer runs."""
+    """Components of a running consumer."""
 
     network: NetworkClient
-    offsets: Offsets
+    offsets: PositionResolver
     fetcher: Fetcher
-    reader: Reader
+    reader: RecordReader
     membership: Membership
 
 
@@ -97,7 +97,7 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         underscores. Raises InputError."""
         configs = [argument for argument in topics if not isinstance(argument, str)]
         if len(configs) > 1:
-            raise InputError("a consumer takes the names of topics and one dict with settings")
+            raise InputError("Consumer() accepts topic names and at most one dict with settings")
         self.settings: ConsumerConfig = consumer_settings(configs[0] if configs else None, **settings)
         self._subscriptions = Subscriptions(self.settings.auto_offset_reset)
         self._listener: RebalanceListener | None = None
@@ -113,12 +113,14 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         await network.start()
         settings, subscriptions = self.settings, self._subscriptions
         group = membership(settings, network, subscriptions, lambda: self._listener)
-        offsets = Offsets(settings, network, subscriptions, self._committed_or_nothing, lambda: time.time() * 1000)
+        offsets = PositionResolver(
+            settings, network, subscriptions, self._committed_or_nothing, lambda: time.time() * 1000
+        )
         buffer = FetchBuffer()
-        reading = _reading(settings)
+        reading = _record_decoding(settings)
         fetcher = Fetcher(settings, network, subscriptions, buffer, reading)
         collector = FetchCollector(subscriptions, buffer)
-        reader = Reader(subscriptions, collector, fetcher, offsets, group)
+        reader = RecordReader(subscriptions, collector, fetcher, offsets, group)
         reader.on_topics = self._want_topics
         self._running = _Parts(network, offsets, fetcher, reader, group)
         self._watch = asyncio.ensure_future(self._watch_metadata(network, reader))
@@ -158,10 +160,10 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         """As a member of the group. A pattern matches whole names: a compiled one here, a str by the broker under the
         consumer protocol (RE2), here otherwise."""
         if self.settings.group_id is None:
-            raise InputError("subscribe() needs a group.id; without a group assign() takes partitions")
+            raise InputError("subscribe() needs a group.id; without a group, use assign()")
         names = [topics] if isinstance(topics, str) else list(topics)
         if bool(names) == (pattern is not None):
-            raise InputError("subscribe() takes topics or a pattern; unsubscribe() ends a subscription")
+            raise InputError("subscribe() needs either topics or a pattern; use unsubscribe() to end a subscription")
         if pattern is None:
             self._subscriptions.subscribe(names)
         elif isinstance(pattern, str) and self.settings.group_protocol == "consumer":
@@ -202,12 +204,12 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         return cast("Iterator[ConsumerRecord[Key, Value]] | None", run)
 
     async def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> list[ConsumerRecord[Key, Value]]:
-        """What is there, at most max.poll.records of it; empty when the time is up."""
+        """Return available records, at most max.poll.records; an empty list after `timeout_ms`."""
         if self._subscriptions.kind is SubscriptionKind.NONE:
             raise InputError("nothing to poll: subscribe() or assign() first")
         limit = self.settings.max_poll_records if max_records is None else max_records
         if limit < 1:
-            raise InputError(f"max_records={limit}: at least one record is to be polled for")
+            raise InputError(f"max_records={limit}: it must be at least 1")
         return cast("list[ConsumerRecord[Key, Value]]", await self._parts().reader.poll(limit, timeout_ms))
 
     def batches(self) -> "AsyncIterator[RecordColumns]":
@@ -282,7 +284,7 @@ class Consumer(AsyncContext, Generic[Key, Value]):
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed; None where it has nothing."""
+        """Return the committed offsets of the group; None for partitions without one."""
         return await self._parts().membership.committed(partitions, self._limit_ms(timeout_ms))
 
     def group_metadata(self) -> GroupMetadata:
@@ -304,7 +306,9 @@ class Consumer(AsyncContext, Generic[Key, Value]):
         """The first record at or after each time; None where there is none."""
         for partition, time_ms in timestamps_ms.items():
             if time_ms < 0:
-                raise InputError(f"{TopicPartition(*partition)}: {time_ms} is no time; milliseconds since 1970 are")
+                raise InputError(
+                    f"{TopicPartition(*partition)}: {time_ms} is not a valid time; expected milliseconds since 1970"
+                )
         listed = await self._list(timestamps_ms, timeout_ms)
         return {
             partition: None if listed_offset is None else OffsetAndTimestamp(*listed_offset)
@@ -381,7 +385,7 @@ class Consumer(AsyncContext, Generic[Key, Value]):
             name for name, topic in topics.items() if not (skips_internal and topic.is_internal)
         )
 
-    async def _watch_metadata(self, network: NetworkClient, reader: Reader) -> None:
+    async def _watch_metadata(self, network: NetworkClient, reader: RecordReader) -> None:
         """Whenever there is news: leaders of positions, topics that match, topics that cannot be read."""
         version = -1
         while True:
@@ -399,9 +403,9 @@ class Consumer(AsyncContext, Generic[Key, Value]):
             reader.step_soon()
 
 
-def _reading(settings: ConsumerConfig) -> Reading:
+def _record_decoding(settings: ConsumerConfig) -> RecordDecoding:
     """The default deserializer changes nothing, and is not called at all."""
-    return Reading(
+    return RecordDecoding(
         check_crcs=settings.check_crcs,
         read_committed=settings.isolation_level is IsolationLevel.READ_COMMITTED,
         key_deserializer=None if settings.key_deserializer is from_bytes else settings.key_deserializer,
@@ -413,4 +417,4 @@ def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise InputError(f"the pattern {pattern!r} cannot be read: {error}") from None
+        raise InputError(f"the pattern {pattern!r} is not valid: {error}") from None

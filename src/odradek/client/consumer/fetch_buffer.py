@@ -1,4 +1,4 @@
-"""What was fetched and not yet handed out, in the order in which it came. Pure.
+"""Fetched data that was not returned to the application yet, in the order of arrival. Pure.
 
 A partition may have two chunks with something in them: one that the application works on, and one that was fetched
 meanwhile. More would be memory for nothing, fewer would make the application wait for the network after each.
@@ -22,7 +22,7 @@ class FetchBuffer:
         return bool(self._queue)
 
     def __iter__(self) -> Iterator[CompletedFetch]:
-        """As it came; a copy, so that what is met may be removed."""
+        """Iterate in the order of arrival over a copy, so that items may be removed meanwhile."""
         return iter(tuple(self._queue))
 
     def add(self, fetch: CompletedFetch) -> None:
@@ -41,7 +41,7 @@ class FetchBuffer:
         return chunks[-1] if chunks else None
 
     def is_full(self, partition: TopicPartition) -> bool:
-        """Whether it is not to be asked for now."""
+        """Return whether the partition has enough data and is not fetched now."""
         chunks = self._by_partition.get(partition)
         if chunks is None:
             return False

@@ -50,7 +50,7 @@ class FetchCollector:
         return None
 
     def collect(self, limit: int) -> list[ConsumerRecord]:
-        """As many records as there are, of all partitions, up to the limit; positions are behind them.
+        """Return available records of all partitions, up to the limit, and move the positions behind them.
 
         An error behind some records is raised the next time."""
         rows: list[ConsumerRecord] = []
@@ -77,7 +77,7 @@ class FetchCollector:
         return None
 
     def _meets_an_error(self) -> bool:
-        """Whether an error comes next."""
+        """Return whether the next item is an error."""
         for fetch in self._buffer:
             if not self._is_useless(fetch) and self._subscriptions.is_fetchable(fetch.partition):
                 return fetch.data.error_code != 0
@@ -132,7 +132,7 @@ class FetchCollector:
 
 
 def note_ends(state: PartitionState, data: PartitionData) -> None:
-    """What a response says of the log's ends; the lag is counted from them."""
+    """Store the log's offsets of a response; the lag is computed from them."""
     if data.high_watermark >= 0:
         state.high_watermark = data.high_watermark
     if data.log_start_offset >= 0:

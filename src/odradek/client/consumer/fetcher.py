@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from odradek.client.consumer.completed_fetch import CompletedFetch, Reading
+from odradek.client.consumer.completed_fetch import CompletedFetch, RecordDecoding
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import note_ends
 from odradek.client.consumer.partition_state import FetchPosition, PartitionState
@@ -64,7 +64,7 @@ class Fetcher:
         network: NetworkClient,
         subscriptions: Subscriptions,
         buffer: FetchBuffer,
-        reading: Reading,
+        reading: RecordDecoding,
     ) -> None:
         #: Called when a response has come; most often there is something new in the buffer.
         self.on_data: Callable[[], None] = lambda: None
@@ -221,14 +221,14 @@ class Fetcher:
         if error is not None:
             if not isinstance(error, ApiError):
                 self.error = Fault(f"fetching: {error!r}")
-            _log.debug("The fetch from node %d failed, and is sent again: %r", node_id, str(error))
+            _log.debug("The fetch from node %d failed and will be retried: %r", node_id, str(error))
             session.handle_error()
             self._handle_lost_node(node_id)
             return
         response: FetchResponse = future.result()
         data_by_partition = session.handle_response(response, version)
         if data_by_partition is None:
-            _log.debug("Node %d refused the fetch: %s.", node_id, error_name(response.error_code))
+            _log.debug("Node %d rejected the fetch: %s.", node_id, error_name(response.error_code))
             if response.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR:
                 self._network.request_update()
             self._retry_node_later(node_id, max(response.throttle_time_ms, self._next_delay_ms(node_id)))
@@ -268,7 +268,7 @@ class Fetcher:
         self, partition: TopicPartition, state: PartitionState, data: PartitionData, response: FetchResponse
     ) -> None:
         backoff_ms = self._settings.retry_backoff_ms
-        _log.debug("The fetch of %s was refused: %s.", partition, error_name(data.error_code))
+        _log.debug("The fetch of %s failed: %s.", partition, error_name(data.error_code))
         if data.error_code in _ASK_METADATA:
             state.preferred_read_replica = None
             hint = data.current_leader

@@ -47,7 +47,7 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(slots=True)
 class Answers(Generic[_Answer]):
-    """Of one response: what was found, what to ask again, and topics that may not be asked about."""
+    """Results of one response: offsets, partitions to request again, and topics that are not authorized."""
 
     found: dict[TopicPartition, _Answer] = field(default_factory=dict)
     retry: list[TopicPartition] = field(default_factory=list)
@@ -67,7 +67,7 @@ def list_offsets_request(
     isolation_level: int,
     timeout_ms: float,
 ) -> ListOffsetsRequest:
-    """Of one leader. Where its epoch is not given, it answers in whichever it leads."""
+    """Build a ListOffsets request to one leader. Without a leader epoch the current one is used."""
     topics: dict[str, ListOffsetsTopic] = {}
     for partition, timestamp_ms in timestamps_ms.items():
         topic = topics.setdefault(partition.topic, ListOffsetsTopic(name=partition.topic))
@@ -104,7 +104,7 @@ def listed_offsets(response: ListOffsetsResponse) -> Answers[ListedOffset | None
 
 
 def epochs_request(positions: Mapping[TopicPartition, FetchPosition]) -> OffsetForLeaderEpochRequest:
-    """Where the epoch of the last record that was consumed ends, by the leader that each position is at."""
+    """Build a request for the end offsets of the epochs of the last consumed records."""
     topics: dict[str, OffsetForLeaderTopic] = {}
     for partition, position in positions.items():
         topic = topics.setdefault(partition.topic, OffsetForLeaderTopic(topic=partition.topic))

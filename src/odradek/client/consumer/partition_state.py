@@ -1,4 +1,4 @@
-"""Where a consumer stands in one partition. Pure.
+"""Position and fetch state of a consumer in one partition. Pure.
 
 A partition begins INITIALIZING, without a position: the committed offset is asked for, and where there is none it goes
 to AWAIT_RESET. Only FETCHING fetches. A position whose leader has changed is in AWAIT_VALIDATION until the new leader
@@ -78,14 +78,14 @@ class PartitionState:
         )
 
     def is_due(self, state: FetchState, now_ms: float) -> bool:
-        """Whether it is in this state and may ask (again)."""
+        """Return whether the partition is in this state and its next request is due."""
         return self.state is state and now_ms >= self.next_retry_ms
 
     def seek(self, position: FetchPosition) -> None:
         """A jump. It is validated first where the position has an epoch and a leader with one."""
         self.generation += 1
         self.reset = None
-        self._settle(position)
+        self._set_position(position)
 
     def seek_validated(self, position: FetchPosition) -> None:
         self.generation += 1
@@ -102,8 +102,8 @@ class PartitionState:
         self.state, self.position = FetchState.AWAIT_RESET, None
         self.reset, self.next_retry_ms = reset, 0.0
 
-    def begin_anew(self) -> None:
-        """As if it had just been assigned."""
+    def restart(self) -> None:
+        """Return to the state of a partition that was just assigned."""
         self.generation += 1
         self.state, self.position, self.reset, self.next_retry_ms = FetchState.INITIALIZING, None, None, 0.0
 
@@ -114,7 +114,7 @@ class PartitionState:
             return
         self.preferred_read_replica = None
         self.generation += 1
-        self._settle(position._replace(leader=leader))
+        self._set_position(position._replace(leader=leader))
 
     def complete_validation(self) -> None:
         if self.state is FetchState.AWAIT_VALIDATION:
@@ -130,7 +130,7 @@ class PartitionState:
         if self.preferred_read_replica != node_id:
             self.preferred_read_replica, self.preferred_until_ms = node_id, until_ms
 
-    def _settle(self, position: FetchPosition) -> None:
+    def _set_position(self, position: FetchPosition) -> None:
         has_epochs = position.offset_epoch is not None and position.leader is not None and position.leader.epoch >= 0
         self.state = FetchState.AWAIT_VALIDATION if has_epochs else FetchState.FETCHING
         self.position, self.next_retry_ms = position, 0.0

@@ -48,7 +48,7 @@ _TIMESTAMPS = {
 }
 
 
-class Offsets:
+class PositionResolver:
     def __init__(
         self,
         settings: ConsumerConfig,
@@ -103,7 +103,7 @@ class Offsets:
             if partition.topic == topic and state.state is not FetchState.INITIALIZING:
                 self._subscriptions.request_reset(partition)
                 if self._subscriptions.reset.strategy is ResetStrategy.NONE:
-                    state.begin_anew()
+                    state.restart()
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._task = None

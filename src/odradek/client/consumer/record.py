@@ -115,7 +115,7 @@ class ConsumerRecord:
 
 
 class BatchRows:
-    """What the records of one batch have in common."""
+    """Values that all records of one batch share."""
 
     __slots__ = ("append_time_ms", "base_offset", "base_timestamp_ms", "leader_epoch", "partition", "topic")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from odradek.client.consumer.completed_fetch import Reading
+from odradek.client.consumer.completed_fetch import RecordDecoding
 from odradek.client.types import TopicPartition
 from odradek.common.extras import missing_extra
 from odradek.records.columns.record_columns import Columns, Int8s, Int64s
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class RecordColumns:
     """`columns` has the rest: where each key and value lies in the chunk, which batch a record came in."""
 
-    def __init__(self, partition: TopicPartition, columns: Columns, reading: Reading) -> None:
+    def __init__(self, partition: TopicPartition, columns: Columns, reading: RecordDecoding) -> None:
         self.topic, self.partition = partition
         self.columns = columns
         self._reading = reading
@@ -49,7 +49,7 @@ class RecordColumns:
 
     @property
     def next_offset(self) -> int:
-        """Where the partition goes on: what a commit of this chunk commits."""
+        """Offset after the last record: the offset to commit for this chunk."""
         following = self.columns.next_offset
         return int(self.offsets[-1]) + 1 if following is None else following
 

@@ -18,7 +18,7 @@ from odradek.client.consumer.completed_fetch import CompletedFetch
 from odradek.client.consumer.fetch_collector import FetchCollector, Taken
 from odradek.client.consumer.fetcher import Fetcher
 from odradek.client.consumer.partition_state import FetchPosition
-from odradek.client.consumer.position_resolver import Offsets
+from odradek.client.consumer.position_resolver import PositionResolver
 from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.group.membership import Membership
@@ -36,13 +36,13 @@ _TURN_S = 0.002
 _GROUP_POLL_MS = 0.0
 
 
-class Reader:
+class RecordReader:
     def __init__(
         self,
         subscriptions: Subscriptions,
         collector: FetchCollector,
         fetcher: Fetcher,
-        offsets: Offsets,
+        offsets: PositionResolver,
         membership: Membership,
     ) -> None:
         #: Of the cluster's metadata; raised once.
@@ -63,7 +63,7 @@ class Reader:
         self._is_closed = False
         self._turn_s = 0.0
         subscriptions.on_change = self.step_soon
-        subscriptions.before_read = self.settle
+        subscriptions.before_read = self.update_positions
         subscriptions.before_change = self.withdraw
         fetcher.on_data = self.wake
         fetcher.on_change = self.step_soon
@@ -102,7 +102,7 @@ class Reader:
 
     # Positions of what is being handed out
 
-    def settle(self) -> None:
+    def update_positions(self) -> None:
         """Notes how far the iterator has come."""
         handed = self._handed
         if handed is None or handed.fetch.is_stale:
@@ -120,7 +120,7 @@ class Reader:
 
     def withdraw(self) -> None:
         """Takes back what the iterator has not given out."""
-        self.settle()
+        self.update_positions()
         handed, self._handed = self._handed, None
         left = list(self._iterator)  # it ends for whoever holds it
         if handed is not None and left and not handed.fetch.is_stale:
@@ -180,16 +180,16 @@ class Reader:
         await self._next(lambda: condition() or None, deadline_s)
 
     async def _next(self, take: Callable[[], _Piece | None], deadline_s: float | None) -> _Piece | None:
-        """What `take` gives as soon as it gives something; None when the time is up, or the consumer closed.
+        """Wait until `take` returns something, and return it; None after the timeout or when the consumer is closed.
 
         Nothing is awaited once something was taken: a caller that is cancelled meanwhile would lose it."""
         while not self._is_closed:
             await self._let_others_run()
             if self._membership.needs_poll:
-                self.settle()
+                self.update_positions()
                 await self._membership.poll(_GROUP_POLL_MS)
             self._raise_errors()
-            self.settle()
+            self.update_positions()
             piece = take()
             if self._collector.has_room:
                 self._collector.has_room = False
@@ -218,7 +218,9 @@ class Reader:
     async def _wait(self, deadline_s: float | None) -> None:
         """Until somebody wakes us, or the time is up."""
         if self._waiter is not None:
-            raise InputError("another task waits for records of this consumer already; each task needs its own")
+            raise InputError(
+                "another task already waits for records of this consumer; each task needs its own consumer"
+            )
         self._waiter = waiter = self._loop.create_future()
         timer = None if deadline_s is None else self._loop.call_at(deadline_s, self.wake)
         if self._membership.needs_poll or self._is_closed:

@@ -1,4 +1,4 @@
-"""What a consumer wants to read and what it has: Kafka's SubscriptionState. Pure.
+"""Subscription and assignment of a consumer: Kafka's SubscriptionState. Pure.
 
 A consumer subscribes to topics (by name, by a pattern of its own, or by a pattern that the broker matches), and then
 its group assigns partitions to it; or it assigns them itself. Never both at once. Each assigned partition has a
@@ -56,7 +56,7 @@ class Subscriptions:
 
     @property
     def has_group_assignment(self) -> bool:
-        """Whether the group decides about partitions."""
+        """Return whether the group assigns the partitions."""
         return self.kind not in (SubscriptionKind.NONE, SubscriptionKind.ASSIGNED)
 
     def subscribe(self, topics: Iterable[str]) -> None:
@@ -100,8 +100,8 @@ class Subscriptions:
     def _become(self, kind: SubscriptionKind) -> None:
         if self.kind not in (SubscriptionKind.NONE, kind):
             raise InputError(
-                f"this consumer is subscribed to {self.kind.value}, and to only one kind at a time can it be: "
-                f"unsubscribe() comes before {kind.value}"
+                f"this consumer is subscribed to {self.kind.value}, and it can have only one kind of subscription: "
+                f"call unsubscribe() before {kind.value}"
             )
         self.kind = kind
 
@@ -116,7 +116,7 @@ class Subscriptions:
     # What is assigned
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """By the application. Partitions that were there before keep their position."""
+        """Assign partitions for the application. Partitions that were assigned before keep their position."""
         self._become(SubscriptionKind.ASSIGNED)
         self._assign(partitions)
 
@@ -162,7 +162,7 @@ class Subscriptions:
         """Raises InputError: an application asked for what it does not have."""
         state = self._states.get(partition)
         if state is None:
-            raise InputError(f"{partition} is not assigned to this consumer; assignment() says what is")
+            raise InputError(f"{partition} is not assigned to this consumer; assignment() returns what is")
         return state
 
     def _assign(self, partitions: Iterable[TopicPartition]) -> None:
@@ -197,14 +197,14 @@ class Subscriptions:
             state.meet_leader(leader)
 
     def request_reset(self, partition: TopicPartition, reset: OffsetReset | None = None) -> None:
-        """By `reset`, or by auto.offset.reset."""
+        """Request that the position is reset as `reset` says, or as auto.offset.reset does."""
         state = self.assigned_state(partition)
         self.before_change()
         state.await_reset(reset or self.reset)
         self.on_change()
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What a commit of everything commits."""
+        """Return the offsets to commit of all partitions."""
         self.before_read()
         return {
             partition: OffsetAndMetadata(state.position.offset, state.position.offset_epoch, "")
@@ -268,7 +268,7 @@ class Subscriptions:
                 yield partition, state
 
     def move_to_end(self, partition: TopicPartition) -> None:
-        """Of this one something has come; the others are asked for first."""
+        """Move a partition that returned data behind the others, which are fetched first."""
         if (state := self._states.pop(partition, None)) is not None:
             self._states[partition] = state
 

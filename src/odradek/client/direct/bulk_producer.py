@@ -47,7 +47,7 @@ _RETRIABLE = frozenset(int(code) for code in ErrorCode if code.retriable)
 
 @dataclass(slots=True)
 class _Queue:
-    """Of one partition."""
+    """Batches of one partition."""
 
     next_sequence: int
     waiting: deque[BuiltBatch] = field(default_factory=deque)
@@ -209,7 +209,7 @@ class BulkProducer:
             poll.register(descriptor, select.POLLIN)
         readable = poll.poll(self._settings.request_timeout_ms if waits else 0)
         if waits and not readable:
-            self._all_lost(RequestTimedOut(f"no answer in {self._settings.request_timeout_ms} ms"))
+            self._all_lost(RequestTimedOut(f"no response in {self._settings.request_timeout_ms} ms"))
         for descriptor, _ in readable:
             address = addresses[descriptor]
             try:
@@ -279,7 +279,7 @@ def _rejection(partition: TopicPartition, batch: BuiltBatch, response: Partition
 
 
 def partition_count(leaders: Leaders, topic: str, timeout_ms: int) -> int:
-    """Of a topic, once it is there; the cluster may make it. Raises UnknownTopic, and what the cluster says of it."""
+    """Return the partition count once the topic exists; the cluster may create it. Raises UnknownTopic or its error."""
     deadline_s = time.monotonic() + timeout_ms / 1000
     while True:
         try:

@@ -114,7 +114,7 @@ class Connection:
         (size,) = _SIZE.unpack(self._read(_SIZE.size))
         if not 0 < size <= FRAME_BYTES_MAX:
             self.close()
-            raise Disconnected(f"{self.address}: an answer of {size} bytes, which is none of Kafka's")
+            raise Disconnected(f"{self.address}: a response of {size} bytes, which is not a Kafka response")
         try:
             header, response = parse_response(self._read(size), due.api_key, due.version)
         except ProtocolError as flaw:
@@ -122,7 +122,7 @@ class Connection:
             raise Disconnected(f"{self.address}: the peer broke the protocol: {flaw}") from None
         if header.correlation_id != due.correlation_id:
             self.close()
-            raise Disconnected(f"{self.address}: answer {header.correlation_id} where {due.correlation_id} is due")
+            raise Disconnected(f"{self.address}: response {header.correlation_id} instead of {due.correlation_id}")
         return response
 
     def _learn_versions(self) -> None:
@@ -130,7 +130,7 @@ class Connection:
         try:
             response = self.ask(request, _API_VERSIONS_VERSION)
             if response.error_code != ErrorCode.NONE:
-                raise Disconnected(f"{self.address}: ApiVersions was refused with error {response.error_code}")
+                raise Disconnected(f"{self.address}: ApiVersions was rejected with error {response.error_code}")
         except BaseException:
             self.close()
             raise
@@ -154,6 +154,6 @@ class Connection:
     def _broken(self, error: OSError | None) -> Disconnected | RequestTimedOut:
         self.close()
         if isinstance(error, TimeoutError | BlockingIOError):  # BlockingIOError is how the system's time-outs look
-            return RequestTimedOut(f"{self.address}: no answer in time")
+            return RequestTimedOut(f"{self.address}: no response in time")
         reason = (error.strerror or str(error)) if error else "the peer closed the connection"
         return Disconnected(f"{self.address}: {reason}")

@@ -1,4 +1,4 @@
-"""Who leads which partition, and a connection to them; kept for as long as the process lives.
+"""Leaders of partitions and connections to them, cached for the lifetime of the process.
 
 A process has one `Leaders` for a cluster: the next task that reads from the same cluster finds it connected. What is
 known is asked for again when a leader refuses or does not answer.

@@ -62,7 +62,7 @@ def _ask(
     is_read_committed: bool,
     offsets: dict[TopicPartition, int],
 ) -> str:
-    """One round; adds to `found`. Gives why some are missing."""
+    """Request once and add to `offsets`; return why some are missing."""
     reason = ""
     by_leader: dict[HostPort, list[TopicPartition]] = {}
     for partition in timestamps:

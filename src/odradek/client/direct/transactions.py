@@ -65,7 +65,7 @@ class Transactions:
         self._coordinators: dict[str, HostPort] = {}
 
     def producer_id(self) -> ProducerIdentity:
-        """Of a producer that is idempotent, and has no transactions."""
+        """Return a producer id for an idempotent producer without transactions."""
         return self.begin(None, 0)
 
     def begin(self, transactional_id: str | None, transaction_timeout_ms: int) -> ProducerIdentity:
@@ -204,7 +204,7 @@ def _described_code(response: Any) -> int:
 
 
 def _worst_of_partitions(response: Any) -> int:
-    """What is to be said of the request: what cannot be mended, else what may be asked again, else nothing."""
+    """Return the error code of the request: a fatal one first, else a retriable one, else none."""
     codes = {
         partition.partition_error_code
         for topic in response.results_by_topic_v3_and_below

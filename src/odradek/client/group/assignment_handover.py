@@ -45,7 +45,7 @@ class AssignmentHandover:
 
     @property
     def has_assignment(self) -> bool:
-        """Whether there is an assignment that the application does not have yet."""
+        """Return whether there is an assignment that the application does not have yet."""
         return self._assignment is not None
 
     def assign(self, assignment: bytes) -> None:

@@ -101,7 +101,7 @@ class ClassicMember:
 
     @property
     def awaits_topics(self) -> bool:
-        """Whether `lead` must be called."""
+        """Return whether `lead` must be called."""
         return (
             self.leading is not None
             and self.state is ClassicMemberState.COMPLETING_REBALANCE

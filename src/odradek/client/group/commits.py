@@ -72,7 +72,7 @@ class Commits:
         it cannot come after one that was made later."""
         for partition, offset in offsets.items():
             if offset.offset < 0:
-                raise InputError(f"{partition}: {offset.offset} is no offset to commit; 0 is the first one")
+                raise InputError(f"{partition}: {offset.offset} is not a valid offset; the first one is 0")
         if offsets:
             await self._until(
                 timeout_ms,

@@ -39,8 +39,8 @@ NO_ASSIGNMENT = LocalAssignment()
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
-    """What there is to say."""
+class HeartbeatFields:
+    """Fields of a heartbeat, which are sent when they change."""
 
     topics: tuple[str, ...]
     pattern: str | None
@@ -63,17 +63,17 @@ class Heartbeats:
     def __init__(self, config: MemberConfig, member_id: str) -> None:
         self._config = config
         self._member_id = member_id
-        self._last_sent: Saying | None = None
+        self._last_sent: HeartbeatFields | None = None
 
     def forget(self) -> None:
         """It is not known what the coordinator knows."""
         self._last_sent = None
 
-    def has_news(self, fields: Saying) -> bool:
+    def has_news(self, fields: HeartbeatFields) -> bool:
         last_sent = self._last_sent
         return last_sent is None or last_sent.topics != fields.topics or last_sent.pattern != fields.pattern
 
-    def make(self, epoch: int, fields: Saying, *, is_joining: bool) -> ConsumerGroupHeartbeatRequest:
+    def make(self, epoch: int, fields: HeartbeatFields, *, is_joining: bool) -> ConsumerGroupHeartbeatRequest:
         last_sent = None if is_joining else self._last_sent
         request = ConsumerGroupHeartbeatRequest(
             group_id=self._config.group_id,

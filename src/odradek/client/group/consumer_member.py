@@ -24,9 +24,9 @@ from odradek.client.group.consumer_heartbeat import (
     LEAVE_EPOCH,
     NO_ASSIGNMENT,
     STATIC_LEAVE_EPOCH,
+    HeartbeatFields,
     Heartbeats,
     LocalAssignment,
-    Saying,
 )
 from odradek.client.group.core import Identity, MemberConfig, Partitions, Request, Step
 from odradek.client.group.errors import not_in_group, too_late
@@ -129,8 +129,8 @@ class ConsumerMember:
         ends_ms = float("inf") if self._poll_ends_ms is None else self._poll_ends_ms
         return ends_ms if self._in_flight is not None else min(ends_ms, self._beat_at_ms)
 
-    def _saying(self) -> Saying:
-        return Saying(
+    def _saying(self) -> HeartbeatFields:
+        return HeartbeatFields(
             self._topics or (), self._pattern, self._current, self._target, self._reconciling or NO_ASSIGNMENT
         )
 
@@ -199,7 +199,7 @@ class ConsumerMember:
             self._fail(error)
 
     def _take(self, request: Request) -> bool:
-        """Whether it is the answer that we wait for; not of last words, nor of one who joined anew since."""
+        """Return whether a response belongs to the request in flight, and not to a leave or an earlier join."""
         if self._in_flight is not request:
             return False
         self._in_flight = None
@@ -252,7 +252,7 @@ class ConsumerMember:
         self._drop_target()
 
     def _join(self) -> None:
-        """As somebody new, under the same name."""
+        """Join as a new member with the same member id."""
         self._become(JOIN_EPOCH)
         self._current = NO_ASSIGNMENT
         self._drop_target()
@@ -314,7 +314,7 @@ class ConsumerMember:
         return Step(True, revoked or None, None, assigned, added)
 
     def _resolvable(self) -> tuple[Mapping[bytes, tuple[int, ...]], Partitions]:
-        """What of the target has a name, by id and by name."""
+        """Return the target partitions whose topic names are cached, by topic id and by name."""
         resolved = {}
         assigned: list[TopicPartition] = []
         for topic_id, partition_indexes in self._target.by_topic().items():

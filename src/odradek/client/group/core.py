@@ -100,11 +100,11 @@ class MemberCore(Protocol):
     def polled(self, now_ms: float) -> None: ...
     @property
     def is_rebalancing(self) -> bool:
-        """Whether the assignment is going to change."""
+        """Return whether the assignment is going to change."""
 
     @property
     def is_step_due(self) -> bool:
-        """Whether `step` would return a step, other than the one in progress."""
+        """Return whether `step` would return a step, other than the one in progress."""
 
     def step(self) -> Step | None:
         """Return the next step, which begins with this call."""

@@ -110,10 +110,10 @@ class GroupDriver:
         )
 
     def enforce_rebalance(self, reason: str | None = None) -> None:
-        """Of the classic protocol alone."""
+        """Request a rebalance; only the classic protocol has this."""
 
     async def leave(self, timeout_ms: float) -> None:
-        """What is to be done before `Subscriptions.unsubscribe`."""
+        """Leave the group, before `Subscriptions.unsubscribe`."""
         ends_ms = self._now_ms() + timeout_ms
         await self._drop_auto_commit()
         if self._settings.enable_auto_commit:
@@ -336,7 +336,7 @@ class GroupDriver:
         self._take_subscription()
 
     def _want_topics(self) -> None:
-        """Who subscribes to a pattern of its own wants all of them already."""
+        """Request metadata of the subscribed topics; a client-side pattern already requests all topics."""
         if self._subscriptions.pattern is None:
             self._network.want_topics(self._subscriptions.metadata_topics())
 
@@ -348,7 +348,7 @@ class GroupDriver:
             response = await self._network.send(node_id, request.message, request.timeout_ms)
         except ApiError as error:
             name = type(request.message).__name__
-            _log.debug("Group %r: %s failed, and is sent again: %r", self._group_id, name, error.message)
+            _log.debug("Group %r: %s failed and will be retried: %r", self._group_id, name, error.message)
             if isinstance(error, Disconnected | RequestTimedOut):
                 self._forget_coordinator()
             self._core.on_failure(request, error, self._now_ms())
@@ -361,7 +361,7 @@ class GroupDriver:
         try:
             await self._network.unless_gone(self._send_goodbye(request, timeout_ms), min(timeout_ms, _GOODBYE_GONE_MS))
         except ApiError as error:
-            _log.debug("Group %r: the coordinator was not told that the member leaves: %s", self._group_id, error)
+            _log.debug("Group %r: the member left without notifying the coordinator: %s", self._group_id, error)
 
     async def _send_goodbye(self, request: Request, timeout_ms: float) -> None:
         """On the broker's other connection: on the one of the group a join may be waiting for its answer."""

@@ -1,4 +1,4 @@
-"""Who a consumer is in its group."""
+"""Identity of a consumer in its group."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from odradek.client.group.subscription import NO_GENERATION
 
 @dataclass(frozen=True, slots=True)
 class GroupMetadata:
-    """Who commits: what a producer needs for `send_offsets_to_transaction`."""
+    """Identity with which offsets are committed, for `send_offsets_to_transaction`."""
 
     group_id: str
     #: The generation, or the member epoch; -1 without one.

@@ -1,4 +1,4 @@
-"""What an application is told of its partitions."""
+"""Callbacks of an application about its partitions."""
 
 from collections.abc import Awaitable, Sequence
 

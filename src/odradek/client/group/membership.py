@@ -46,7 +46,7 @@ class Membership(Protocol):
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed; None where it has nothing."""
+        """Return the committed offsets of the group; None for partitions without one."""
 
     def group_metadata(self) -> GroupMetadata: ...
 
@@ -57,7 +57,7 @@ class Membership(Protocol):
         """For `unsubscribe`: callbacks, a last automatic commit, and out of the group. It may be joined again."""
 
     async def close(self, timeout_ms: float) -> None:
-        """As `leave`, and ends the tasks. A member with `group.instance.id` stays in its group."""
+        """Leave and stop the tasks. A member with `group.instance.id` stays in its group."""
 
 
 def membership(

@@ -1,4 +1,4 @@
-"""What members of a classic group tell their leader, and what it tells them: ConsumerProtocol's messages. Pure."""
+"""Messages between members of a classic group and their leader (ConsumerProtocol). Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ Assignment = dict[str, list[TopicPartition]]
 
 
 def subscribed_only(topics: Topics, members: Members) -> Topics:
-    """What an assignor is given: topics that somebody wants."""
+    """Return the topics that any member subscribes to."""
     subscribed = frozenset(topic for member in members.values() for topic in member.topics)
     return {topic: partitions for topic, partitions in topics.items() if topic in subscribed}
 
@@ -109,7 +109,7 @@ def member_order(member_id: str, subscription: MemberSubscription) -> tuple[bool
 
 
 def uses_racks(member_racks: Iterable[str], partition_racks: Sequence[tuple[str, ...]]) -> bool:
-    """Whether racks can make a difference: members and replicas share some, and not every partition is in all."""
+    """Return whether racks matter: members and replicas share some, and not every partition is in all of them."""
     in_use = frozenset(rack for racks in partition_racks for rack in racks)
     if in_use.isdisjoint(member_racks):
         return False

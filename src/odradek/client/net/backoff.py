@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt: longer after each failure, never the same for all who failed together.
+"""Backoff before the next attempt: longer after each failure, and random so that clients do not retry together.
 
 Pure: the randomness comes in. Kafka's formula: the first wait is `initial_ms`, each further one twice the one before,
 none beyond `max_ms`, and each is spread by 20 % to both sides.

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from odradek import __version__
 from odradek.client.net.backoff import Backoff
-from odradek.client.net.in_flight_limit import Places
+from odradek.client.net.in_flight_limit import InFlightLimit
 from odradek.client.net.peer_diagnosis import MAY_BE_NO_NODE
 from odradek.client.net.versions import version_for
 from odradek.client.net.wire import Wire
@@ -106,7 +106,7 @@ class Channel:
         self._backoff = Backoff(self.config.reconnect_backoff_ms, self.config.reconnect_backoff_max_ms)
         self._failures = 0
         self._retry_at_s = 0.0
-        self._places = Places(self.config.in_flight_max)
+        self._in_flight_limit = InFlightLimit(self.config.in_flight_max)
         self._closed = False
 
     @property
@@ -116,12 +116,12 @@ class Channel:
     @property
     def in_flight(self) -> int:
         """Requests that have no answer yet, with those that wait for the connection."""
-        return self._places.taken
+        return self._in_flight_limit.in_use
 
     @property
     def is_ready(self) -> bool:
-        """Whether `post` would send."""
-        return self._wire is not None and self._places.has_room
+        """Return whether `post` would send."""
+        return self._wire is not None and self._in_flight_limit.has_room
 
     @property
     def is_backing_off(self) -> bool:
@@ -139,12 +139,12 @@ class Channel:
         """Sends at once if it is connected and there is a place; else None. Whoever gets the future leaves it alone:
         the place is free again when it is done. Raises VersionsDiffer, and what the codec raises."""
         wire = self._wire
-        if wire is None or not self._places.take_now():
+        if wire is None or not self._in_flight_limit.take_now():
             return None
         try:
             response = wire.send(request, self.version_for(request, version), timeout_ms)
         except BaseException:
-            self._places.give_back()
+            self._in_flight_limit.give_back()
             raise
         response.add_done_callback(self._answered)
         return response
@@ -164,11 +164,11 @@ class Channel:
 
     async def ready(self) -> None:
         """Returns when it is connected and there was a place. Raises Disconnected."""
-        await self._places.take()
+        await self._in_flight_limit.take()
         try:
             await self._connected()
         finally:
-            self._places.give_back()
+            self._in_flight_limit.give_back()
 
     async def connect(self, timeout_ms: float | None = None) -> None:
         """For those who want to know before they send."""
@@ -187,7 +187,7 @@ class Channel:
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + timeout_ms / 1000
         async with _deadline(deadline_s, self):
-            await self._places.take()
+            await self._in_flight_limit.take()
             try:
                 wire = await self._connected()
                 left_ms = (deadline_s - loop.time()) * 1000
@@ -195,7 +195,7 @@ class Channel:
                     raise self.not_sent()
                 response = wire.send(request, self.version_for(request, version), left_ms)
             except BaseException:
-                self._places.give_back()
+                self._in_flight_limit.give_back()
                 raise
         response.add_done_callback(self._answered)
         return await asyncio.shield(response)
@@ -245,7 +245,7 @@ class Channel:
 
     def _answered(self, response: "asyncio.Future[Message]") -> None:
         """The place is free again when the answer is there, not when the caller has lost interest."""
-        self._places.give_back()
+        self._in_flight_limit.give_back()
         if not response.cancelled():
             response.exception()  # a caller that is still there has it
 
@@ -317,7 +317,7 @@ class Channel:
             own = [api.max_version for api in response.api_keys if api.api_key == ApiKey.API_VERSIONS]
             response = await self._ask_versions(wire, min(own[0], _API_VERSIONS_VERSION) if own else 0)
         if response.error_code:
-            raise Disconnected(f"ApiVersions was refused with error {response.error_code}")
+            raise Disconnected(f"ApiVersions was rejected with error {response.error_code}")
         levels = {feature.name: feature.max_version_level for feature in response.finalized_features}
         self.features = FinalizedFeatures(response.finalized_features_epoch, levels)
         return {api.api_key: Versions(api.min_version, api.max_version) for api in response.api_keys}

@@ -170,7 +170,7 @@ class Connections:
         return 0 if channel.connected else 2 if channel.is_backing_off else 1, channel.in_flight
 
     def are_all_failing(self, node_ids: Sequence[int]) -> bool:
-        """Whether each was tried, and none is connected."""
+        """Return whether each node was tried and none is connected."""
         return all(
             (connection := self._connections.get(node_id)) and connection.channel.is_failing for node_id in node_ids
         )

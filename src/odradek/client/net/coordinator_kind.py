@@ -1,4 +1,4 @@
-"""What coordinators are for; the numbers are those of FindCoordinator."""
+"""Types of coordinators, with the numbers of FindCoordinator."""
 
 from enum import IntEnum
 

@@ -1,4 +1,4 @@
-"""Who coordinates a group or a transactional id: asked once, kept until it turns out to be wrong.
+"""Coordinators of groups and transactional ids: looked up once, cached until they turn out to be wrong.
 
 Those who ask for the same at the same time share one lookup, which goes on with back-off while nobody knows.
 """
@@ -73,7 +73,7 @@ class CoordinatorFinder:
 
     def forget(self, coordinator_type: CoordinatorKind, key: str) -> None:
         if self._coordinators.pop((coordinator_type, key), None) is not None:
-            _log.debug("The coordinator of %s %r is looked up again.", coordinator_type.name.lower(), key)
+            _log.debug("Looking up the coordinator of %s %r again.", coordinator_type.name.lower(), key)
 
     async def close(self) -> None:
         lookups = list(self._lookups.values())

@@ -4,14 +4,14 @@ import asyncio
 from collections import deque
 
 
-class Places:
+class InFlightLimit:
     def __init__(self, places_max: int) -> None:
         self._max = places_max
         self._free = places_max
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
-    def taken(self) -> int:
+    def in_use(self) -> int:
         return self._max - self._free
 
     @property
@@ -19,7 +19,7 @@ class Places:
         return self._free > 0
 
     def take_now(self) -> bool:
-        """Whether there was room."""
+        """Take a slot if one is free, and return whether it was."""
         if self._free <= 0:
             return False
         self._free -= 1

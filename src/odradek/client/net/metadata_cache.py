@@ -1,4 +1,4 @@
-"""What a client knows of the cluster: nodes, topics, who leads each partition, and how old all that is.
+"""Metadata of the cluster as a client knows it: nodes, topics, leaders of partitions, and their age.
 
 Pure: the time comes in with each call. The driver (`metadata_updater`) asks `question()`, sends it as a Metadata
 request, and gives the answer to `update()`.
@@ -111,7 +111,7 @@ class MetadataCache:
         return self._errors.get(name, ErrorCode.NONE)
 
     def partitions(self, topic: str) -> tuple[PartitionMetadata, ...]:
-        """Of a topic; none if it is not known."""
+        """Return the partitions of a topic; none if it is not cached."""
         metadata = self._topics.get(topic)
         return () if metadata is None else metadata.partitions
 
@@ -157,7 +157,7 @@ class MetadataCache:
             self._new[name] = None
 
     def request_update(self) -> None:
-        """What is known was found to be wrong."""
+        """Request an update, because the cached metadata turned out to be wrong."""
         self._is_requested = True
 
     @property
@@ -171,15 +171,15 @@ class MetadataCache:
         return self._is_requested or bool(self._new)
 
     def is_stale(self, now_ms: float) -> bool:
-        """Whether it is to be asked for: by its age, because somebody said so, or for a topic that is not known."""
+        """Return whether an update is due: by age, on request, or for a topic that is not cached."""
         return self.is_requested or now_ms >= self.stale_at_ms()
 
     def stale_at_ms(self) -> float:
-        """When age alone makes it so."""
+        """Return the time at which the metadata is too old."""
         return self._updated_ms + self._max_age_ms
 
     def question(self, now_ms: float) -> Question:
-        """What to ask now; forgets topics that were idle for too long."""
+        """Return the topics to request now; forgets topics that were idle for too long."""
         self._forget_idle(now_ms)
         if self._wants_all:
             return Question(None, is_whole=True)
@@ -199,7 +199,7 @@ class MetadataCache:
     # what changes it
 
     def update(self, response: MetadataResponse, now_ms: float, *, is_whole: bool = True) -> None:
-        """Of an answer to a question that was whole or not."""
+        """Apply a response; `is_whole` if the request named all used topics."""
         self.version += 1
         self.cluster_id = response.cluster_id
         self.controller_id = None if response.controller_id < 0 else response.controller_id
@@ -253,7 +253,7 @@ class MetadataCache:
     def _newer(
         self, topic: str, response: MetadataResponsePartition, previous: TopicMetadata | None
     ) -> PartitionMetadata:
-        """What is told, or what is known where that is newer; `before` is the same topic."""
+        """Return the partition of the response, or of `previous` (the same topic) if that has a newer epoch."""
         topic_partition = TopicPartition(topic, response.partition_index)
         is_known = previous is not None and response.partition_index < len(previous.partitions)
         if previous is not None and is_known and NO_EPOCH < response.leader_epoch < self.leader_epoch(topic_partition):

@@ -140,7 +140,7 @@ class MetadataKeeper:
             except ApiError as error:
                 self._failures += 1
                 self.last_error = error
-                _log.debug("The metadata request failed, and is sent again: %r", error.message)
+                _log.debug("The metadata request failed and will be retried: %r", error.message)
                 self._metadata.request_update()
                 self._note_failure(error)
 

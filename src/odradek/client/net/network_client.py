@@ -157,7 +157,7 @@ class NetworkClient(AsyncContext):
         return response
 
     def post_and_forget(self, node_id: int, request: Message, *, version: int | None = None) -> bool:
-        """As `post`, for a request that has no response: Produce with acks=0. False if it was not sent."""
+        """Post a request that has no response: Produce with acks=0. Return False if it was not sent."""
         connection = self._connections.get(node_id)
         if (
             connection is None
@@ -170,7 +170,7 @@ class NetworkClient(AsyncContext):
         return True
 
     def is_ready(self, node_id: int) -> bool:
-        """Whether `post` would send: connected, a free place, not throttled."""
+        """Return whether `post` would send: the node is connected, has a free slot, and does not throttle."""
         connection = self._connections.get(node_id)
         return connection is not None and connection.channel.is_ready and not connection.is_throttled
 
@@ -201,11 +201,11 @@ class NetworkClient(AsyncContext):
 
     @property
     def features(self) -> FinalizedFeatures:
-        """Of the cluster, by the node that knows the latest."""
+        """Return the features of the cluster, from the node with the latest epoch."""
         return self._connections.features
 
     def node(self, node_id: int) -> Node | None:
-        """Where a node id leads: a broker, a bootstrap address, a coordinator's own connection."""
+        """Return the address of a node id: a broker, a bootstrap address, or a coordinator's own connection."""
         return self.metadata.nodes.get(node_id) or self._bootstrap.get(node_id) or self._finder.node(node_id)
 
     def in_flight(self, node_id: int) -> int:
@@ -221,7 +221,7 @@ class NetworkClient(AsyncContext):
         return await self.send(self._some_node(), request, timeout_ms)
 
     def retry_delay_s(self, failures: int) -> float:
-        """How long to wait before a request is repeated that failed so many times."""
+        """Return the backoff before a request is retried after so many failures."""
         return self.backoff.delay_ms(failures, self.random) / 1000
 
     async def unless_gone(self, operation: Awaitable[_Value], patience_ms: float = GONE_PATIENCE_MS) -> _Value:
@@ -331,7 +331,7 @@ class NetworkClient(AsyncContext):
     def _some_node(self) -> int:
         node_id = self.least_loaded()
         if node_id is None:
-            raise Unreachable("no node is known")
+            raise Unreachable("no broker address is known")
         return node_id
 
     async def _ask_for_metadata(self, request: MetadataRequest) -> tuple[MetadataResponse, int]:

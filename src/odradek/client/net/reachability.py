@@ -1,4 +1,4 @@
-"""Which addresses of a cluster can be connected to: log lines about it, and since when every broker is gone.
+"""Reachability of the cluster's addresses: log lines, and the time since which no broker accepts connections.
 
 One `Reachability` for each client, fed by the channels of its connections. An address that cannot be connected to is
 logged as a warning at once, and then at most every `_WARN_INTERVAL_S`, with the number of attempts; the attempts in
@@ -66,7 +66,7 @@ class Reachability:
         logger.info("[%s] %s (%s) disconnected: %s.", self._client, node.capitalize(), address, _escaped(reason))
 
     def all_refused_since_s(self, addresses: Iterable[HostPort]) -> float | None:
-        """When the last of these addresses began to refuse connections; None while one of them may be available."""
+        """Return the time since which all addresses refuse connections; None while one of them may be available."""
         since_s = 0.0
         for address in addresses:
             failing = self._failing.get(address)

@@ -191,7 +191,7 @@ class Wire(asyncio.BufferedProtocol):
             return
         key = ApiKey(earliest.api_key).name
         # What comes after a lost answer cannot be told from it, and a peer that hangs is no use to the others.
-        self._lose(RequestTimedOut(f"no answer to {key} in time"))
+        self._lose(RequestTimedOut(f"no response to {key} in time"))
 
     def _lose(self, error: ApiError) -> None:
         if self.lost:

@@ -1,4 +1,4 @@
-"""How a producer compresses, by its settings. Pure."""
+"""Compression settings of a producer. Pure."""
 
 from odradek.client.settings.settings import ProducerConfig
 from odradek.records.compression import Compression

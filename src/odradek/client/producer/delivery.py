@@ -1,4 +1,4 @@
-"""What became of a record: where it was written, or why it was not.
+"""Results of sent records: where they were written, or their error.
 
 `Delivery` is a future in all but its class: it can be awaited, gathered, waited for, shielded and given callbacks. It
 is no `asyncio.Future` because there is one for each record: this one is four references, nothing is done for it when
@@ -16,7 +16,7 @@ _new = tuple.__new__
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record was written."""
+    """Position at which a record was written."""
 
     topic: str
     partition: int
@@ -27,7 +27,7 @@ class RecordMetadata(NamedTuple):
 
 
 class RecordRange(NamedTuple):
-    """Where records that follow one another were written."""
+    """Position at which consecutive records were written."""
 
     topic: str
     partition: int
@@ -37,7 +37,7 @@ class RecordRange(NamedTuple):
 
 
 class _Waiting:
-    """Of a delivery that somebody waits for."""
+    """State of a delivery that a task or a callback waits for."""
 
     __slots__ = ("callbacks", "is_blocking", "is_cancelled", "loop")
 
@@ -131,7 +131,7 @@ class Delivery:
 
     @property
     def _asyncio_future_blocking(self) -> bool:
-        """By this asyncio knows a future; a task that was given one in `__await__` sets it back."""
+        """Attribute by which asyncio recognizes a future; a task that gets one from `__await__` resets it."""
         return self._waiting is not None and self._waiting.is_blocking
 
     @_asyncio_future_blocking.setter
@@ -169,7 +169,7 @@ class BatchDelivery:
         return all(batch.is_done for batch, _, _ in self._leaves())
 
     def ranges(self) -> list[RecordRange]:
-        """Of those that are written."""
+        """Return the ranges of records that were written."""
         ranges: list[RecordRange] = []
         for batch, first, count in self._leaves():
             if batch.is_done and batch.error is None:
@@ -206,7 +206,7 @@ class BatchDelivery:
 
 
 def _leaves(batch: ProducerBatch, first: int, count: int) -> Iterator[tuple[ProducerBatch, int, int]]:
-    """Where a range of a batch that was split is by now."""
+    """Yield the parts that now contain a range of a batch that was split."""
     index, end = first, first + count
     while index < end:
         leaf, at = batch.leaf(index)

@@ -1,4 +1,4 @@
-"""Where many keys go at once: `odradek.client.producer.murmur2` over a column of Arrow's.
+"""Partitions of many keys at once: `odradek.client.producer.murmur2` over an Arrow column.
 
 Keys are hashed word by word, all keys at each step, so that there are as many steps as the longest key has words; a few
 keys that are much longer than keys are would make many steps for little, and are hashed by themselves.
@@ -43,7 +43,7 @@ def partitions_for_keys(keys: "pyarrow.Array", partition_count: int) -> Int32s:
 
 
 def hashes(data: Bytes, start: Int64s, length: Int64s) -> Words:
-    """Of the keys that begin and are as long as told, in `data`."""
+    """Return the hashes of the keys with these offsets and lengths in `data`."""
     short = np.flatnonzero(length <= _LONG_BYTES)
     hashed = np.empty(len(start), np.uint32)
     hashed[short] = _short_hashes(data, start[short], length[short])

@@ -1,4 +1,4 @@
-"""Which partition a record goes to that names none. Pure: randomness comes in.
+"""Partitioners for records that name no partition. Pure: randomness is passed in.
 
 A key decides by its hash (`murmur2`, as Java's), unless `partitioner.ignore.keys`. Without a key the built-in
 partitioner of KIP-794 stays with one partition until `batch.size` bytes went to it, so that batches become full, and
@@ -15,7 +15,7 @@ from odradek.common.randomness import Randomness
 
 @dataclass(frozen=True, slots=True)
 class PartitionLoad:
-    """Of a partition that somebody leads."""
+    """Load of a partition that has a leader."""
 
     partition: int
     #: Batches that wait.
@@ -25,7 +25,7 @@ class PartitionLoad:
 
 
 class StickyPartitioner:
-    """Of one topic. `partition` is where the next record without a key goes."""
+    """Sticky partitioner of one topic. `partition` gets the next record without a key."""
 
     __slots__ = ("_batch_size", "_is_adaptive", "_loads", "_random", "partition", "produced_bytes")
 

@@ -50,7 +50,7 @@ class TransactionEvents(Protocol):
 
     @property
     def has_partitions(self) -> bool:
-        """Whether the coordinator has added a partition to the transaction."""
+        """Return whether the coordinator has added a partition to the transaction."""
 
     def enqueue(self, request: "PendingRequest") -> None:
         """Send a request, or send it again."""

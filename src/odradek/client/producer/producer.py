@@ -4,13 +4,12 @@
         delivery = await producer.send("orders", b"value", key=b"k")
         metadata = await delivery
 
-`send` waits only for room (`buffer.memory`) and for the topic's metadata, together no longer than `max.block.ms`;
-what it gives is waited for when the application wants to know. With `transactional.id`, records are sent within
+`send` waits only for memory (`buffer.memory`) and for the topic's metadata, together at most `max.block.ms`. Its result
+can be awaited to learn where the record was written. With `transactional.id`, records are sent within
 transactions: `async with producer.transaction(): ...`.
 
 A record that fits into the open batch of its partition is packed there at once, by one compiled function, and `send`
-returns without giving up its turn. Whenever a batch is full it does give up its turn, so that the sender and others
-can work.
+returns without yielding to the event loop. Whenever a batch is full it yields, so that the sender and other tasks run.
 """
 
 import asyncio
@@ -93,18 +92,18 @@ class Producer(AsyncContext, Generic[Key, Value]):
         self._memory = BufferMemory(self._accumulator, settings.max_block_ms)
         self._sender: Sender
         self._transactions: Transactions | None = None
-        #: To its transaction, if the producer has any.
+        #: Adds a partition to the transaction; None without transactions.
         self._add_partition: Callable[[TopicPartition], None] | None = None
-        #: Why nothing is taken.
+        #: Why records are not accepted; None while the producer runs.
         self._closed_error: ApiError | None = ProducerClosed(
             'the producer was not started: use it in a "with" statement, or call start() first'
         )
         self._seen_version = -1
-        #: Since others last had their turn.
+        #: Number of full batches since the last yield to the event loop.
         self._full_batches = 0
-        #: Whether values of bytes go to the batch that is filled just now, as they are.
+        #: Whether values of type bytes go to the open batch of their topic unchanged.
         self._is_plain = False
-        #: By topic: that batch.
+        #: Open batch of the sticky partition, by topic.
         self._sticky_batches: dict[str, ProducerBatch] = {}
         self._key_serializer = None if settings.key_serializer is as_bytes else settings.key_serializer
         self._value_serializer = None if settings.value_serializer is as_bytes else settings.value_serializer
@@ -113,7 +112,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         self._is_hashing = not settings.partitioner_ignore_keys
 
     async def start(self) -> None:
-        """Raises Unreachable when no bootstrap server answers."""
+        """Connect to the cluster. Raises Unreachable if no bootstrap server responds."""
         await self._network.start()
         self._sender = Sender(self.settings, self._network, self._accumulator, self._manager, self._memory.freed)
         self._memory.on_exhausted = self._sender.wake
@@ -126,7 +125,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         self._sender.wake()
 
     async def close(self, timeout_ms: float | None = None) -> None:
-        """Send what was taken, wait for it for `timeout_ms`, then fail the rest and disconnect.
+        """Send accepted records, wait for them for `timeout_ms`, then fail the rest and disconnect.
 
         Without `timeout_ms` it waits until each record was delivered or has failed, which takes up to
         delivery.timeout.ms while no broker can be reached. A transaction that is open is aborted. May be called
@@ -163,7 +162,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         timestamp_ms: int | None = None,
         on_delivery: OnDelivery | None = None,
     ) -> Delivery:
-        """Take a record. `await` what is given to know where it was written.
+        """Accept a record. `await` the delivery to learn where it was written.
 
         Raises RecordTooLarge, BufferExhausted, UnknownTopic and others of `odradek.errors` at once if the record
         cannot be taken; what happens later is raised by the delivery."""
@@ -191,7 +190,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         timestamp_ms: int | None,
         on_delivery: OnDelivery | None,
     ) -> Delivery:
-        """What is not as usual: a key, a partition, a transaction, no open batch that has room."""
+        """Send a record off the fast path: with a key, a partition, a transaction, or no open batch with space."""
         if self._closed_error is not None:
             raise self._closed_error
         queues = self._topics.get(topic)
@@ -238,9 +237,9 @@ class Producer(AsyncContext, Generic[Key, Value]):
     async def send_batch(
         self, topic: str, records: Iterable[Value | OutgoingRecord | None], partition: int | None = None
     ) -> BatchDelivery:
-        """Take many records at once: values, or `OutgoingRecord`s. The fastest way in.
+        """Accept many records at once: values, or `OutgoingRecord`s. The fastest way to send.
 
-        Waits for room as `send` does. What is given can be awaited for where they were written."""
+        Waits for memory as `send` does. `await` the result to learn where they were written."""
         delivery = BatchDelivery()
         chooses = partition is None and (self._partitioner is not None or self._round_robin is not None)
         is_plain = self._value_serializer is None and not chooses
@@ -260,9 +259,9 @@ class Producer(AsyncContext, Generic[Key, Value]):
         return delivery
 
     async def flush(self, timeout_ms: float | None = None) -> None:
-        """Send at once what was taken, and return when each record has succeeded or failed.
+        """Send all accepted records at once, and return when each has succeeded or failed.
 
-        Raises TimeoutError if it takes longer than is said."""
+        Raises TimeoutError after `timeout_ms`."""
         if self._closed_error is not None:
             raise self._closed_error
         async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
@@ -304,7 +303,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         if self._closed_error is not None:
             raise self._closed_error
         if self._transactions is None:
-            raise InputError("the producer has no transactional_id, so that it has no transactions")
+            raise InputError("the producer has no transactional_id, so it has no transactions")
         return self._transactions
 
     # Inside
@@ -325,12 +324,12 @@ class Producer(AsyncContext, Generic[Key, Value]):
         return key if key.__class__ is bytes or key is None else as_bytes(key)
 
     def _partition(self, queues: TopicQueues, key: bytes | None, value: bytes | None) -> int | None:
-        """None is wherever the sticky partitioner is."""
+        """Return the partition of a record; None for the one of the sticky partitioner."""
         if self._partitioner is not None:
             count = queues.partition_count
             partition = self._partitioner(queues.name, key, value, count)
             if not 0 <= partition < count:
-                raise InputError(f"the partitioner chose partition {partition} of {queues.name}, which has {count}")
+                raise InputError(f"the partitioner returned partition {partition} of {queues.name}, which has {count}")
             return partition
         if self._round_robin is not None:
             led = [
@@ -344,9 +343,9 @@ class Producer(AsyncContext, Generic[Key, Value]):
         return None
 
     async def _named_queue(self, queues: TopicQueues, partition: int) -> PartitionQueue:
-        """Of a partition that may be new; as in Kafka it is waited for."""
+        """Return the queue of a partition; like Kafka, wait for one that does not exist yet."""
         if partition < 0:
-            raise InputError(f"there is no partition {partition}: partitions are counted from 0")
+            raise InputError(f"partition {partition} does not exist: partitions are numbered from 0")
         if partition >= len(queues.queues):
             deadline_s = asyncio.get_running_loop().time() + self.settings.max_block_ms / 1000
             while partition >= queues.partition_count:
@@ -354,7 +353,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         return queues.queues[partition]
 
     async def _await_partition(self, queues: TopicQueues, partition: int, deadline_s: float) -> None:
-        """Until it is there, or until it is time to ask again."""
+        """Wait until the metadata has changed, or until it must be requested again."""
         now_s, version = asyncio.get_running_loop().time(), self._metadata.version
         if now_s >= deadline_s:
             count, waited_ms = queues.partition_count, self.settings.max_block_ms
@@ -394,7 +393,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
             raise RecordTooLarge(too_large)
         sender = self._sender
         if queue.batches:
-            await self._give_turn()
+            await self._yield_to_loop()
         previous = self._sticky_batches.get(queues.name) if is_sticky else None
         if previous is not None:
             queues.sticky.batch_ended(previous.packer.size_bytes + HEADER_BYTES, size_bytes)
@@ -408,7 +407,7 @@ class Producer(AsyncContext, Generic[Key, Value]):
         sender.wake()
         return batch
 
-    async def _give_turn(self) -> None:
+    async def _yield_to_loop(self) -> None:
         """To the sender and to others, when a batch is full. Before the next one is there: it would be sent empty.
 
         While requests are on their way, only once in a while: what waits together goes out in one request."""

@@ -88,7 +88,7 @@ class ProducerBatch:
 
     @property
     def size_bytes(self) -> int:
-        """Of its records: as they will be sent once it is closed, before compression until then."""
+        """Size of the records: after compression once the batch is closed, before compression until then."""
         return len(self._payload) if self.is_closed else self.packer.size_bytes
 
     def seal(self) -> None:
@@ -111,7 +111,7 @@ class ProducerBatch:
         self.set_producer(producer_id, epoch, base_sequence, is_transactional=self.is_transactional)
 
     def data(self, codec: Compression) -> bytes:
-        """As it goes into a request."""
+        """Return the bytes of the batch for a request."""
         packer = self.packer
         return batch_of_payload(
             self._payload,
@@ -151,7 +151,7 @@ class ProducerBatch:
     # Who waits
 
     def leaf(self, index: int) -> tuple["ProducerBatch", int]:
-        """Where a record is by now: the batch itself, unless it was split."""
+        """Return the batch that now contains a record, and the index there: this batch, unless it was split."""
         batch = self
         while batch.parts:
             first, batch = next(part for part in reversed(batch.parts) if part[0] <= index)

@@ -55,7 +55,7 @@ class AccumulatorSettings:
 
 @dataclass(slots=True)
 class Ready:
-    """What could be sent now, to whom, and when to look again."""
+    """Nodes that batches can be sent to now, and when to check again."""
 
     nodes: list[int] = field(default_factory=list)
     next_check_ms: float = float("inf")
@@ -65,7 +65,7 @@ class Ready:
 
 @dataclass(slots=True)
 class NodeLatency:
-    """When something was ready for a node, and when it last took something."""
+    """Times at which batches were last ready for a node, and last drained for it."""
 
     ready_ms: float
     drained_ms: float
@@ -73,7 +73,7 @@ class NodeLatency:
 
 @dataclass(slots=True)
 class Drained:
-    """What goes into one request to each node, and what is left of the same partitions."""
+    """Batches of one request to each node, and what is left in the same partitions."""
 
     batches: dict[int, list[ProducerBatch]] = field(default_factory=dict)
     #: Whether some of it could be sent at once.
@@ -369,7 +369,7 @@ class RecordAccumulator:
         return found
 
     def take_all(self) -> list[ProducerBatch]:
-        """Those that are on their way as well."""
+        """Remove and return all batches, those in flight included."""
         batches = list(self.incomplete)
         for batch in batches:
             self._remove(batch)

@@ -171,7 +171,7 @@ class Sender:
         return await network.send(node, request, version=version)
 
     def note_features(self) -> None:
-        """Of which version transactions are, as the nodes that were met know it."""
+        """Store the version of transactions that the connected nodes reported."""
         if self._transactions is not None:
             features = self._network.features
             self._transactions.features.note(features.epoch, features.levels.get("transaction.version", 0))
@@ -179,7 +179,7 @@ class Sender:
     # Produce requests
 
     def _send_ready(self, now_ms: float) -> float:
-        """When to look again."""
+        """Send what is ready, and return the time of the next check."""
         accumulator, network = self._accumulator, self._network
         ready = accumulator.ready(now_ms)
         if ready.unknown_topics:
@@ -346,7 +346,7 @@ class Sender:
 
 
 def _only_topic(sent: Mapping[TopicPartition, ProducerBatch]) -> str:
-    """Of a response with an id that the metadata has forgotten."""
+    """Return the topic name for a response whose topic id is not cached any more."""
     return next(iter(sent)).topic if sent else ""
 
 

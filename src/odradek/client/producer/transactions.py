@@ -92,7 +92,7 @@ class Transactions:
 def _committed(offset: CommittedOffset | int) -> CommittedOffset:
     committed = OffsetAndMetadata(offset) if isinstance(offset, int) else offset
     if committed.offset < 0:
-        raise InputError(f"{committed.offset} is no offset to commit; 0 is the first one")
+        raise InputError(f"{committed.offset} is not a valid offset; the first one is 0")
     return committed
 
 

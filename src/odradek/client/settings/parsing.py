@@ -41,39 +41,39 @@ def definitions(kind: Kind) -> Mapping[str, ConfigDefinition]:
     return read_table(kind.value)
 
 
-class Reading:
+class ClientProperties:
     def __init__(self, kind: Kind, values: Mapping[str, object]) -> None:
-        """`given` by Kafka's names, with values that are not None."""
+        """Check values by Kafka's names; None is not among them."""
         self.kind = kind
-        self.given = values
+        self.values = values
         for name, value in values.items():
             definition = definitions(kind)[name]
             is_object = definition.type == "class" or (definition.is_list and _has_objects(value))
             if not is_object:
                 self._check(definition, as_text(value))
 
-    def is_given(self, name: str) -> bool:
-        return name in self.given
+    def is_set(self, name: str) -> bool:
+        return name in self.values
 
     def error(self, name: str, reason: str) -> InputError:
         return InputError(f"{self.kind.word}: {name} ({keyword(name)}): {reason}")
 
     def optional_text(self, name: str) -> str | None:
-        if name in self.given:
-            return as_text(self.given[name]).strip()
+        if name in self.values:
+            return as_text(self.values[name]).strip()
         return definitions(self.kind)[name].default
 
     def text(self, name: str) -> str:
         return self.optional_text(name) or ""
 
-    def whole(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         return int(self.text(name))
 
     def boolean(self, name: str) -> bool:
         return self.text(name).lower() == "true"
 
     def items(self, name: str) -> tuple[object, ...]:
-        value = self.given.get(name)
+        value = self.values.get(name)
         if isinstance(value, list | tuple):
             return tuple(value)
         if value is not None and not isinstance(value, str):
@@ -81,11 +81,11 @@ class Reading:
         return tuple(item for item in (part.strip() for part in self.text(name).split(",")) if item)
 
     def plain(self, name: str) -> object:
-        """As its type says: a number, yes or no, text."""
+        """Return the value by its type: an integer, a boolean, or text."""
         value_type = definitions(self.kind)[name].type
         if value_type == "boolean":
             return self.boolean(name)
-        return self.whole(name) if value_type in ("short", "int", "long") else self.optional_text(name)
+        return self.integer(name) if value_type in ("short", "int", "long") else self.optional_text(name)
 
     def addresses(self, name: str) -> tuple[HostPort, ...]:
         """None if it is not given."""
@@ -95,11 +95,11 @@ class Reading:
 
     def callable(self, name: str, find: Callable[[object], Any], default: Any, right: str) -> Any:
         """`find` makes it of what was given, or None if it cannot be."""
-        if name not in self.given:
+        if name not in self.values:
             return default
-        value = find(self.given[name])
+        value = find(self.values[name])
         if value is None:
-            raise self.error(name, f"{self.given[name]!r:.100} is nothing that can be used here. {right}")
+            raise self.error(name, f"{self.values[name]!r:.100} is not a valid value. {right}")
         return value
 
     def _check(self, definition: ConfigDefinition, text: str) -> None:
@@ -108,15 +108,15 @@ class Reading:
             raise self.error(definition.name, f'"{text}": {reason}. {definition.allowed}')
 
 
-def read(kind: Kind, config: Mapping[str, object] | None, keywords: Mapping[str, object]) -> Reading:
+def read(kind: Kind, config: Mapping[str, object] | None, keywords: Mapping[str, object]) -> ClientProperties:
     """Raises InputError for a name that is none, one that comes twice, a value that cannot be."""
     values: dict[str, object] = {}
     for written, value in [*(config or {}).items(), *keywords.items()]:
-        name = _known(kind, written, is_keyword=written in keywords and written not in (config or {}))
+        name = _resolve_name(kind, written, is_keyword=written in keywords and written not in (config or {}))
         if name in values:
-            raise InputError(f"{kind.word}: {name} ({keyword(name)}) is given twice; give it once.")
+            raise InputError(f"{kind.word}: {name} ({keyword(name)}) is set twice.")
         values[name] = value
-    reading = Reading(kind, {name: value for name, value in values.items() if value is not None})
+    reading = ClientProperties(kind, {name: value for name, value in values.items() if value is not None})
     _check_security(reading)
     _check_support(reading)
     return reading
@@ -127,7 +127,7 @@ def keyword(name: str) -> str:
 
 
 def as_text(value: object) -> str:
-    """As it would stand in a properties file."""
+    """Return the value as text, as in a properties file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple) and not isinstance(value, HostPort):
@@ -136,15 +136,15 @@ def as_text(value: object) -> str:
 
 
 def _has_objects(value: object) -> bool:
-    """Whether it is, or holds, something of Python's that has no text form."""
+    """Return whether the value is or contains a Python object without a text form."""
     if isinstance(value, list | tuple):
         return any(_has_objects(item) for item in value)
     return not isinstance(value, str | int | float)
 
 
-def _known(kind: Kind, written: object, *, is_keyword: bool) -> str:
+def _resolve_name(kind: Kind, written: object, *, is_keyword: bool) -> str:
     if not isinstance(written, str):
-        raise InputError(f"{kind.word}: {written!r} is no name of a setting; names are text, such as client.id.")
+        raise InputError(f"{kind.word}: {written!r} is not the name of a setting; names are text, such as client.id.")
     name = written.replace("_", ".") if is_keyword else written
     name = _SHORT_NAMES.get(name, name)
     table = definitions(kind)
@@ -160,7 +160,7 @@ def _known(kind: Kind, written: object, *, is_keyword: bool) -> str:
         else difflib.get_close_matches(dotted, table, n=1)
     )
     right = f"Did you mean {near[0]} ({keyword(near[0])})?" if near else "Names are Kafka's, such as client.id."
-    raise InputError(f"{kind.word}: there is no setting {written}. {right}")
+    raise InputError(f"{kind.word}: unknown setting '{written}'. {right}")
 
 
 #: What people bring along from librdkafka, whose names for some settings are its own.
@@ -186,16 +186,16 @@ def _those_with(name: str) -> str:
     return " and ".join(f"{kind.word}s" for kind in Kind if name in definitions(kind))
 
 
-def _check_security(reading: Reading) -> None:
+def _check_security(reading: ClientProperties) -> None:
     protocol = reading.text("security.protocol")
     if protocol.upper() != _SPOKEN:
         raise reading.error("security.protocol", f"{protocol} is not supported; {_SPOKEN} is the only protocol.")
 
 
-def _check_support(reading: Reading) -> None:
+def _check_support(reading: ClientProperties) -> None:
     """Rejects what a program would rely on and cannot have, and logs what has no effect."""
     ignored = []
-    for name, value in reading.given.items():
+    for name, value in reading.values.items():
         definition, support = definitions(reading.kind)[name], client_support(name)
         text = as_text(value)
         if is_rejected(definition, support, text):

@@ -1,4 +1,4 @@
-"""What settings have to do with each other, and those whose values are more than their text says. Pure.
+"""Relations between settings, and settings whose values are objects. Pure.
 
 The rules are Kafka's: what a user asked for explicitly and cannot have is refused; a default that does not fit what the
 user asked for gives way.
@@ -7,7 +7,7 @@ user asked for gives way.
 from typing import Any
 
 from odradek.client.serializers import as_bytes, deserializer, from_bytes, serializer
-from odradek.client.settings.parsing import Reading
+from odradek.client.settings.parsing import ClientProperties
 from odradek.client.settings.types import IsolationLevel, parse_offset_reset
 
 #: Requests in flight for each connection, where it is no setting: Kafka's consumer and its admin client.
@@ -36,19 +36,19 @@ _PARTITIONERS = {_ROUND_ROBIN: "roundrobin", "roundrobin": "roundrobin"}
 #: Of classic groups alone: the coordinator decides them for the consumer protocol.
 _CLASSIC_ONLY = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
 
-_SERIALIZER_RIGHT = "Right would be a function that gives bytes, or the name of one of Kafka's own, such as String"
+_SERIALIZER_RIGHT = "Expected a function that returns bytes, or the name of one of Kafka's own, such as String"
 
 
-def producer_values(reading: Reading) -> dict[str, Any]:
-    acks = _ALL if reading.text("acks") == "all" else reading.whole("acks")
+def producer_values(reading: ClientProperties) -> dict[str, Any]:
+    acks = _ALL if reading.text("acks") == "all" else reading.integer("acks")
     idempotent = _idempotent(reading, acks)
     transactional_id = reading.optional_text("transactional.id")
     if transactional_id is not None and not idempotent:
         raise reading.error("transactional.id", "transactions need enable.idempotence (with acks=all and retries).")
-    max_block_ms = reading.whole("max.block.ms")
-    return _common_values(reading, reading.whole("metadata.max.idle.ms"), max_block_ms) | {
+    max_block_ms = reading.integer("max.block.ms")
+    return _common_values(reading, reading.integer("metadata.max.idle.ms"), max_block_ms) | {
         "bootstrap_servers": _bootstrap_servers(reading),
-        "max_in_flight_requests_per_connection": reading.whole("max.in.flight.requests.per.connection"),
+        "max_in_flight_requests_per_connection": reading.integer("max.in.flight.requests.per.connection"),
         "allow_auto_create_topics": True,
         "acks": acks,
         "enable_idempotence": idempotent,
@@ -68,15 +68,15 @@ _CONSUMER_RECEIVE_BUFFER_BYTES = 1024 * 1024
 _COLUMNS_FETCH_BYTES = 4 * 1024 * 1024
 
 
-def consumer_values(reading: Reading) -> dict[str, Any]:
+def consumer_values(reading: ClientProperties) -> dict[str, Any]:
     protocol = reading.text("group.protocol").lower()
     _check_group(reading, protocol)
     reset = parse_offset_reset(reading.text("auto.offset.reset"))
     if reset is None:
         text = reading.text("auto.offset.reset")
         raise reading.error("auto.offset.reset", f'"{text}" has no duration. Expected by_duration:P1DT2H, …')
-    right = f"{_SERIALIZER_RIGHT.replace('gives', 'takes')}Deserializer."
-    return _common_values(reading, None, reading.whole("default.api.timeout.ms")) | {
+    right = f"{_SERIALIZER_RIGHT.replace('returns', 'accepts')}Deserializer."
+    return _common_values(reading, None, reading.integer("default.api.timeout.ms")) | {
         "bootstrap_servers": _bootstrap_servers(reading),
         "max_in_flight_requests_per_connection": _CONSUMER_IN_FLIGHT_MAX,
         "group_protocol": protocol,
@@ -91,13 +91,13 @@ def consumer_values(reading: Reading) -> dict[str, Any]:
     }
 
 
-def admin_values(reading: Reading) -> dict[str, Any]:
+def admin_values(reading: ClientProperties) -> dict[str, Any]:
     brokers, controllers = reading.addresses("bootstrap.servers"), reading.addresses("bootstrap.controllers")
     if bool(brokers) == bool(controllers):
         have = "both are given" if brokers else "neither is given"
         raise reading.error("bootstrap.servers", f"it or bootstrap.controllers is needed, and {have}.")
-    request_ms, api_ms = reading.whole("request.timeout.ms"), reading.whole("default.api.timeout.ms")
-    if api_ms < request_ms and reading.is_given("default.api.timeout.ms"):
+    request_ms, api_ms = reading.integer("request.timeout.ms"), reading.integer("default.api.timeout.ms")
+    if api_ms < request_ms and reading.is_set("default.api.timeout.ms"):
         raise reading.error(
             "default.api.timeout.ms", f"{api_ms} is less than request.timeout.ms, which is {request_ms}."
         )
@@ -109,9 +109,9 @@ def admin_values(reading: Reading) -> dict[str, Any]:
     }
 
 
-def _common_values(reading: Reading, metadata_max_idle_ms: int | None, api_timeout_ms: int) -> dict[str, Any]:
-    backoff_ms, max_ms = reading.whole("reconnect.backoff.ms"), reading.whole("reconnect.backoff.max.ms")
-    only_first = reading.is_given("reconnect.backoff.ms") and not reading.is_given("reconnect.backoff.max.ms")
+def _common_values(reading: ClientProperties, metadata_max_idle_ms: int | None, api_timeout_ms: int) -> dict[str, Any]:
+    backoff_ms, max_ms = reading.integer("reconnect.backoff.ms"), reading.integer("reconnect.backoff.max.ms")
+    only_first = reading.is_set("reconnect.backoff.ms") and not reading.is_set("reconnect.backoff.max.ms")
     return {
         "client_id": reading.text("client.id") or f"odradek-{reading.kind.word}",
         # Who says only the first wants no other.
@@ -126,82 +126,82 @@ def _common_values(reading: Reading, metadata_max_idle_ms: int | None, api_timeo
     }
 
 
-def _given_or(reading: Reading, name: str, otherwise: int) -> int:
-    return reading.whole(name) if reading.is_given(name) else otherwise
+def _given_or(reading: ClientProperties, name: str, otherwise: int) -> int:
+    return reading.integer(name) if reading.is_set(name) else otherwise
 
 
-def _bootstrap_servers(reading: Reading) -> Any:
+def _bootstrap_servers(reading: ClientProperties) -> Any:
     addresses = reading.addresses("bootstrap.servers")
     if not addresses:
         raise reading.error("bootstrap.servers", "it is needed: host:port, or several separated by commas.")
     return addresses
 
 
-def _idempotent(reading: Reading, acks: int) -> bool:
+def _idempotent(reading: ClientProperties, acks: int) -> bool:
     """The default gives way to acks and retries that rule it out; what was asked for does not. More in flight than it
     allows is refused either way."""
     if not reading.boolean("enable.idempotence"):
         return False
-    in_flight = reading.whole("max.in.flight.requests.per.connection")
+    in_flight = reading.integer("max.in.flight.requests.per.connection")
     if in_flight > _IDEMPOTENT_IN_FLIGHT_MAX:
         reason = f"{in_flight} is more than {_IDEMPOTENT_IN_FLIGHT_MAX}, the most unless enable.idempotence is false."
         raise reading.error("max.in.flight.requests.per.connection", reason)
-    against = {"acks is not all": acks != _ALL, "retries is 0": reading.whole("retries") == 0}
+    against = {"acks is not all": acks != _ALL, "retries is 0": reading.integer("retries") == 0}
     for reason, applies in against.items():
-        if applies and reading.is_given("enable.idempotence"):
-            raise reading.error("enable.idempotence", f"it cannot be while {reason}.")
+        if applies and reading.is_set("enable.idempotence"):
+            raise reading.error("enable.idempotence", f"it is not possible while {reason}.")
     return not any(against.values())
 
 
-def _delivery_timeout_ms(reading: Reading) -> int:
-    delivery_ms = reading.whole("delivery.timeout.ms")
-    least_ms = min(reading.whole("linger.ms") + reading.whole("request.timeout.ms"), _INT_MAX)
-    if delivery_ms < least_ms and reading.is_given("delivery.timeout.ms"):
+def _delivery_timeout_ms(reading: ClientProperties) -> int:
+    delivery_ms = reading.integer("delivery.timeout.ms")
+    least_ms = min(reading.integer("linger.ms") + reading.integer("request.timeout.ms"), _INT_MAX)
+    if delivery_ms < least_ms and reading.is_set("delivery.timeout.ms"):
         raise reading.error(
             "delivery.timeout.ms", f"{delivery_ms} is less than linger.ms and request.timeout.ms together, {least_ms}."
         )
     return max(delivery_ms, least_ms)
 
 
-def _partitioner(reading: Reading) -> Any:
+def _partitioner(reading: ClientProperties) -> Any:
     def find(value: object) -> object:
         return _PARTITIONERS.get(value) if isinstance(value, str) else value if callable(value) else None
 
-    right = f"Right would be a function (topic, key, value, partitions) -> partition, or {_ROUND_ROBIN}."
+    right = f"Expected a function (topic, key, value, partitions) -> partition, or {_ROUND_ROBIN}."
     return reading.callable("partitioner.class", find, None, right)
 
 
-def _check_group(reading: Reading, protocol: str) -> None:
+def _check_group(reading: ClientProperties, protocol: str) -> None:
     if reading.optional_text("group.id") == "":
-        raise reading.error("group.id", "it is empty. Right would be a name, or leaving it out.")
+        raise reading.error("group.id", "it is empty; set a name or leave it out.")
     if protocol == "consumer":
-        for name in filter(reading.is_given, _CLASSIC_ONLY):
+        for name in filter(reading.is_set, _CLASSIC_ONLY):
             raise reading.error(name, "with group.protocol=consumer the cluster decides it; leave it out.")
         return
-    if reading.is_given("group.remote.assignor"):
+    if reading.is_set("group.remote.assignor"):
         raise reading.error("group.remote.assignor", "it is for group.protocol=consumer.")
-    heartbeat_ms, session_ms = reading.whole("heartbeat.interval.ms"), reading.whole("session.timeout.ms")
+    heartbeat_ms, session_ms = reading.integer("heartbeat.interval.ms"), reading.integer("session.timeout.ms")
     if heartbeat_ms >= session_ms:
         reason = f"{heartbeat_ms} is not less than session.timeout.ms, {session_ms}; a third of it is usual."
         raise reading.error("heartbeat.interval.ms", reason)
 
 
-def _auto_commit(reading: Reading) -> bool:
+def _auto_commit(reading: ClientProperties) -> bool:
     is_enabled = reading.boolean("enable.auto.commit")
     if reading.optional_text("group.id") is not None:
         return is_enabled
-    if is_enabled and reading.is_given("enable.auto.commit"):
+    if is_enabled and reading.is_set("enable.auto.commit"):
         raise reading.error("enable.auto.commit", "there is no group.id to commit for.")
     return False
 
 
-def _assignors(reading: Reading) -> tuple[Any, ...]:
+def _assignors(reading: ClientProperties) -> tuple[Any, ...]:
     assignors: list[Any] = []
     for item in reading.items("partition.assignment.strategy"):
         assignor = _ASSIGNOR_NAMES.get(item) if isinstance(item, str) else item
         if assignor is None:
             names = ", ".join(_ASSIGNORS)
-            raise reading.error("partition.assignment.strategy", f'"{item}" is none of {names}, nor an assignor.')
+            raise reading.error("partition.assignment.strategy", f'"{item}" is neither one of {names} nor an assignor.')
         assignors.append(assignor)
     if not assignors:
         raise reading.error("partition.assignment.strategy", "it is empty; there must be one at least.")

@@ -1,4 +1,4 @@
-"""What a producer, a consumer or an admin client is told, by Kafka's own names.
+"""Settings of producers, consumers and admin clients, by Kafka's names.
 
 A setting comes in a mapping with Kafka's names (`{"linger.ms": 5}`) or as a keyword (`linger_ms=5`); one that comes
 twice is refused. Values may be text, as in a properties file, or Python's own (`True`, `5`, `["a:9092"]`). Names that
@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from odradek.client.serializers import Deserializer, Serializer
-from odradek.client.settings.parsing import Kind, Reading, definitions, read
+from odradek.client.settings.parsing import ClientProperties, Kind, definitions, read
 from odradek.client.settings.rules import admin_values, consumer_values, producer_values
 from odradek.client.settings.types import IsolationLevel, OffsetReset, ResetStrategy
 from odradek.common.addresses import HostPort
@@ -44,7 +44,7 @@ Partitioner = Callable[[str, bytes | None, bytes | None, int], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonConfig:
-    """What all three have."""
+    """Settings that all clients have."""
 
     bootstrap_servers: tuple[HostPort, ...]
     client_id: str
@@ -156,8 +156,8 @@ class AdminConfig(CommonConfig):
         return cls(**(_plain_values(cls, reading) | admin_values(reading)))
 
 
-def _plain_values(cls: type[CommonConfig], reading: Reading) -> dict[str, Any]:
-    """Of all fields that are settings of this kind, as the table's types say."""
+def _plain_values(cls: type[CommonConfig], reading: ClientProperties) -> dict[str, Any]:
+    """Return the values of all fields that are settings of this client type, by the types of the table."""
     names = {definition.name.replace("_", "."): definition.name for definition in fields(cls)}
     return {names[name]: reading.plain(name) for name in definitions(reading.kind) if name in names}
 

@@ -220,7 +220,7 @@ def test_a_request_without_a_common_version_is_reported() -> None:
     [
         (ErrorCode.VOTER_NOT_FOUND, "no such voter", "VOTER_NOT_FOUND: no such voter"),
         (ErrorCode.VOTER_NOT_FOUND, None, "VOTER_NOT_FOUND: there is no such voter"),
-        (31_999, None, "error 31999: which this software does not know"),
+        (31_999, None, "error 31999: not a known error code"),
     ],
 )
 def test_an_error_has_its_name_and_a_message(code: int, message: str | None, text: str) -> None:

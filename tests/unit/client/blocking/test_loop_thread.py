@@ -89,7 +89,7 @@ def test_the_loops_own_thread_may_not_wait_for_itself() -> None:
     def wait() -> None:
         shared_loop().call(other())
 
-    with pytest.raises(InputError, match="a callback waits for its own client"):
+    with pytest.raises(InputError, match="a callback must not wait for its own client"):
         shared_loop().do(wait)
 
 

@@ -85,7 +85,7 @@ def test_a_delivery_is_known_when_the_producer_says_so() -> None:
         one = record()
         handed.hand(one, 0)
         assert not one.delivery.done()
-        with pytest.raises(RequestTimedOut, match="not known after 10 ms"):
+        with pytest.raises(RequestTimedOut, match="no result of the record after 10 ms"):
             one.delivery.result(10)
         called = threading.Event()
         one.delivery.add_done_callback(lambda done: called.set())

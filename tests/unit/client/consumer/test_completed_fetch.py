@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from helpers.fetches import at_positions, completed, marker, partition_data, transactional, values
 from helpers.records import CODECS
-from odradek.client.consumer.completed_fetch import CompletedFetch, Reading
+from odradek.client.consumer.completed_fetch import CompletedFetch, RecordDecoding
 from odradek.errors import DeserializationFailed, FetchFailed
 from odradek.records.batch import Compression, read_batch
 from odradek.records.builder import empty_batch, retained_batch
 
-COMMITTED = Reading(read_committed=True)
+COMMITTED = RecordDecoding(read_committed=True)
 
 
 def taken(fetch: CompletedFetch, limit: int = 100) -> list[bytes]:
@@ -86,7 +86,7 @@ def test_records_before_damage_are_handed_out_and_then_it_is_told_again_and_agai
 def test_damage_is_not_looked_for_where_that_is_not_wanted() -> None:
     batch = bytearray(values(b"a"))
     batch[-2] ^= 1  # in the value, so that the record can be read
-    reading = Reading(check_crcs=False)
+    reading = RecordDecoding(check_crcs=False)
     assert len(taken(completed(at_positions(0), partition_data(bytes(batch)), reading=reading))) == 1
 
 
@@ -109,13 +109,13 @@ def test_a_last_batch_of_no_known_format_is_told_when_it_is_come_to() -> None:
 
 
 def test_deserializers_make_values_and_nulls_stay() -> None:
-    reading = Reading(key_deserializer=bytes.decode, value_deserializer=int)
+    reading = RecordDecoding(key_deserializer=bytes.decode, value_deserializer=int)
     fetch = completed(at_positions(0), partition_data(values(b"1", b"22")), reading=reading)
     assert [(row.key, row.value) for row in fetch.take(10)] == [("key", 1), ("key", 22)]
 
 
 def test_a_deserializer_that_raises_stops_in_front_of_its_record() -> None:
-    reading = Reading(value_deserializer=int)
+    reading = RecordDecoding(value_deserializer=int)
     fetch = completed(at_positions(0), partition_data(values(b"1", b"2", b"x", b"4")), reading=reading)
     assert [row.value for row in fetch.take(10)] == [1, 2]
     for _ in range(2):
@@ -125,7 +125,7 @@ def test_a_deserializer_that_raises_stops_in_front_of_its_record() -> None:
 
 
 def test_what_is_given_back_comes_again_and_is_not_deserialized_twice() -> None:
-    reading = Reading(value_deserializer=lambda data: data + b"!")
+    reading = RecordDecoding(value_deserializer=lambda data: data + b"!")
     fetch = completed(at_positions(0), partition_data(values(b"a", b"b", b"c", b"d")), reading=reading)
     rows = fetch.take(3)
     fetch.give_back(rows[1:])

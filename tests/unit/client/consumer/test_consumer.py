@@ -38,9 +38,9 @@ def test_what_is_wrong_with_a_subscription() -> None:
     with pytest.raises(InputError, match=r"subscribe\(\) needs a group.id"):
         consumer("a", group_id=None)
     for topics, pattern in (((), None), (("a",), "b")):
-        with pytest.raises(InputError, match="takes topics or a pattern"):
+        with pytest.raises(InputError, match="needs either topics or a pattern"):
             consumer().subscribe(topics, pattern=pattern)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="is not valid"):
         consumer().subscribe(pattern="(")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from helpers.fetches import A0, A1, LEADER, at_positions, completed, partition_data, values
-from odradek.client.consumer.completed_fetch import Reading
+from odradek.client.consumer.completed_fetch import RecordDecoding
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
@@ -157,7 +157,7 @@ def test_of_whom_something_was_handed_out_comes_last_in_the_next_request() -> No
 def test_records_before_one_that_cannot_be_deserialized_are_not_lost() -> None:
     bench = Bench(0, 0)
     for partition, text in ((A0, b"1"), (A1, b"x")):
-        data, reading = partition_data(values(text)), Reading(value_deserializer=int)
+        data, reading = partition_data(values(text)), RecordDecoding(value_deserializer=int)
         bench.buffer.add(completed(bench.subscriptions, data, partition, reading))
     assert bench.collected() == [(0, 1)]
     for _ in range(2):

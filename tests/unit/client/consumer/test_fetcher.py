@@ -6,7 +6,7 @@ from typing import Any
 
 from helpers.fake_network import TOPIC_ID, FakeNetwork
 from helpers.fetches import A0, A1, at_positions, partition_data, values
-from odradek.client.consumer.completed_fetch import Reading
+from odradek.client.consumer.completed_fetch import RecordDecoding
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.fetcher import Fetcher
@@ -40,7 +40,7 @@ class Bench:
         self.buffer = FetchBuffer()
         self.collector = FetchCollector(self.subscriptions, self.buffer)
         made = consumer_settings({"bootstrap.servers": "none:1", "retry.backoff.ms": 1, **settings})
-        self.fetcher = Fetcher(made, self.network, self.subscriptions, self.buffer, Reading())  # type: ignore[arg-type]
+        self.fetcher = Fetcher(made, self.network, self.subscriptions, self.buffer, RecordDecoding())  # type: ignore[arg-type]
 
     def asked(self) -> dict[int, dict[TopicPartition, int]]:
         """By node, the offsets of the fetches that are on their way; each node has one."""

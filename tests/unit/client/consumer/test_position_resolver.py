@@ -9,7 +9,7 @@ import pytest
 from helpers.fake_network import FakeNetwork
 from helpers.fetches import A0, A1
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
-from odradek.client.consumer.position_resolver import Offsets
+from odradek.client.consumer.position_resolver import PositionResolver
 from odradek.client.consumer.subscriptions import Subscriptions
 from odradek.client.net.metadata_cache import LeaderAndEpoch, MetadataCache
 from odradek.client.settings.settings import OffsetReset, ResetStrategy, consumer_settings
@@ -64,7 +64,7 @@ class Bench:
         self.while_asked: Callable[[], None] = lambda: None
         backoff = {"retry.backoff.ms": retry_backoff_ms, "retry.backoff.max.ms": max(1_000, retry_backoff_ms)}
         settings = consumer_settings({"bootstrap.servers": "none:1", **backoff})
-        self.offsets = Offsets(settings, self.network, self.subscriptions, self.ask_group, lambda: NOW_MS)  # type: ignore[arg-type]
+        self.offsets = PositionResolver(settings, self.network, self.subscriptions, self.ask_group, lambda: NOW_MS)  # type: ignore[arg-type]
         self.listing: Listing = {-2: 10, -1: 100}
         self.epoch_end: tuple[int, int] | ErrorCode | Exception = (5, 100)
         self.failures: list[Exception | int] = []

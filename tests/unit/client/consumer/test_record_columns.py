@@ -6,14 +6,14 @@ import pytest
 
 from helpers.fetches import A0, at_positions, completed, partition_data, values
 from helpers.records import SAMPLE, build
-from odradek.client.consumer.completed_fetch import Reading
+from odradek.client.consumer.completed_fetch import RecordDecoding
 from odradek.client.consumer.record_columns import RecordColumns
 from odradek.common.failures import InputError
 
 
-def columns_of(chunk: bytes, reading: Reading | None = None) -> RecordColumns:
+def columns_of(chunk: bytes, reading: RecordDecoding | None = None) -> RecordColumns:
     fetch = completed(at_positions(0), partition_data(chunk))
-    return RecordColumns(A0, fetch.take_columns(), reading or Reading())
+    return RecordColumns(A0, fetch.take_columns(), reading or RecordDecoding())
 
 
 def test_arrow_has_what_the_records_have_nulls_included() -> None:
@@ -36,7 +36,7 @@ def test_headers_and_ends() -> None:
 
 
 def test_deserializers_are_used_when_values_are_asked_for() -> None:
-    batch = columns_of(values(b"1", b"22"), Reading(key_deserializer=bytes.decode, value_deserializer=int))
+    batch = columns_of(values(b"1", b"22"), RecordDecoding(key_deserializer=bytes.decode, value_deserializer=int))
     assert (batch.keys(), batch.values()) == (["key", "key"], [1, 22])
 
 

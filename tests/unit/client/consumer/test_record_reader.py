@@ -10,7 +10,7 @@ from helpers.fetches import A0, A1, LEADER, at_positions, completed, partition_d
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.partition_state import FetchPosition
-from odradek.client.consumer.record_reader import Reader
+from odradek.client.consumer.record_reader import RecordReader
 from odradek.common.failures import ApiError
 
 
@@ -50,7 +50,7 @@ class Bench:
         self.buffer = FetchBuffer()
         self.fetcher, self.offsets, self.group = Quiet(), Quiet(), Group()
         collector = FetchCollector(self.subscriptions, self.buffer)
-        self.reader = Reader(self.subscriptions, collector, self.fetcher, self.offsets, self.group)  # type: ignore[arg-type]
+        self.reader = RecordReader(self.subscriptions, collector, self.fetcher, self.offsets, self.group)  # type: ignore[arg-type]
 
     def came(self, *texts: bytes, base_offset: int = 0, partition: Any = A0) -> None:
         data = partition_data(values(*texts, base_offset=base_offset))

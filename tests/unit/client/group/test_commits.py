@@ -196,7 +196,7 @@ def test_an_end_to_trying_says_what_was_the_matter() -> None:
 
 
 def test_an_offset_below_zero_is_no_offset() -> None:
-    with pytest.raises(InputError, match="t-0: -1 is no offset to commit"):
+    with pytest.raises(InputError, match="t-0: -1 is not a valid offset"):
         commit(Network(committing()), offset=-1)
 
 

@@ -220,7 +220,7 @@ def test_a_time_out_closes_the_connection_and_fails_the_others_too() -> None:
             await channel.connect()
             late = asyncio.ensure_future(channel.send(about("late"), 1_000))
             patient = asyncio.ensure_future(channel.send(about("patient"), LONG_MS))
-            with pytest.raises(RequestTimedOut, match="no answer to METADATA in time"):
+            with pytest.raises(RequestTimedOut, match="no response to METADATA in time"):
                 await late
             with pytest.raises(Disconnected):
                 await patient
@@ -233,7 +233,7 @@ def test_a_time_out_closes_the_connection_and_fails_the_others_too() -> None:
                 opened.set_result(None)
 
     run(test())
-    assert lost == ["no answer to METADATA in time"]
+    assert lost == ["no response to METADATA in time"]
 
 
 def test_a_broken_connection_fails_what_is_pending_and_is_reported_at_once() -> None:
@@ -407,7 +407,7 @@ def test_a_peer_that_refuses_api_versions_is_no_peer() -> None:
 
     async def test() -> None:
         async with scripted(answer) as (port, _), channel_to(port) as channel:
-            with pytest.raises(Disconnected, match="refused with error 42"):
+            with pytest.raises(Disconnected, match="rejected with error 42"):
                 await channel.connect()
 
     run(test())

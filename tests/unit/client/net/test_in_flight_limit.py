@@ -5,13 +5,13 @@ import asyncio
 import pytest
 
 from helpers.network import run
-from odradek.client.net.in_flight_limit import Places
+from odradek.client.net.in_flight_limit import InFlightLimit
 
 
 def test_first_come_first_served() -> None:
     async def test() -> None:
-        places = Places(1)
-        assert places.take_now() and not places.take_now() and places.taken == 1
+        places = InFlightLimit(1)
+        assert places.take_now() and not places.take_now() and places.in_use == 1
         served: list[int] = []
 
         async def come(number: int) -> None:
@@ -28,14 +28,14 @@ def test_first_come_first_served() -> None:
         assert served == [0, 1, 2]
         await asyncio.gather(*waiting)
         places.give_back()
-        assert places.taken == 0
+        assert places.in_use == 0
 
     run(test())
 
 
 def test_one_who_gives_up_loses_no_place() -> None:
     async def test() -> None:
-        places = Places(1)
+        places = InFlightLimit(1)
         await places.take()
         before, after = (asyncio.ensure_future(places.take()) for _ in range(2))
         await asyncio.sleep(0)
@@ -46,6 +46,6 @@ def test_one_who_gives_up_loses_no_place() -> None:
         for each in (before, after):
             with pytest.raises(asyncio.CancelledError):
                 await each
-        assert places.taken == 0 and places.take_now()
+        assert places.in_use == 0 and places.take_now()
 
     run(test())

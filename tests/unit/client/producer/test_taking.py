@@ -36,9 +36,9 @@ def taken(producer: Producer) -> list[int]:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"headers": [("name", "text")]}, "no header"),
-        ({"headers": [(b"name", b"value")]}, "no header"),
-        ({"headers": {"name": b"value"}}, "no header"),
+        ({"headers": [("name", "text")]}, "is not a header"),
+        ({"headers": [(b"name", b"value")]}, "is not a header"),
+        ({"headers": {"name": b"value"}}, "is not a header"),
         ({"timestamp_ms": 1.5}, "timestamp_ms=1.5"),
     ],
 )

@@ -88,7 +88,7 @@ def test_who_waits_for_a_request_that_cannot_even_be_made_is_told() -> None:
 def test_offsets_of_a_transaction_may_be_numbers_but_not_below_zero() -> None:
     async def talk() -> None:
         bench = Bench(TransactionManager("x"))
-        with pytest.raises(InputError, match="-1 is no offset"):
+        with pytest.raises(InputError, match="-1 is not a valid offset"):
             await bench.transactions.send_offsets({PLACE: -1}, "group")
         with pytest.raises(WrongTransactionState):  # and nothing worse
             await bench.transactions.send_offsets({PLACE: 5}, "group")

@@ -155,11 +155,15 @@ def test_a_setting_has_an_effect_exactly_if_it_is_a_field_that_is_used(kind: Kin
     [
         (producer_settings, {}, "producer: bootstrap.servers (bootstrap_servers): it is needed"),
         (producer_settings, {"bootstrap_servers": "a"}, 'bootstrap_servers): "a" has no port'),
-        (producer_settings, AT | {"linger": 5}, "there is no setting linger. Did you mean linger.ms (linger_ms)?"),
-        (producer_settings, AT | {"linger.mss": 5}, "no setting linger.mss. Did you mean linger.ms (linger_ms)?"),
+        (producer_settings, AT | {"linger": 5}, "unknown setting 'linger'. Did you mean linger.ms (linger_ms)?"),
+        (
+            producer_settings,
+            AT | {"linger.mss": 5},
+            "unknown setting 'linger.mss'. Did you mean linger.ms (linger_ms)?",
+        ),
         (producer_settings, AT | {"queue.buffering.max.ms": 5}, "Did you mean linger.ms (linger_ms)?"),
         (producer_settings, AT | {"request_required_acks": 1}, "Did you mean acks (acks)?"),
-        (producer_settings, AT | {"qqq": 5}, "there is no setting qqq. Names are Kafka's"),
+        (producer_settings, AT | {"qqq": 5}, "unknown setting 'qqq'. Names are Kafka's"),
         (producer_settings, AT | {"group_id": "g"}, "group_id is a setting of consumers, not of producers"),
         (consumer_settings, AT | {"linger_ms": 5}, "linger_ms is a setting of producers, not of consumers"),
         (admin_settings, AT | {"acks": 1}, "acks is a setting of producers, not of admins"),
@@ -173,8 +177,8 @@ def test_a_setting_has_an_effect_exactly_if_it_is_a_field_that_is_used(kind: Kin
         (producer_settings, AT | {"compression_gzip_level": 0}, "between 1 and 9 or equal to -1"),
         (producer_settings, AT | {"transactional_id": ""}, "String must be non-empty"),
         (producer_settings, AT | {"security_protocol": "SSL"}, "SSL is not supported; PLAINTEXT is the only protocol"),
-        (producer_settings, AT | {"enable_idempotence": True, "acks": 1}, "it cannot be while acks is not all"),
-        (producer_settings, AT | {"enable_idempotence": True, "retries": 0}, "it cannot be while retries is 0"),
+        (producer_settings, AT | {"enable_idempotence": True, "acks": 1}, "it is not possible while acks is not all"),
+        (producer_settings, AT | {"enable_idempotence": True, "retries": 0}, "it is not possible while retries is 0"),
         (
             *(producer_settings, AT | {"max_in_flight_requests_per_connection": 6}),
             "6 is more than 5, the most unless enable.idempotence is false",
@@ -189,8 +193,8 @@ def test_a_setting_has_an_effect_exactly_if_it_is_a_field_that_is_used(kind: Kin
             "Transactions in two phases are not supported",
         ),
         (producer_settings, AT | {"delivery_timeout_ms": 10}, "10 is less than linger.ms and request.timeout.ms"),
-        (producer_settings, AT | {"partitioner": "com.acme.P"}, "Right would be a function (topic, key, value"),
-        (producer_settings, AT | {"key_serializer": "com.acme.S"}, "Right would be a function that gives bytes"),
+        (producer_settings, AT | {"partitioner": "com.acme.P"}, "Expected a function (topic, key, value"),
+        (producer_settings, AT | {"key_serializer": "com.acme.S"}, "Expected a function that returns bytes"),
         (producer_settings, AT | {"interceptor_classes": "com.acme.I"}, "Java classes cannot be loaded"),
         (producer_settings, AT | {"config_providers": "file"}, "configuration providers are not looked up"),
         (producer_settings, AT | {"ssl_truststore_location": "/x"}, "TLS is not supported. Clients speak PLAINTEXT"),
@@ -199,7 +203,7 @@ def test_a_setting_has_an_effect_exactly_if_it_is_a_field_that_is_used(kind: Kin
         (consumer_settings, AT | {"auto_offset_reset": "now"}, "one of: latest, earliest, none, by_duration:PnDTn"),
         (consumer_settings, AT | {"auto_offset_reset": "by_duration:PT"}, "has no duration"),
         (consumer_settings, AT | {"auto_offset_reset": "by_duration:-PT1H"}, "has no duration"),
-        (consumer_settings, AT | {"group_id": ""}, "it is empty. Right would be a name"),
+        (consumer_settings, AT | {"group_id": ""}, "it is empty; set a name or leave it out"),
         (consumer_settings, AT | {"enable_auto_commit": True}, "there is no group.id to commit for"),
         (
             *(consumer_settings, AT | {"group_protocol": "consumer", "session_timeout_ms": 9}),
@@ -210,7 +214,11 @@ def test_a_setting_has_an_effect_exactly_if_it_is_a_field_that_is_used(kind: Kin
             *(consumer_settings, AT | {"session_timeout_ms": 3_000}),
             "3000 is not less than session.timeout.ms, 3000",
         ),
-        (consumer_settings, AT | {"partition_assignment_strategy": "best"}, '"best" is none of range, roundrobin'),
+        (
+            consumer_settings,
+            AT | {"partition_assignment_strategy": "best"},
+            '"best" is neither one of range, roundrobin',
+        ),
         (consumer_settings, AT | {"partition_assignment_strategy": []}, "there must be one at least"),
         (admin_settings, {}, "it or bootstrap.controllers is needed, and neither is given"),
         (admin_settings, AT | {"bootstrap_controllers": "c:1"}, "is needed, and both are given"),
@@ -224,9 +232,9 @@ def test_what_is_wrong_is_said_with_what_would_be_right(make: Make, given: dict[
 
 
 def test_a_setting_that_comes_twice_is_refused() -> None:
-    with pytest.raises(InputError, match=r"linger\.ms \(linger_ms\) is given twice"):
+    with pytest.raises(InputError, match=r"linger\.ms \(linger_ms\) is set twice"):
         producer_settings({"bootstrap.servers": "a:9092", "linger.ms": 5}, linger_ms=5)
-    with pytest.raises(InputError, match=r"partitioner\.class \(partitioner_class\) is given twice"):
+    with pytest.raises(InputError, match=r"partitioner\.class \(partitioner_class\) is set twice"):
         producer_settings(**AT, partitioner=len, partitioner_class=len)
 
 

@@ -66,7 +66,7 @@ def test_nothing(check: Check) -> None:
         ),
         (
             reading(BOOTSTRAP, '"subscribe", "a"', '"kafka.fetch.max.byte", "1"'),
-            "there is no setting fetch.max.byte. Did you mean fetch.max.bytes",
+            "unknown setting 'fetch.max.byte'. Did you mean fetch.max.bytes",
         ),
         ("\ndef broken(:\n", "invalid Python"),
         ('dp.create_sink("a", "odradek", {"topic": "b"})', "kafka.bootstrap.servers is missing"),

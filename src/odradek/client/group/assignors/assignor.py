@@ -1,4 +1,4 @@
-"""How the leader of a classic group divides its partitions. Pure.
+"""Assignors, by which the leader of a classic group divides its partitions. Pure.
 
 Kafka's own four, by their names or by the names of their classes in Java, and whatever an application brings along that
 has the same shape.
@@ -24,13 +24,13 @@ class Assignor(Protocol):
     is_cooperative: bool
 
     def user_data(self) -> bytes | None:
-        """What the leader's assignor wants to know of this member."""
+        """Return the data that the leader's assignor gets from this member."""
 
     def on_assignment(self, partitions: Sequence[TopicPartition], generation_id: int) -> None:
         """This member has been assigned these."""
 
     def assign(self, topics: Topics, members: Members) -> Assignment:
-        """By member id; each of `members` has an entry. `topics` are those that exist, and that somebody wants."""
+        """Return partitions by member id, with an entry for each member. `topics` exist and have subscribers."""
 
 
 _PACKAGE = "org.apache.kafka.clients.consumer."
@@ -43,7 +43,7 @@ _BY_CLASS_NAME = {_PACKAGE + assignor_type.__name__: assignor_type for assignor_
 
 
 def make_assignors(strategies: Iterable[str | Assignor | type[Assignor]]) -> list[Assignor]:
-    """Of partition.assignment.strategy. Raises InputError."""
+    """Create the assignors of partition.assignment.strategy. Raises InputError."""
     assignors = [_make(strategy) for strategy in strategies]
     if not assignors:
         raise InputError("partition.assignment.strategy names no assignor; range is the usual one")
@@ -63,8 +63,8 @@ def _make(strategy: str | Assignor | type[Assignor]) -> Assignor:
         assignor_type = _BUILT_IN.get(strategy.strip()) or _BY_CLASS_NAME.get(strategy.strip())
         if assignor_type is None:
             raise InputError(
-                f"partition.assignment.strategy: {strategy} is no assignor; there are {', '.join(_BUILT_IN)} "
-                f"(or Kafka's names of their classes), or give an object that has the methods of Assignor"
+                f"partition.assignment.strategy: {strategy} is not an assignor. Expected one of {', '.join(_BUILT_IN)} "
+                f"(or the names of Kafka's classes), or an object with the methods of Assignor"
             )
         return assignor_type()
     return strategy() if isinstance(strategy, type) else strategy

@@ -1,4 +1,4 @@
-"""As balanced as can be, and with as few partitions moving as that allows. Pure.
+"""Sticky assignors: as balanced as possible, with as few moved partitions as that allows. Pure.
 
 Members say what they had: in the assignor's user data (`sticky`, eager: they gave it all up to join), or as the
 partitions that they still own (`cooperative-sticky`). Who says so of a later generation is right; where two members of
@@ -29,7 +29,7 @@ from odradek.client.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class MemberData:
-    """What a member had, and when; None where it does not say."""
+    """Partitions that a member owned, and the generation; None if it did not send them."""
 
     partitions: tuple[TopicPartition, ...]
     generation_id: int | None
@@ -98,7 +98,7 @@ def _assign(
 def _owners(
     topics: Topics, members: Members, data: dict[str, MemberData]
 ) -> tuple[Assignment, dict[TopicPartition, None]]:
-    """By member what it had of what there is, and the partitions that two members of one generation claim."""
+    """Return existing partitions by owner, and partitions that two members of one generation claim."""
     owned: Assignment = {}
     owner: dict[TopicPartition, str] = {}
     claimed_twice: dict[TopicPartition, None] = {}
@@ -125,7 +125,7 @@ def _owners(
 
 
 def _earlier(data: dict[str, MemberData]) -> dict[TopicPartition, str]:
-    """Who had a partition in an earlier generation than the latest one."""
+    """Return the owners of partitions in the generation before the latest one."""
     latest = max(_or_none(user_data.generation_id) for user_data in data.values())
     owners: dict[TopicPartition, tuple[int, str]] = {}
     for member_id in sorted(data):
@@ -139,7 +139,7 @@ def _earlier(data: dict[str, MemberData]) -> dict[TopicPartition, str]:
 
 
 def _moving(members: Members, assignment: Assignment) -> dict[TopicPartition, str]:
-    """What a member is to get that another still has."""
+    """Return partitions that a member gets while another one still owns them."""
     given_up = set()
     for member_id, partitions in assignment.items():
         given_up.update(set(members[member_id].owned_partitions).difference(partitions))
@@ -177,7 +177,7 @@ def encode_user_data(partitions: Sequence[TopicPartition], generation_id: int) -
 
 
 def decode_user_data(data: bytes | None) -> MemberData:
-    """What cannot be read is as if nothing had been there. Before version 1 there was no generation at its end."""
+    """Decode user data; unreadable data counts as none. Version 0 has no generation at the end."""
     if not data:
         return MemberData((), None)
     try:

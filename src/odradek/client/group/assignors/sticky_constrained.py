@@ -137,7 +137,7 @@ class _Work:
                 next_index += 1
 
     def _give(self, partition: TopicPartition, member_id: str) -> int:
-        """How many it has now."""
+        """Assign a partition, and return how many the member has now."""
         self.assignment[member_id].append(partition)
         if self._given_up.get(partition, member_id) != member_id or partition in self._claimed_twice:
             self.moving[partition] = member_id

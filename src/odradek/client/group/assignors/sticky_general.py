@@ -45,7 +45,7 @@ class _Work:
         self._must_revoke = False
 
     def keep(self) -> list[TopicPartition]:
-        """What nobody keeps, the topics with the fewest subscribers first."""
+        """Keep what members may keep, and return the rest, topics with the fewest subscribers first."""
         for member_id, partitions in self.assignment.items():
             retained = [partition for partition in partitions if self._may_keep(member_id, partition)]
             self._must_revoke = self._must_revoke or len(retained) < len(partitions)
@@ -101,7 +101,7 @@ class _Work:
         return False
 
     def _takes_part(self, member_id: str) -> bool:
-        """Whether it could have more, or somebody else could have some of it."""
+        """Return whether the member could get more partitions, or another member some of its own."""
         partitions = self.assignment[member_id]
         most = sum(len(self._topics[topic]) for topic in self._potential[member_id])
         return len(partitions) < most or any(len(self._subscribed[partition.topic]) > 1 for partition in partitions)
@@ -124,7 +124,7 @@ class _Work:
             has_moved = True
 
     def _better(self, partition: TopicPartition, earlier: dict[TopicPartition, str]) -> str | None:
-        """Who should have it instead, if anybody."""
+        """Return the member that should get the partition instead, if any."""
         owner = self._owner[partition]
         count = len(self.assignment[owner])
         back = earlier.get(partition)
@@ -187,13 +187,13 @@ class _Ranking:
 
 
 class _Movements:
-    """Which partition has come from whom to whom in the end."""
+    """Moves of partitions: from the first owner to the latest one."""
 
     def __init__(self) -> None:
         self._moved: dict[TopicPartition, tuple[str, str]] = {}
 
     def actual(self, partition: TopicPartition, owner: str, target: str) -> TopicPartition:
-        """What to move instead: if one of the topic has come the opposite way, that one goes back."""
+        """Return the partition to move: one of the topic that was moved the opposite way goes back instead."""
         origin = self._moved.get(partition, (owner, ""))[0]
         back = [
             moved for moved, way in self._moved.items() if way == (target, origin) and moved.topic == partition.topic

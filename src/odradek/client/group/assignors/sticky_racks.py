@@ -1,4 +1,4 @@
-"""Which members are in a rack of a partition's replicas, for the sticky assignors (KIP-881). Pure."""
+"""Racks of members and replicas, for the sticky assignors (KIP-881). Pure."""
 
 from collections.abc import Sequence
 
