@@ -155,8 +155,8 @@ def test_schemas_that_are_none(spark: SparkSession, tmp_path: Path) -> None:
             "'id BIGINTEGER' is not a valid schema: field id: unknown type BIGINTEGER. Did you mean INTEGER",
         ),
         (lambda: formats.json("BIGINT").schema(), "expected a struct"),
-        (lambda: formats.csv(nested).schema(), "field x: CSV has no arrays"),
-        (lambda: formats.csv("id BIGINT", separator=";;"), "separator: ';;' is not one character"),
+        (lambda: formats.csv(nested).schema(), "field x: CSV does not support type array"),
+        (lambda: formats.csv("id BIGINT", separator=";;"), "separator: ';;' is not a single character"),
     ):
         with pytest.raises(InputError, match=said):
             wrong()
