@@ -127,10 +127,10 @@ def test_csv_is_strict(spark: SparkSession) -> None:
         "1,x,2.5": None,
         '"1","x, ""y""\n",\n': None,
         "1,,": None,
-        "": "1 fields, not 3",
-        "1,x": "2 fields, not 3",
-        "1,x,2,3": "4 fields, not 3",
-        "," * 30_000: "30001 fields, not 3",
+        "": "1 fields, expected 3",
+        "1,x": "2 fields, expected 3",
+        "1,x,2,3": "4 fields, expected 3",
+        "," * 30_000: "30001 fields, expected 3",
         ",x,1": "field id is missing or null",
         "one,x,1": "field id is not of type BIGINT",
         "1,x,much": "field price is not of type DOUBLE",
@@ -154,9 +154,9 @@ def test_schemas_that_are_none(spark: SparkSession, tmp_path: Path) -> None:
             lambda: formats.json("id BIGINTEGER").schema(),
             "'id BIGINTEGER' is not a valid schema: field id: unknown type BIGINTEGER. Did you mean INTEGER",
         ),
-        (lambda: formats.json("BIGINT").schema(), "a struct is needed"),
-        (lambda: formats.csv(nested).schema(), "field x: CSV has no arrays"),
-        (lambda: formats.csv("id BIGINT", separator=";;"), "separator: ';;' is not one character"),
+        (lambda: formats.json("BIGINT").schema(), "expected a struct"),
+        (lambda: formats.csv(nested).schema(), "field x: CSV does not support type array"),
+        (lambda: formats.csv("id BIGINT", separator=";;"), "separator: ';;' is not a single character"),
     ):
         with pytest.raises(InputError, match=said):
             wrong()
@@ -183,7 +183,7 @@ def test_avro_with_a_registry(spark: SparkSession) -> None:
         assert [row["error"] for row in found[1:]] == [
             "1 bytes follow the Avro value",
             f"{stub.url} has no schema with id 99",
-            "1 bytes are too few for a registry's prefix",
+            "1 bytes are too few for the prefix of a schema registry",
             "there is no value",
         ]
         rows = spark.sql(

@@ -117,7 +117,10 @@ def test_what_spark_sends_is_the_same_class_where_the_package_is_installed() -> 
 
 def unpacked(archive: Path, directory: Path) -> Path:
     with tarfile.open(archive) as packed:
-        packed.extractall(directory, filter="fully_trusted")
+        if sys.version_info >= (3, 11, 4):  # older ones trust each archive
+            packed.extractall(directory, filter="fully_trusted")
+        else:
+            packed.extractall(directory)
     return directory
 
 

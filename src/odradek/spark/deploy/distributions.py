@@ -1,8 +1,7 @@
-"""The files of installed packages: which ones a process of Spark needs, and where they lie.
+"""Files of installed packages that a process of Spark needs.
 
-Packages are found as pip records them. Odradek itself may be installed in any way, also as a working copy: its files
-are those beside the module that runs.
-"""
+Packages are located by their metadata. Odradek itself may be installed in any way, also as a working copy: its files
+are those beside the running module."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,10 +18,10 @@ _EXTRAS = ("spark", "avro", "protobuf")
 #: PySpark needs these for Arrow wherever it runs, so that machines that run Python data sources have them.
 MACHINE_PACKAGES = ("numpy", "pandas", "pyarrow")
 
-#: Belongs to Spark, and has to be the same as Spark itself.
+#: Part of Spark, and of the same version as Spark.
 _SPARK_PACKAGES = ("pyspark", "py4j")
 
-#: What only the command and the nodes use.
+#: Used only by the command line and by nodes.
 _NOT_FOR_EXECUTORS = ("click", "prometheus-client", "rich", "uvloop", "google-re2", "xxhash")
 
 #: Directories that no job uses: tests, headers, and Spark itself, which is on the machines.
@@ -37,7 +36,7 @@ _EXTRA_MARKER = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    #: Below the directory that is on Python's path.
+    #: Path below the directory on Python's path.
     name: str
     source: Path
 
@@ -47,7 +46,7 @@ class Requirement:
     name: str
     #: Extras of the package that is required.
     extras: tuple[str, ...]
-    #: The extra that asks for it; None if it is always required.
+    #: The extra that requires it; None if it is always required.
     needed_by: str | None
 
 
@@ -77,20 +76,20 @@ def executor_files(more: Iterable[str] = ()) -> list[PackagedFile]:
 
 
 def _files(names: Iterable[str]) -> list[PackagedFile]:
-    found = {file.name: file for name in names for file in _files_of(name)}
-    return [found[name] for name in sorted(found)]
+    files = {file.name: file for name in names for file in _files_of(name)}
+    return [files[name] for name in sorted(files)]
 
 
 def _closure(roots: Iterable[tuple[str, tuple[str, ...]]], left_out: tuple[str, ...]) -> list[str]:
     """Return the installed packages that the roots need, with the roots."""
     waiting = [(_normalize(name), extras, True) for name, extras in roots]
-    done: set[tuple[str, tuple[str, ...]]] = set()
+    visited: set[tuple[str, tuple[str, ...]]] = set()
     names: set[str] = set()
     while waiting:
         name, extras, is_root = waiting.pop()
-        if (name, extras) in done or (name in left_out and not is_root):
+        if (name, extras) in visited or (name in left_out and not is_root):
             continue
-        done.add((name, extras))
+        visited.add((name, extras))
         installed = _installed(name)
         if installed is None:
             if is_root:

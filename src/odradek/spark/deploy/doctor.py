@@ -1,4 +1,4 @@
-"""Runs the doctor's job in a process of its own, and makes of its answer an examination."""
+"""Runs the doctor's job in its own process, and parses its output."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from odradek.common.failures import InputError
-from odradek.spark.deploy.diagnosis import Examination, Process
+from odradek.spark.deploy.diagnosis import Examination, ProbedProcess
 from odradek.spark.deploy.doctor_job import DoctorJob, to_line
 from odradek.spark.pipeline.causes import cause_of
 
@@ -20,7 +20,7 @@ _TRACEBACK = "Traceback (most recent call last):"
 
 
 def run_doctor(job: DoctorJob, timeout_s: float, broker_problem: str | None = None) -> Examination:
-    """Examine the cluster. Raise InputError if there is no session, or no answer in time."""
+    """Examine the cluster. Raise InputError if there is no session, or no output in time."""
     log = Path(tempfile.mkstemp(prefix="odradek-doctor-", suffix=".log")[1])
     with log.open("wb") as stream:
         process = subprocess.Popen(
@@ -29,44 +29,44 @@ def run_doctor(job: DoctorJob, timeout_s: float, broker_problem: str | None = No
             stdout=subprocess.PIPE,
             stderr=stream,
             text=True,
-            start_new_session=True,  # it is ended as a whole, with the JVM
+            start_new_session=True,  # killed together with the JVM
         )
     try:
-        answer, _ = process.communicate(to_line(job), timeout_s)
+        output, _ = process.communicate(to_line(job), timeout_s)
     except subprocess.TimeoutExpired:
-        raise InputError(_late(job, timeout_s, log)) from None
+        raise InputError(_timeout_text(job, timeout_s, log)) from None
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-    if process.returncode or not answer.strip():
+    if process.returncode or not output.strip():
         text = log.read_text(errors="replace")
         start = text.rfind(_TRACEBACK)
-        said = text[start:] if start >= 0 else text.strip()[-2_000:]
-        raise InputError(f"there is no session of Spark: {cause_of(said)} (more is in {log})")
+        excerpt = text[start:] if start >= 0 else text.strip()[-2_000:]
+        raise InputError(f"cannot start a Spark session: {cause_of(excerpt)} (see {log})")
     log.unlink()
-    return _examination(json.loads(answer), broker_problem)
+    return _examination(json.loads(output), broker_problem)
 
 
-def _late(job: DoctorJob, timeout_s: float, log: Path) -> str:
-    where = job.remote or job.master or "the master of the settings"
+def _timeout_text(job: DoctorJob, timeout_s: float, log: Path) -> str:
+    target = job.remote or job.master or "the master of the settings"
     return (
-        f"no executor of {where} has answered within {timeout_s:.0f} s: look in the master's web page whether workers "
-        f"are registered and have free cores and memory, or wait longer with --timeout (more is in {log})"
+        f"no executor of {target} responded within {timeout_s:.0f} s: check in the master's web page that workers are "
+        f"registered and have free cores and memory, or wait longer with --timeout (see {log})"
     )
 
 
-def _examination(answer: dict[str, object], broker_problem: str | None) -> Examination:
-    executors = answer["executors"]
-    driver = answer["driver"]
+def _examination(document: dict[str, object], broker_problem: str | None) -> Examination:
+    executors = document["executors"]
+    driver = document["driver"]
     assert isinstance(executors, list) and isinstance(driver, dict)
-    names = [f"executor {number}" for number in range(1, len(executors) + 1)]
+    names = [f"executor {index}" for index in range(1, len(executors) + 1)]
     return Examination(
-        spark=_text(answer["spark"]),
-        driver=Process.from_probe("driver", driver),
-        executors=[Process.from_probe(name, found) for name, found in zip(names, executors, strict=True)],
-        source_problem=_text(answer["source_problem"]),
-        job_problem=_text(answer["job_problem"]),
+        spark=_text(document["spark"]),
+        driver=ProbedProcess.from_probe("driver", driver),
+        executors=[ProbedProcess.from_probe(name, result) for name, result in zip(names, executors, strict=True)],
+        source_problem=_text(document["source_problem"]),
+        job_problem=_text(document["job_problem"]),
         broker_problem=broker_problem,
     )
 

@@ -1,12 +1,12 @@
-"""The archive for `--archives`: a directory with a Python and all packages, which works wherever it is unpacked.
+"""The archive for `--archives`: a relocatable directory with a Python interpreter and all packages.
 
-    bin/python      a shell script that starts the interpreter with the packages on its path, wherever it lies
-    packages/       Odradek, PySpark without Spark, and what they need
+    bin/python      a shell script that starts the interpreter with the packages on its path
+    packages/       Odradek, PySpark without Spark, and their dependencies
     python/         the interpreter with its standard library, unless the machines have one
 
-A virtual environment cannot simply be packed: its interpreter is a link to one that the machines do not have. An
-interpreter finds its standard library relative to itself, so that a copy works anywhere; the libraries that it is
-linked with are copied too, but the C library, which is part of the system.
+A virtual environment cannot be packed: its interpreter is a link to one that the machines do not have. An interpreter
+locates its standard library relative to itself, so that a copy works in any directory; the libraries it is linked with
+are copied too, except for the C library, which is part of the system.
 """
 
 import io
@@ -62,7 +62,7 @@ _LEFT_OUT = (
     *("dist-packages", "sitecustomize.py"),
 )
 
-#: Libraries of the system that belong together, and to the kernel.
+#: Libraries of the system, which must match each other and the kernel.
 _SYSTEM_LIBRARIES = re.compile(r"^(?:linux-vdso|ld-linux|lib(?:c|m|dl|rt|pthread|util|resolv|nsl|anl|crypt))[.-]")
 _LINKED = re.compile(r"^\s*(\S+) => (/\S+)", re.MULTILINE)
 
@@ -70,16 +70,16 @@ _LINKED = re.compile(r"^\s*(\S+) => (/\S+)", re.MULTILINE)
 def write_environment(path: Path, files: Sequence[PackagedFile], *, interpreter: bool) -> None:
     """Pack the files, with this process's interpreter or without one.
 
-    Compiled modules of this Python are kept, here and in its standard library: every executor would compile them anew,
-    for seconds."""
+    Compiled modules of this Python are included, here and in its standard library: otherwise each executor would spend
+    seconds compiling them."""
     tag = f".{sys.implementation.cache_tag}."
-    kept = [file for file in files if "__pycache__" not in file.name or tag in file.name]
+    included = [file for file in files if "__pycache__" not in file.name or tag in file.name]
     with (
         igzip.IGzipFile(path, "wb", compresslevel=_COMPRESSION_LEVEL) as stream,  # type: ignore[no-untyped-call]
         tarfile.open(fileobj=stream, mode="w|") as archive,
     ):
         _add_launcher(archive, interpreter=interpreter)
-        for file in kept:
+        for file in included:
             _add(archive, f"packages/{file.name}", file.source)
         if interpreter:
             for name, source in _interpreter_files():
@@ -107,7 +107,7 @@ def _add(archive: tarfile.TarFile, name: str, source: Path) -> None:
 
 
 def _interpreter_files() -> Iterator[tuple[str, Path]]:
-    """Names below the prefix of the interpreter, and where they lie here."""
+    """Yield names below the prefix of the interpreter, and their paths on this machine."""
     executable = Path(sys.executable).resolve()
     yield f"bin/python{VERSION}", executable
     library = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix}))
@@ -124,15 +124,15 @@ def _standard_library(library: Path) -> Iterator[Path]:
         parts = path.relative_to(library).parts
         is_left_out = parts[0] in _LEFT_OUT or parts[0].startswith("config-")
         is_left_out |= "__pycache__" in parts and not path.name.endswith(f".{sys.implementation.cache_tag}.pyc")
-        is_left_out |= path.name.startswith("_tkinter.")  # would bring a window system with it
+        is_left_out |= path.name.startswith("_tkinter.")  # requires a window system
         if path.is_file() and not is_left_out and not ({"test", "tests"} & set(parts[:-1])):
             yield path
 
 
 def _linked_libraries(paths: Sequence[Path]) -> dict[str, Path]:
-    """The shared libraries that these files are linked with, but those of the system, by name."""
+    """Return the shared libraries that these files are linked with, without those of the system, by name."""
     if shutil.which("ldd") is None:
         return {}
-    done = subprocess.run(["ldd", *map(str, paths)], capture_output=True, text=True, check=False)
-    found = {name: Path(path) for name, path in _LINKED.findall(done.stdout)}
-    return {name: path for name, path in found.items() if not _SYSTEM_LIBRARIES.match(name) and path.is_file()}
+    ldd = subprocess.run(["ldd", *map(str, paths)], capture_output=True, text=True, check=False)
+    linked = {name: Path(path) for name, path in _LINKED.findall(ldd.stdout)}
+    return {name: path for name, path in linked.items() if not _SYSTEM_LIBRARIES.match(name) and path.is_file()}

@@ -1,7 +1,6 @@
-"""What a Python process of Spark has and can reach: sent to every executor, and run on the driver.
+"""Probe of a Python process of Spark: its packages and reachable brokers. Runs on every executor and on the driver.
 
-The function is pickled by value (see `odradek.spark.portable`): it has to work where the package is missing, and where
-PyArrow is.
+The function is pickled by value (see `odradek.spark.portable`): it must work without the package, and without PyArrow.
 """
 
 import sys
@@ -12,9 +11,9 @@ from odradek.spark.portable import load_class
 
 
 def probe(request: str) -> str:
-    """Take JSON with `addresses` (pairs of host and port) and `connect_timeout_s`; return JSON with what was found.
+    """Take JSON with `addresses` (pairs of host and port) and `connect_timeout_s`; return JSON with the results.
 
-    `pause_s` keeps the process busy, so that Spark gives the next task to another executor."""
+    `pause_s` keeps the process busy, so that Spark schedules the next task on another executor."""
     import importlib
     import json
     import os
@@ -24,7 +23,7 @@ def probe(request: str) -> str:
     import sysconfig
     import time
 
-    asked = json.loads(request)
+    parameters = json.loads(request)
 
     def version_of(package: str) -> str | None:
         try:
@@ -33,7 +32,9 @@ def probe(request: str) -> str:
             return None
 
     def parent_of(pid: int) -> int:
-        """The JVM starts a daemon that starts the workers. Without /proc the daemon has to do."""
+        """Return the parent process: the JVM starts a daemon, which starts the workers.
+
+        Without /proc return the daemon."""
         try:
             with open(f"/proc/{pid}/stat") as stream:
                 return int(stream.read().rpartition(")")[2].split()[1])
@@ -42,12 +43,12 @@ def probe(request: str) -> str:
 
     def reach(host: str, port: int) -> str | None:
         try:
-            socket.create_connection((host, port), asked["connect_timeout_s"]).close()
+            socket.create_connection((host, port), parameters["connect_timeout_s"]).close()
         except OSError as error:
             return str(error.strerror or error)
         return None
 
-    found = {
+    result = {
         "host": socket.gethostname(),
         "directory": os.getcwd(),
         "jvm": parent_of(os.getppid()),
@@ -59,19 +60,19 @@ def probe(request: str) -> str:
         "odradek_path": None,
         "plain_modules": [],
         "error": None,
-        "brokers": {f"{host}:{port}": reach(host, port) for host, port in asked["addresses"]},
+        "brokers": {f"{host}:{port}": reach(host, port) for host, port in parameters["addresses"]},
     }
     try:
         load_class("odradek.spark.source", "OdradekDataSource")
         package = importlib.import_module("odradek")
-        found["odradek"] = package.__version__
-        found["odradek_path"] = os.path.dirname(str(package.__file__))
-        found["plain_modules"] = importlib.import_module("odradek.common.hot_modules").plain_modules()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
-        found["error"] = str(error)
-    os.environ.pop("SPARK_HIDE_TRACEBACK", None)  # the process goes on with other tasks
-    time.sleep(asked.get("pause_s", 0))
-    return json.dumps(found)
+        result["odradek"] = package.__version__
+        result["odradek_path"] = os.path.dirname(str(package.__file__))
+        result["plain_modules"] = importlib.import_module("odradek.common.hot_modules").plain_modules()
+    except Exception as error:  # noqa: BLE001 - any exception is the result
+        result["error"] = str(error)
+    os.environ.pop("SPARK_HIDE_TRACEBACK", None)  # the process continues with other tasks
+    time.sleep(parameters.get("pause_s", 0))
+    return json.dumps(result)
 
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""What to do about failures of Spark that mean that a machine lacks something. Pure."""
+"""Remedies for failures of Spark because a machine lacks something. Pure."""
 
 import re
 
@@ -13,9 +13,9 @@ PACKAGE = "start the job with one of the options that `odradek spark package` pr
 
 
 def remedy_for(text: str) -> str | None:
-    """Return one sentence that says what is missing and what helps, for the text of an error that is known; else None.
+    """Return one sentence with the cause and the remedy for the text of a known error, or None.
 
-    Errors that say so themselves are not known here."""
+    Errors whose text contains their remedy are not included."""
     if _NOT_FOUND.search(text):
         return (
             "Spark does not find the data source odradek in the Python that it starts on the driver, or on the Spark "

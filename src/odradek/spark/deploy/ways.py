@@ -1,4 +1,4 @@
-"""The ways by which the package reaches executors, with the options of `spark-submit` for each."""
+"""Ways to ship the package to executors, with the options of `spark-submit` for each."""
 
 import platform
 import shlex
@@ -13,15 +13,17 @@ from odradek.spark.deploy.zip_package import FINDER_NAME, ZIP_NAME, write_finder
 PY_FILES = "py-files"
 ARCHIVE = "archive"
 
-#: Which Python the executors start. Unlike PYSPARK_PYTHON it does not count on the driver, where there is no such path.
+#: The Python of the executors. Unlike PYSPARK_PYTHON it does not apply to the driver, where the path does not exist.
 EXECUTOR_PYTHON = "spark.sql.execution.pyspark.python"
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
+    """One way to ship the package."""
+
     name: str
     files: tuple[Path, ...]
-    #: What has to be on every machine already, as a sentence.
+    #: Requirements of every machine, as a sentence.
     machines_need: str
     options: tuple[tuple[str, str], ...]
 
@@ -57,7 +59,7 @@ def write_archive(directory: Path, more: Iterable[str] = (), *, interpreter: boo
 
 
 def _quoted(value: str) -> str:
-    """For a shell. A # inside of a word means nothing to it."""
+    """Quote a value for a shell, in which a # inside of a word has no meaning."""
     bare = value.replace("#", "")
     return value if shlex.quote(bare) == bare else shlex.quote(value)
 

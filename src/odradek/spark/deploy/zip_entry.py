@@ -1,7 +1,7 @@
 """Odradek for Spark, in one file for `--py-files`.
 
 Python imports this module from the archive as `odradek`. Extension modules cannot be loaded from an archive, so it
-unpacks the packages into a directory beside the archive, once for all processes that find it there, and goes on as the
+unpacks the packages into a directory beside the archive, once for all processes on the machine, and continues as the
 module `odradek` of that directory. Written by `odradek spark package`; the constants in capitals are filled in there.
 """
 
@@ -19,7 +19,7 @@ PACKAGES = "packages/"
 
 
 def _unpacked(archive: str) -> str:
-    """Return the directory with the packages, made now if this process is the first that needs it."""
+    """Return the directory with the packages; the first process creates it."""
     beside = os.path.join(os.path.dirname(os.path.abspath(archive)), f"odradek-spark-{DIGEST}")
     if os.path.isdir(beside):
         return beside

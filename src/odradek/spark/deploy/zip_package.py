@@ -1,4 +1,4 @@
-"""The file for `--py-files`: Odradek with the packages that its tasks need beyond PySpark's own.
+"""The file for `--py-files`: Odradek with the packages that its tasks need in addition to those of PySpark.
 
 `odradek/__init__.py` in it unpacks the rest (see `odradek.spark.deploy.zip_entry`); `pyspark_odradek` is the package by
 which Spark finds the data source where the file is on Python's path.
@@ -24,7 +24,7 @@ FINDER_NAME = "pyspark_odradek.py"
 _PACKAGES = "packages/"
 _DIGEST_LENGTH = 12
 
-#: The first time that a zip file can express: its contents decide what is in it, and nothing else.
+#: The earliest time of a zip entry: equal contents give an equal file.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 _FINDER = f'''\
@@ -45,15 +45,15 @@ __all__ = ["DefaultSource"]
 
 
 def write_zip(path: Path, files: Sequence[PackagedFile]) -> None:
-    kept = [file for file in files if "__pycache__" not in file.name]
+    included = [file for file in files if "__pycache__" not in file.name]
     digest = hashlib.sha256()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in kept:
+        for file in included:
             content = file.source.read_bytes()
             digest.update(f"{file.name} {len(content)} ".encode() + content)
             _add(archive, _PACKAGES + file.name, content)
         _add(archive, "odradek/__init__.py", _entry(digest.hexdigest()[:_DIGEST_LENGTH]))
-        finder = next(file for file in kept if file.name == "pyspark_odradek/__init__.py")
+        finder = next(file for file in included if file.name == "pyspark_odradek/__init__.py")
         _add(archive, finder.name, finder.source.read_bytes())
 
 

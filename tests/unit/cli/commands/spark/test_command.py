@@ -10,10 +10,10 @@ import pytest
 
 from odradek.cli.app import run
 from odradek.cli.commands.spark import doctor
-from odradek.spark.deploy.diagnosis import Examination, Process
+from odradek.spark.deploy.diagnosis import Examination, ProbedProcess
 from odradek.spark.deploy.doctor_job import DoctorJob
 
-GOOD = Process(
+GOOD = ProbedProcess(
     name="executor 1",
     host="node-1",
     directory="/work/0",
@@ -32,7 +32,7 @@ GOOD = Process(
     ("arguments", "status", "message"),
     [
         (["--master", "local[1]", "--remote", "sc://x"], 2, "--master and --remote exclude each other"),
-        (["--remote", "http://x"], 2, "the form is sc://HOST:PORT"),
+        (["--remote", "http://x"], 2, "expected sc://HOST:PORT"),
         (["--conf", "spark"], 2, "--conf"),
     ],
 )
@@ -48,7 +48,7 @@ def test_a_server_that_does_not_answer(capsys: pytest.CaptureFixture[str]) -> No
         nobody.bind(("127.0.0.1", 0))  # and does not listen
         url = f"sc://127.0.0.1:{nobody.getsockname()[1]}"
         assert run(["spark", "doctor", "--remote", url]) == 1
-    assert f"{url} does not answer: Connection refused" in capsys.readouterr().err
+    assert f"{url} is not reachable: Connection refused" in capsys.readouterr().err
 
 
 def seen(**more: Any) -> Callable[..., Examination]:
@@ -67,7 +67,7 @@ def test_a_problem_is_told_with_its_fix_and_the_status(
     command = ["spark", "doctor", "--master", "spark://a:1", "--conf", "a=b", "--py-files", "x.zip"]
     assert run(command) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "Spark 4.2.0 finds the data source odradek; 1 executor answered"
+    assert lines[0] == "Spark 4.2.0 finds the data source odradek; 1 executor responded"
     assert lines[2].split()[:6] == ["executor", "1", "node-1", "3.11.2", "4.2.0", "24.0.0"] and "0 of 1" in lines[2]
     assert lines[3].startswith(
         "problem: executor 1: the broker broker-1:9092 is not reachable from node-1 (Connection refused); open the"
