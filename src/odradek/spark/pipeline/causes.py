@@ -18,6 +18,7 @@ _FRAMES = re.compile(r"^(\s+at |\s*JVM stacktrace:|\s+\.\.\. \d+ more)")
 
 #: What Spark says before it comes to the point.
 _PREAMBLES = (
+    re.compile(r"^\(STREAM_FAILED\) "),
     re.compile(r"^\[STREAM_FAILED\] Query \[id = [^]]*\] terminated with exception: "),
     re.compile(
         r"^\[PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR\] Failed when Python streaming data source perform \w+: "
@@ -41,6 +42,7 @@ _LASTING = (
     *("InputError", "AnalysisException", "ParseException", "NameError", "SyntaxError", "ImportError"),
     *("ModuleNotFoundError", "AttributeError", "TypeError", "KeyError", "IndexError", "PySparkTypeError"),
     *("PySparkAttributeError", "ArithmeticException", "SparkArithmeticException", "SparkNumberFormatException"),
+    *("DataLost", "OffsetsDeleted", "TopicReplaced"),
     *("DeltaAnalysisException", "NoSuchMethodError", "IncompatibleClassChangeError"),
 )
 
