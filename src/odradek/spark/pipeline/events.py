@@ -174,6 +174,14 @@ class Retry(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Warned(Event):
+    """Something that does not stop the run, such as a state file that cannot be written."""
+
+    KIND = "warning"
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stopping(Event):
     KIND = "stopping"
 
@@ -204,6 +212,7 @@ _KINDS: dict[str, type[Event]] = {
         LateTrigger,
         Restart,
         Retry,
+        Warned,
         Stopping,
         Ended,
     )
@@ -227,6 +236,6 @@ def to_line(event: Event) -> str:
 
 
 def from_line(line: str) -> Event:
-    """What `to_line` made."""
+    """Read a line that `to_line` has written."""
     document = json.loads(line)
     return _KINDS[document.pop("event")](**document)

@@ -14,7 +14,7 @@ from odradek.spark.pipeline.checkpoints import Checkpoint, read_checkpoints
 from odradek.spark.pipeline.dead_letters.reading import count_waiting
 from odradek.spark.pipeline.dead_letters.topics import LetterTopics, group_of
 from odradek.spark.pipeline.definitions import dead_letter_uses, read_definitions, uses_of
-from odradek.spark.pipeline.lock import is_alive
+from odradek.spark.pipeline.process_ids import is_alive
 from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.state import UNFINISHED, FlowState, RunState, load
 from odradek.spark.pipeline.topics import DeadLetterCounts, Lags, client_settings

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 Show = Callable[[RunState, Event], None]
 
-#: Of what stays when a run is over.
+#: Events whose lines stay above the table of a terminal.
+_KEPT_EVENTS = (
+    *(events.Session, events.Live, events.Restart, events.Retry),
+    *(events.LateTrigger, events.Warned, events.Stopping),
+)
+
+#: Columns of the summary that stays when a run is over.
 SUMMARY = ("flow", "state", "batches", "rows in", "rows out", "lag", "restarts")
 
 _REFRESHES_PER_S = 4
@@ -98,6 +104,8 @@ def line_of(event: Event) -> str | None:
         return _progress_line(event)
     if isinstance(event, events.Retry):
         return f"trying again in {event.wait_s:g} s ({event.attempt} of {event.retries} retries): {event.cause}"
+    if isinstance(event, events.Warned):
+        return event.message
     if isinstance(event, events.Stopping):
         return "stopping within ten seconds; press Ctrl-C or send SIGTERM again to stop at once"
     if isinstance(event, events.Ended):
@@ -203,9 +211,9 @@ class _Table:
 
     def show(self, state: RunState, event: Event) -> None:
         self._state = state
-        is_worth_keeping = isinstance(
-            event, events.Retry | events.Restart | events.LateTrigger | events.Live | events.Session | events.Stopping
-        ) or (isinstance(event, events.Flow | events.Update) and event.error is not None)
+        is_worth_keeping = isinstance(event, _KEPT_EVENTS) or (
+            isinstance(event, events.Flow | events.Update) and event.error is not None
+        )
         line = line_of(event) if is_worth_keeping else None
         if line is not None:
             moment = _moment(event.time_ms, utc=self._settings.utc)
