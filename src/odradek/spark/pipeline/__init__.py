@@ -1,4 +1,4 @@
-"""Around Spark Declarative Pipelines: a project that works, checks before Spark starts, runs with retries, a status.
+"""Projects of Spark Declarative Pipelines: templates, checks before Spark starts, runs with retries, a status.
 
 A project is Spark's own: a directory with a `spark-pipeline.yml` and the SQL and Python files it names.
 

@@ -70,7 +70,7 @@ def text_of(error: BaseException) -> str:
 
 
 def may_pass(text: str) -> bool:
-    """Whether the same may work later: brokers come back, processes are started again; a wrong option stays wrong."""
+    """Return whether the same may work later: brokers come back, and processes; a wrong option stays wrong."""
     if any(mark in text for mark in _PASSING):
         return True
     if any(condition in text for condition in _LASTING_CONDITIONS):

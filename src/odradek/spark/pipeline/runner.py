@@ -360,7 +360,7 @@ class Runner:
         self._reap()
 
     def _drain(self, driver: DriverProcess) -> None:
-        """What it told before it ended."""
+        """Report the events that the driver sent before it ended."""
         while (message := self._inbox.get()) != DriverExited(driver):
             if isinstance(message, DriverEvent) and message.driver is driver:
                 self._report(message.event)

@@ -1,4 +1,4 @@
-"""How a run of a pipeline looks: a table that changes on a terminal, plain lines elsewhere, JSON for programs."""
+"""Display of a run of a pipeline: a table that changes on a terminal, plain lines elsewhere, JSON for programs."""
 
 import sys
 import time
@@ -46,7 +46,7 @@ _COLOURS = {
 
 @contextmanager
 def display(settings: Settings) -> Iterator[Show]:
-    """What is to be called with each event."""
+    """Yield a function to call with each event."""
     if settings.as_json:
         yield _as_json
     elif sys.stderr.isatty():
@@ -70,7 +70,7 @@ def _as_line(event: Event, *, utc: bool) -> None:
 
 
 def _moment(time_ms: int, *, utc: bool) -> str:
-    """To the millisecond, without the zone."""
+    """Format a time to the millisecond, without its zone."""
     return format_timestamp(time_ms, utc=utc)[:23]
 
 
@@ -78,7 +78,7 @@ def _moment(time_ms: int, *, utc: bool) -> str:
 
 
 def line_of(event: Event) -> str | None:
-    """What a log says of it; None for what goes without saying."""
+    """Return the line for an event; None for one that needs no line."""
     if isinstance(event, events.Started):
         mode = "until it is stopped" if event.continuous else "once"
         return f"pipeline {event.pipeline} runs {mode}; Spark's log is {event.log}"
@@ -171,7 +171,7 @@ def flows_of(state: RunState) -> list[FlowStatus]:
 
 
 def flow_table(flows: Sequence[FlowStatus], width: int) -> "Table":
-    """Fits a terminal that is so wide, 80 columns at least."""
+    """Return a table that fits a terminal of this width, at least 80 columns."""
     from rich.table import Table
     from rich.text import Text
 
@@ -188,7 +188,7 @@ def flow_table(flows: Sequence[FlowStatus], width: int) -> "Table":
 
 
 class _Table:
-    """On stderr; what is worth keeping stays above it. Use it as a context."""
+    """Table on stderr that is updated in place; lines to keep are printed above it. Use it as a context."""
 
     def __init__(self, settings: Settings) -> None:
         from rich.console import Console
@@ -220,7 +220,7 @@ class _Table:
             self._live.console.print(f"{moment} {printable(line)}", markup=False, highlight=False)
 
     def finish(self) -> None:
-        """What stays when it is over."""
+        """Print the summary that stays when the run is over."""
         state = self._state
         if state.flows:
             rows = [summary_cells(flow, state.flows[flow.flow].batches) for flow in flows_of(state)]
