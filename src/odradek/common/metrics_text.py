@@ -2,6 +2,8 @@
 
 from prometheus_client import CollectorRegistry, generate_latest
 
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
 #: A collector that reads a dictionary while it grows fails and is asked again; it is not that unlucky so often.
 _TRIES = 5
 

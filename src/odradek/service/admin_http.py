@@ -102,7 +102,8 @@ class Watching:
 
     async def _measured(self) -> Page:
         # Imported by the first who asks: a service that nobody watches needs none of it.
-        from odradek.service.metrics import CONTENT_TYPE, Metrics
+        from odradek.common.metrics_text import CONTENT_TYPE
+        from odradek.service.metrics import Metrics
 
         if self._metrics is None:
             self._metrics = Metrics(self._service)

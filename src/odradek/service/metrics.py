@@ -12,8 +12,6 @@ from prometheus_client.registry import Collector
 from odradek.client.types import TopicPartition
 from odradek.service.counters import DURATION_BOUNDS_S, Figures, TopicFigures
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 
 class Measured(Protocol):
     """What a service can say of itself while it runs."""

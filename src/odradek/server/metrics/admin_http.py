@@ -68,7 +68,8 @@ class AdminServer:
 
     async def _measured(self) -> Page:
         # Imported by the first who asks: a node that nobody watches needs none of it.
-        from odradek.server.metrics.metrics_page import CONTENT_TYPE, Metrics
+        from odradek.common.metrics_text import CONTENT_TYPE
+        from odradek.server.metrics.metrics_page import Metrics
 
         if self._metrics is None:
             self._metrics = Metrics(self._node, self._delay)

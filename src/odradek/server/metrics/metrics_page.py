@@ -29,8 +29,6 @@ from odradek.server.metrics.loop_delay import LoopDelay
 if TYPE_CHECKING:
     from odradek.server.node import Node
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 #: From 16 µs to 34 s; the buckets below and above are summed up in these and in +Inf.
 _FIRST_BUCKET, _LAST_BUCKET = 4, 25
 

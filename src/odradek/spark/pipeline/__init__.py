@@ -1,4 +1,4 @@
-"""Around Spark Declarative Pipelines: a project that works, checks before Spark starts, runs with retries, a status.
+"""Projects of Spark Declarative Pipelines: templates, checks before Spark starts, runs with retries, a status.
 
 A project is Spark's own: a directory with a `spark-pipeline.yml` and the SQL and Python files it names.
 
@@ -42,6 +42,7 @@ other one does, however that ended: kill the first with -9 and Spark is gone; ki
     sample      every second: flows (by name: rows_in_per_s, rows_out_per_s, lag, lag_ms, is_lag_minimum, reads_topics)
                 and dead_letters (records by topic)
     retry       attempt (which retry it is), retries, wait_s, cause
+    warning     message: something that does not stop the run, such as a state file that cannot be written
     stopping    a signal was heard; an update that runs may go on for ten seconds, unless another one comes
     ended       state: completed, stopped or failed; updates, rows_in, rows_out, seconds, error (or null)
 

@@ -18,6 +18,7 @@ _FRAMES = re.compile(r"^(\s+at |\s*JVM stacktrace:|\s+\.\.\. \d+ more)")
 
 #: What Spark says before it comes to the point.
 _PREAMBLES = (
+    re.compile(r"^\(STREAM_FAILED\) "),
     re.compile(r"^\[STREAM_FAILED\] Query \[id = [^]]*\] terminated with exception: "),
     re.compile(
         r"^\[PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR\] Failed when Python streaming data source perform \w+: "
@@ -41,6 +42,7 @@ _LASTING = (
     *("InputError", "AnalysisException", "ParseException", "NameError", "SyntaxError", "ImportError"),
     *("ModuleNotFoundError", "AttributeError", "TypeError", "KeyError", "IndexError", "PySparkTypeError"),
     *("PySparkAttributeError", "ArithmeticException", "SparkArithmeticException", "SparkNumberFormatException"),
+    *("DataLost", "OffsetsDeleted", "TopicReplaced"),
     *("DeltaAnalysisException", "NoSuchMethodError", "IncompatibleClassChangeError"),
 )
 
@@ -68,7 +70,7 @@ def text_of(error: BaseException) -> str:
 
 
 def may_pass(text: str) -> bool:
-    """Whether the same may work later: brokers come back, processes are started again; a wrong option stays wrong."""
+    """Return whether the same may work later: brokers come back, and processes; a wrong option stays wrong."""
     if any(mark in text for mark in _PASSING):
         return True
     if any(condition in text for condition in _LASTING_CONDITIONS):

@@ -1,4 +1,4 @@
-"""What can be found wrong with a project before Spark starts; `check` shows it, and `run` looks for it first.
+"""Checks of a project before Spark starts; `check` shows the problems, and `run` makes the same checks first.
 
 The spec and the syntax of the definitions; options of sources and sinks as far as they are seen in the text (`uses`);
 topics and brokers, by asking the cluster; files with schemas; Java; packages for formats of tables. What needs Spark,
@@ -207,7 +207,7 @@ def _source_options(use: Use, plausible: Mapping[str, str] | None = None) -> Sou
 
 
 def _is_missing(message: str) -> bool:
-    """Said of what may stand where it is not seen."""
+    """Return whether a message is about an option that may be set where it is not seen."""
     return "is missing" in message or "no topics are named" in message or "needs a sinkId" in message
 
 
@@ -295,7 +295,7 @@ def _topic_problems(project: Project, definitions: list[Definitions], unreachabl
 
 
 def _cluster_problems(bootstrap: str, uses: list[tuple[str, Use]], unreachable: str) -> Iterator[Problem]:
-    """One request tells of all topics of a cluster, whatever the other settings of its clients are."""
+    """Yield problems with topics; one request lists all topics of a cluster, whatever its clients' other settings."""
     file, first = uses[0]
     try:
         cluster = Cluster({"bootstrap.servers": bootstrap})
@@ -314,7 +314,7 @@ def _cluster_problems(bootstrap: str, uses: list[tuple[str, Use]], unreachable: 
 
 
 def missing_topics(use: Use, there: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, str]]:
-    """With how severe it is: a topic that is written to may be made by the cluster."""
+    """Yield severity and message: a topic that is written to may be created by the cluster."""
     if use.kind is Kind.SINK:
         topic = _option(use, "topic")
         if topic is not None and topic not in there:

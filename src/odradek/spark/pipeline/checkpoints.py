@@ -1,4 +1,4 @@
-"""How far flows have come by Spark's own checkpoints, which say it whoever ran the pipeline.
+"""Progress of flows by Spark's own checkpoints, whoever ran the pipeline.
 
 A flow's checkpoint lies in `_checkpoints/<where it writes>/<flow>/<number>` of the storage: `offsets/<batch>` has a
 line for each source with where the batch ends, `commits/<batch>` is there once the batch is done.

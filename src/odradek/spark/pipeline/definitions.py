@@ -11,7 +11,7 @@ from odradek.spark.pipeline.uses import DefinitionUses, Kind, Use, python_uses, 
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """Of one file. `problem` says why it could not be read, `line` where."""
+    """Definitions of one file. `problem` says why it could not be read, `line` where."""
 
     path: Path
     contents: DefinitionUses

@@ -201,7 +201,7 @@ class Driver:
             release.join(_RELEASE_TIMEOUT_S)
 
     def update(self, number: int, is_first: bool) -> None:
-        """One, to its end; what goes wrong is told."""
+        """Run one update to its end, and report what goes wrong."""
         self._update = number
         self._failed.clear()
         self._is_idle.clear()
@@ -256,7 +256,7 @@ class Driver:
     # What the streams tell
 
     def short(self, flow: str) -> str:
-        """Without the catalog and the database that all have."""
+        """Return the name without the catalog and the database of the pipeline."""
         prefix = f"{self._project.catalog_name}.{self._project.database_name}."
         return flow.removeprefix(prefix)
 

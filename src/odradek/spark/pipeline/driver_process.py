@@ -4,24 +4,16 @@ It ends when its standard input does, and its JVM with it; `odradek.spark.pipeli
 """
 
 import json
-import os
-import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import IO
 
 from odradek.common.failures import check
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.driver import Job
-
-#: How long a process that was killed may take to be gone.
-_KILL_TIMEOUT_S = 30.0
-_PAUSE_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +90,3 @@ class DriverProcess:
             for line in self._process.stdout or ():
                 self._deliver(DriverEvent(self, events.from_line(line)))
         self._deliver(DriverExited(self))
-
-
-def end_process(pid: int) -> None:
-    """Kill a process that is not a child of this one, and wait until it is gone."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    deadline_s = time.monotonic() + _KILL_TIMEOUT_S
-    while _runs(pid) and time.monotonic() < deadline_s:
-        time.sleep(_PAUSE_S)
-
-
-def _runs(pid: int) -> bool:
-    """Whether it is there and is not a zombie, which holds no files and no locks."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return status.rpartition(")")[2].split()[0] not in ("Z", "X")

@@ -1,4 +1,4 @@
-"""What happens while a pipeline runs, and its form as JSON. Pure.
+"""Events of a pipeline that runs, and their form as JSON. Pure.
 
 The driver tells its events to the process that started it, a line each; `run --format json` prints them in the same
 form. What they say is in the docstring of `odradek.spark.pipeline`.
@@ -90,7 +90,7 @@ class Progress(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowSample:
-    """What changes of a flow while time passes."""
+    """Values of a flow that change as time passes."""
 
     #: Over the last ten seconds or so.
     rows_in_per_s: float
@@ -174,6 +174,14 @@ class Retry(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Warned(Event):
+    """Something that does not stop the run, such as a state file that cannot be written."""
+
+    KIND = "warning"
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stopping(Event):
     KIND = "stopping"
 
@@ -204,6 +212,7 @@ _KINDS: dict[str, type[Event]] = {
         LateTrigger,
         Restart,
         Retry,
+        Warned,
         Stopping,
         Ended,
     )
@@ -227,6 +236,6 @@ def to_line(event: Event) -> str:
 
 
 def from_line(line: str) -> Event:
-    """What `to_line` made."""
+    """Read a line that `to_line` has written."""
     document = json.loads(line)
     return _KINDS[document.pop("event")](**document)

@@ -1,4 +1,4 @@
-"""One run of a project at a time: two that write to the same checkpoints and tables would spoil them.
+"""Lock of a project: two runs that write to the same checkpoints and tables would spoil them.
 
 The lock is a file that the run keeps open, and with it Spark's driver and its JVM. When the run is killed those two end
 soon after; a new run waits for that.
@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import IO
 
 from odradek.common.failures import InputError
+from odradek.spark.pipeline.process_ids import is_alive
 from odradek.spark.pipeline.project import Project
 
 #: For a JVM to notice that it is alone, and to end.
@@ -21,12 +22,15 @@ _PAUSE_S = 0.1
 
 @contextmanager
 def alone(project: Project) -> Iterator[int]:
-    """The lock, to be handed on to whatever must have ended before the next run begins. Raises InputError."""
+    """Yield the lock, to be passed to whatever must have ended before the next run begins. Raises InputError."""
     with (project.ours / "lock").open("a+") as lock:
         _take(lock, project)
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
+        try:
+            lock.truncate(0)
+            lock.write(f"{os.getpid()}\n")
+            lock.flush()
+        except OSError as error:
+            raise InputError(f"{lock.name}: {error.strerror}") from None
         yield lock.fileno()
 
 
@@ -41,15 +45,3 @@ def _take(lock: IO[str], project: Project) -> None:
         if is_alive(int(pid or 0)) or time.monotonic() > deadline_s:
             raise InputError(f"{project.name} is already running, as process {pid}")
         time.sleep(_PAUSE_S)
-
-
-def is_alive(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -65,13 +65,13 @@ class Project:
 
     @property
     def local_storage(self) -> Path | None:
-        """None where the storage is elsewhere, such as s3a://…"""
+        """Directory of the storage; None where it is not local, such as s3a://…"""
         scheme, _, path = self.storage.partition(":")
         return Path(f"/{path.lstrip('/')}") if scheme == "file" else None
 
     @property
     def ours(self) -> Path:
-        """Where the log, the state and the catalog of tables are."""
+        """Directory of the log, the state and the catalog of tables."""
         storage = self.local_storage
         return self.directory / _OURS_BESIDE if storage is None else storage / _OURS
 
@@ -205,12 +205,12 @@ def _matching(directory: Path, glob: str) -> Sequence[Path]:
 
 
 def unusable_files(project: Project) -> list[Path]:
-    """Those that Spark refuses to read."""
+    """Return the files that Spark refuses to read."""
     return [path for path in project.files() if path.suffix not in _SUFFIXES]
 
 
 def path_problems(storage: str) -> Iterator[str]:
-    """Of the path of a storage. Spark 4.2 writes it as a URI and takes that for a path again."""
+    """Yield problems with the path of a storage. Spark 4.2 writes it as a URI and takes that for a path again."""
     character = _NO_PATH.search(storage)
     if character is not None:
         path = storage.removeprefix("file://")

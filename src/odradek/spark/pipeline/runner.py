@@ -22,19 +22,18 @@ from typing import IO
 from odradek.common.failures import InputError
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.causes import cause_of, may_pass
-from odradek.spark.pipeline.checkpoints import read_checkpoints
 from odradek.spark.pipeline.driver import EXECUTORS_GONE, JVM_GONE, NO_EXECUTORS_S, SERVER_GONE, Job
-from odradek.spark.pipeline.driver_process import DriverEvent, DriverExited, DriverProcess, end_process
+from odradek.spark.pipeline.driver_log import log_size, open_log, start_failure
+from odradek.spark.pipeline.driver_process import DriverEvent, DriverExited, DriverProcess
 from odradek.spark.pipeline.events import Event
 from odradek.spark.pipeline.live.restarts import back_off_s
 from odradek.spark.pipeline.lock import alone
+from odradek.spark.pipeline.process_ids import end_process
 from odradek.spark.pipeline.project import Project
+from odradek.spark.pipeline.run_record import RunRecord
 from odradek.spark.pipeline.session import is_reachable
-from odradek.spark.pipeline.state import RunState, load, move_problem, save
-from odradek.spark.pipeline.watch.flow_samples import FlowSamples
-from odradek.spark.pipeline.watch.history import History
+from odradek.spark.pipeline.state import RunState, move_problem
 from odradek.spark.pipeline.watch.sampler import DeadLetterSample, EndSample, Sampler
-from odradek.spark.source.offset_limits import Offsets, offsets_from_json, offsets_to_json
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -58,15 +57,6 @@ _UPDATE_INTERVAL_MS = 5_000
 #: How often a Spark Connect server that is gone is looked for, and how long by a single update.
 _LOOK_FOR_SERVER_S = 1.0
 _SERVER_TIMEOUT_S = 300.0
-
-#: State is written at most so often, but at every end of an update.
-_SAVE_INTERVAL_S = 0.5
-
-#: The log of a pipeline that runs for long is begun anew at the start of a run; one that came before is kept.
-_LOG_BYTES_MAX = 20 * 1024 * 1024
-
-#: How much of the end of the log is searched for why a driver could not start.
-_LOG_TAIL_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +88,6 @@ class Runner:
     def __init__(self, project: Project, plan: Plan, show: Callable[[RunState, Event], None]) -> None:
         self._project = project
         self._plan = plan
-        self._show = show
         self._inbox: queue.SimpleQueue[DriverEvent | DriverExited | _Signal | EndSample | DeadLetterSample] = (
             queue.SimpleQueue()
         )
@@ -113,12 +102,15 @@ class Runner:
         self._attempt = 0
         self._had_session = False
         self._failures = 0
-        self._saved_s = 0.0
-        self._kept_fd = -1
-        self._samples = FlowSamples()
-        self._history = History(project.ours)
+        self._lock_fd = -1
+        #: Where the log of the driver that was started last begins.
+        self._log_start = 0
+        self._record = RunRecord(project, show, is_written=not plan.job.dry)
         self._sampler = Sampler(project.with_settings(plan.job.settings), self._inbox.put)
-        self.state = RunState()
+
+    @property
+    def state(self) -> RunState:
+        return self._record.state
 
     def run(self) -> str:
         """completed, stopped or failed. In the main thread: signals are heard here. Raises InputError."""
@@ -126,12 +118,12 @@ class Runner:
         if moved is not None:
             raise InputError(moved)
         self._project.ours.mkdir(parents=True, exist_ok=True)
-        with alone(self._project) as self._kept_fd:
+        with alone(self._project) as self._lock_fd:
             return self._run()
 
     def _run(self) -> str:
-        began_s = time.monotonic()
-        self._resume_samples()
+        began_s, job = time.monotonic(), self._plan.job
+        self._record.resume(has_positions=not (job.full_refresh or job.full_refresh_all))
         self._report(
             events.Started(
                 time_ms=_now_ms(),
@@ -145,7 +137,7 @@ class Runner:
         )
         error = None
         sampling = nullcontext() if self._plan.job.dry else self._sampler
-        with _opened_log(self._project) as self._log, self._signals(), sampling:
+        with open_log(self._project) as self._log, self._signals(), sampling:
             try:
                 error = self._live() if self._plan.is_live else self._updates(self._plan.trigger_s)
                 ending = events.COMPLETED if error is None else events.FAILED
@@ -155,7 +147,7 @@ class Runner:
             finally:
                 self._stop_standby()
                 self._stop_driver()
-        self._report(self._samples.sample(self.state, _now_ms()))
+        self._record.sample(_now_ms())
         self._report(
             events.Ended(
                 time_ms=_now_ms(),
@@ -308,6 +300,7 @@ class Runner:
             return None
         self._wait_for_server()
         self._attempt += 1
+        self._log_start = log_size(self._log)
         self._driver = self._spawn()
         while True:
             event = self._next()
@@ -328,7 +321,7 @@ class Runner:
             self._wait(_LOOK_FOR_SERVER_S)
 
     def _spawn(self, *, is_standby: bool = False) -> DriverProcess:
-        job = replace(self._plan.job, attempt=self._attempt, kept_fd=self._kept_fd, is_standby=is_standby)
+        job = replace(self._plan.job, attempt=self._attempt, kept_fd=self._lock_fd, is_standby=is_standby)
         return DriverProcess(self._plan.driver, job, self._log, self._inbox.put)
 
     def _command(self, line: str) -> None:
@@ -337,7 +330,7 @@ class Runner:
 
     def _driver_gone(self, number: int) -> events.Update:
         status = self._reap()
-        traceback_text = _last_error(self._project) if status == 1 else ""
+        traceback_text = start_failure(self._project, self._log_start) if status == 1 else ""
         ended = _EXITS.get(status, f"Spark's driver ended with status {status}")
         cause = cause_of(traceback_text) if traceback_text else ended
         failure = events.Update(
@@ -367,7 +360,7 @@ class Runner:
         self._reap()
 
     def _drain(self, driver: DriverProcess) -> None:
-        """What it told before it ended."""
+        """Report the events that the driver sent before it ended."""
         while (message := self._inbox.get()) != DriverExited(driver):
             if isinstance(message, DriverEvent) and message.driver is driver:
                 self._report(message.event)
@@ -383,7 +376,8 @@ class Runner:
         if isinstance(message, _Signal):
             raise _Stopped
         if isinstance(message, EndSample | DeadLetterSample):
-            self._sample(message)
+            self._record.add_sample(message)
+            self._sampler.watch(self._record.partitions)
             return None
         if message.driver is self._standby:
             self._handle_standby(message)
@@ -396,37 +390,8 @@ class Runner:
         return message.event
 
     def _report(self, event: Event) -> None:
-        event = self.state.apply(event)
-        self._samples.add_event(event)
-        self._sampler.watch(self._samples.partitions)
-        if not self._plan.job.dry:
-            self._history.append(self.state, event)
-            self._save(event)
-        self._show(self.state, event)
-
-    def _save(self, event: Event) -> None:
-        now_s = time.monotonic()
-        is_frequent = isinstance(event, events.Flow | events.Progress | events.Sample)
-        if not is_frequent or now_s - self._saved_s >= _SAVE_INTERVAL_S:
-            save(self.state, self._project.state)
-            self._saved_s = now_s
-
-    def _resume_samples(self) -> None:
-        previous = load(self._project.state)
-        if previous is not None and previous.ends:
-            self._samples.resume(offsets_from_json(previous.ends), previous.ends_ms)
-            self.state.ends, self.state.ends_ms = previous.ends, previous.ends_ms
-        if not (self._plan.job.full_refresh or self._plan.job.full_refresh_all):
-            self._samples.resume_positions(_positions(self._project, previous))
-
-    def _sample(self, sample: EndSample | DeadLetterSample) -> None:
-        if isinstance(sample, DeadLetterSample):
-            self._samples.set_dead_letters(sample.records)
-            return
-        self._samples.add_ends(sample.time_ms, sample.ends)
-        if sample.ends:
-            self.state.ends, self.state.ends_ms = offsets_to_json(sample.ends), sample.time_ms
-        self._report(self._samples.sample(self.state, sample.time_ms))
+        self._record.add(event)
+        self._sampler.watch(self._record.partitions)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -454,30 +419,6 @@ def dry_run(project: Project, job: Job) -> str | None:
     runner = Runner(project, Plan(job, None, 0), lambda state, event: None)
     ending = runner.run()
     return None if ending == events.COMPLETED else runner.state.last_error or ending
-
-
-@contextmanager
-def _opened_log(project: Project) -> Iterator[IO[bytes]]:
-    if project.log.exists() and project.log.stat().st_size > _LOG_BYTES_MAX:
-        os.replace(project.log, project.log.with_suffix(".log.1"))
-    with project.log.open("ab") as log:
-        yield log
-
-
-def _last_error(project: Project) -> str:
-    """The traceback that a driver ended with."""
-    with project.log.open("rb") as log:
-        log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG_TAIL_BYTES))
-        text = log.read().decode(errors="replace")
-    start = text.rfind("Traceback (most recent call last):")
-    return text[start:] if start >= 0 else ""
-
-
-def _positions(project: Project, previous: RunState | None) -> dict[str, Offsets]:
-    """Return where flows are by their checkpoints, or, where those are on another machine, by the run before."""
-    if project.local_storage is not None:
-        return {checkpoint.flow: checkpoint.offsets for checkpoint in read_checkpoints(project.local_storage)}
-    return {} if previous is None else {name: offsets_from_json(flow.offsets) for name, flow in previous.flows.items()}
 
 
 def _now_ms() -> int:

@@ -8,7 +8,7 @@ from odradek.spark.pipeline.uses import SchemaUse
 
 
 def schema_problem(use: SchemaUse, directory: Path) -> str | None:
-    """What is wrong with it; None if nothing is. Paths are those of the project's directory."""
+    """Return what is wrong with a schema; None if nothing is. Paths are those of the project's directory."""
     if "schema" in use.arguments:
         return ddl_problem(use.arguments["schema"])
     name = use.arguments.get("schema_file") or use.arguments.get("descriptor_file") or ""

@@ -10,6 +10,7 @@ make a table where files lie of which its catalog knows nothing.
 
 import importlib
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -19,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from odradek.common.failures import InputError
 from odradek.spark.pipeline.project import Project
@@ -33,6 +34,8 @@ _CONNECT = "org.apache.spark.sql.connect"
 #: Of a server that says no other.
 _CONNECT_PORT = 15002
 _CONNECT_TIMEOUT_S = 10
+
+_MASTER = re.compile(r"local(-cluster)?(\[.+\])?|spark://.+|k8s://.+|yarn")
 
 #: Settings of processes, not of sessions.
 _CORE = (
@@ -77,7 +80,7 @@ logger.listeners.level = off
 
 @dataclass(frozen=True, slots=True)
 class SparkTarget:
-    """Where Spark runs: on a master (local[*] unless said), or behind a Spark Connect server."""
+    """Target of a session: a master (by default local[*]), or a Spark Connect server."""
 
     master: str | None = None
     remote: str | None = None
@@ -146,19 +149,34 @@ def open_session(project: Project, target: SparkTarget) -> SparkConnection:
         raise
 
 
+def check_target(master: str | None, remote: str | None) -> None:
+    """Raise InputError for a master or the URL of a server that Spark does not know."""
+    if master is not None and not _MASTER.fullmatch(master):
+        raise InputError(
+            f"--master: {master!r} is not a master, such as local[2], spark://HOST:7077, yarn or k8s://URL"
+        )
+    if remote is not None:
+        _parse_remote(remote)
+
+
 def _check_answers(url: str) -> None:
     """Spark's client would try for minutes, without a word. Raises InputError or ConnectionError."""
-    parts = urlsplit(url)
-    if parts.scheme != "sc" or not parts.hostname:
-        raise InputError(f"--remote: {url!r} is not the URL of a Spark Connect server, such as sc://localhost:15002")
+    parts = _parse_remote(url)
     try:
         socket.create_connection((parts.hostname, parts.port or _CONNECT_PORT), _CONNECT_TIMEOUT_S).close()
     except OSError as error:
         raise ConnectionError(f"{url} does not answer: {error.strerror or error}") from None
 
 
+def _parse_remote(url: str) -> SplitResult:
+    parts = urlsplit(url)
+    if parts.scheme != "sc" or not parts.hostname:
+        raise InputError(f"--remote: {url!r} is not the URL of a Spark Connect server, such as sc://localhost:15002")
+    return parts
+
+
 def is_reachable(url: str) -> bool:
-    """Whether a Spark Connect server accepts connections."""
+    """Return whether a Spark Connect server accepts connections."""
     try:
         _check_answers(url)
     except ConnectionError:
@@ -167,7 +185,7 @@ def is_reachable(url: str) -> bool:
 
 
 def runtime_settings(session: Any, project: Project) -> dict[str, str]:
-    """Those of the project that may still be set once Spark runs; a flow's session takes no others."""
+    """Set and return the settings of the project that may change while Spark runs; flows take no others."""
     from pyspark.errors import PySparkException
 
     accepted = {}
@@ -278,7 +296,7 @@ def _spark_home(project: Project) -> Path:
 
 
 def jvm_settings(project: Project, target: SparkTarget) -> dict[str, str]:
-    """What a JVM of ours is started with: our defaults, what the project says, and what makes it reachable."""
+    """Return the settings of our own JVM: defaults, those of the project, and those that make it reachable."""
     configured = {name: value for name, value in project.configuration.items() if name.startswith("spark.")}
     master = target.master or configured.get("spark.master") or "local[*]"
     settings = {**_defaults(project, is_local=master.startswith("local")), **configured}

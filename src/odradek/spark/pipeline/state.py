@@ -1,4 +1,4 @@
-"""What is known of a run: folded from its events, kept in a file for `status`, shown by the display."""
+"""State of a run: folded from its events, kept in a file for `status`, shown by the display."""
 
 import json
 import os
@@ -194,7 +194,7 @@ def save(state: RunState, path: Path) -> None:
 
 
 def load(path: Path) -> RunState | None:
-    """None where the pipeline has not run yet, or the file is of another version of ours."""
+    """Return the state; None where the pipeline has not run yet, or another version has written the file."""
     try:
         document: dict[str, Any] = json.loads(path.read_text())
         flows = {name: FlowState(**flow) for name, flow in document.pop("flows").items()}
@@ -204,7 +204,7 @@ def load(path: Path) -> RunState | None:
 
 
 def move_problem(project: Project) -> str | None:
-    """Of a storage that was elsewhere when the pipeline ran last; None where it was not, or is no local directory."""
+    """Return the problem of a storage that was elsewhere when the pipeline ran last; None if there is none."""
     state, storage = load(project.state), project.local_storage
     if state is None or storage is None or Path(state.log) == project.log:
         return None

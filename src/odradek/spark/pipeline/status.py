@@ -1,4 +1,4 @@
-"""How a pipeline stands, while it runs and after: its flows, how far they are behind, dead letters, the last error.
+"""Status of a pipeline, while it runs and after: its flows, how far they are behind, dead letters, the last error.
 
 From three places: the state that `run` keeps, Spark's checkpoints, and the cluster. Each may be missing: a pipeline
 that never ran, storage that is not a local directory, brokers that do not answer.
@@ -14,7 +14,7 @@ from odradek.spark.pipeline.checkpoints import Checkpoint, read_checkpoints
 from odradek.spark.pipeline.dead_letters.reading import count_waiting
 from odradek.spark.pipeline.dead_letters.topics import LetterTopics, group_of
 from odradek.spark.pipeline.definitions import dead_letter_uses, read_definitions, uses_of
-from odradek.spark.pipeline.lock import is_alive
+from odradek.spark.pipeline.process_ids import is_alive
 from odradek.spark.pipeline.project import Project
 from odradek.spark.pipeline.state import UNFINISHED, FlowState, RunState, load
 from odradek.spark.pipeline.topics import DeadLetterCounts, Lags, client_settings
@@ -91,12 +91,12 @@ def read_status(project: Project) -> Status:
 
 
 def is_running(project: Project) -> bool:
-    """Whether a process that is alive runs it."""
+    """Return whether a process that is alive runs it."""
     return _state(load(project.state))[1] is not None
 
 
 class StatusReader:
-    """For looking several times: connections are kept, and dead letters counted once."""
+    """Reads the status repeatedly: connections are kept, and dead letters counted once."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
@@ -175,7 +175,7 @@ class StatusReader:
         return [DeadLetters(topic, records, self._waiting(topic, records)) for topic, records in counts.items()]
 
     def _waiting(self, topic: str, records: int | None) -> int | None:
-        """How many letters of the topic were not replayed yet; all of them where the definitions do not name it."""
+        """Return the letters of the topic that were not replayed yet; all of them if no definition names the topic."""
         if not records or topic not in self._letter_settings:
             return records
         letters = LetterTopics((topic,), self._letter_settings[topic])
@@ -186,7 +186,7 @@ class StatusReader:
 
 
 def flow_status(name: str, flow: FlowState, **overrides: object) -> FlowStatus:
-    """As the state of the run has it, but for what is known `better`."""
+    """Return the status by the state of the run, with some fields replaced by `overrides`."""
     fields: dict[str, object] = {
         "flow": name,
         "state": flow.state,

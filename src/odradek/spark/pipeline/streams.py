@@ -1,4 +1,4 @@
-"""What Spark's streams report of their micro-batches, as events of ours."""
+"""Progress reports of Spark's streams as events of a pipeline."""
 
 import json
 import time
@@ -17,13 +17,13 @@ _UNKNOWN_ROWS = -1
 
 
 class StreamObserver(Protocol):
-    """Who listens to the streams of a session."""
+    """Observer of the streams of a session."""
 
     def short(self, flow: str) -> str:
         """A flow's name as people know it."""
 
     def lag_of(self, position: Offsets) -> int | None:
-        """By the cluster; None where it does not tell."""
+        """Return the lag according to the cluster; None where it does not answer."""
 
     def batch_done(self, event: Progress, query_name: str) -> None: ...
 
@@ -33,7 +33,7 @@ class StreamObserver(Protocol):
 
 
 def listener(observer: StreamObserver) -> Any:
-    """For a session: tells of each micro-batch."""
+    """Return a listener for a session that reports each micro-batch to `observer`."""
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
     class Listener(StreamingQueryListener):
@@ -56,7 +56,7 @@ def listener(observer: StreamObserver) -> Any:
 
 
 def progress_event(progress: Mapping[str, Any], flow: str) -> tuple[Progress, Offsets]:
-    """Of Spark's own JSON of a micro-batch; with where its sources are."""
+    """Return the event for Spark's JSON of a micro-batch, and the position of its sources."""
     counted = progress.get("sink", {}).get("numOutputRows", _UNKNOWN_ROWS)
     position: dict[TopicPartition, int] = {}
     latest: dict[TopicPartition, int] = {}
@@ -90,7 +90,7 @@ def _watermark_ms(text: str | None) -> int | None:
 
 
 def topic_offsets(text: Any) -> Offsets | None:
-    """Of a source that reads topics, as it says where it is; None for any other source."""
+    """Return the offsets of a source that reads topics; None for any other source."""
     try:
         document = json.loads(text) if isinstance(text, str) else text
         return offsets_from_json(document) if document else None

@@ -1,4 +1,4 @@
-"""What tables of Delta and Iceberg need, by a project's settings and the version of Spark that is installed.
+"""Requirements of Delta and Iceberg tables, by a project's settings and the version of Spark that is installed.
 
 Each artifact of Delta is built for one minor version of Spark, which its name has. Delta is the format of all tables
 that name none: a definition must not name it, because Spark sets the provider of a table anew at each update, which
@@ -114,7 +114,7 @@ def _iceberg_problems(jars: str) -> Iterator[str]:
 
 
 def _jars(project: Project) -> str:
-    """What the project names, and what was put beside Spark's own."""
+    """Return the jars that the project names, and those beside Spark's own."""
     jars = [project.configuration.get(name, "") for name in _JAR_SETTINGS]
     directory = spark_directory()
     if directory is not None:

@@ -1,4 +1,4 @@
-"""How many rows a micro-batch wrote to a table, which Spark does not tell.
+"""Rows that a micro-batch wrote to a table, which Spark does not report.
 
 A streaming table of Parquet files keeps a log of them, `_spark_metadata/<batch>`, with a line for each; now and then
 `<batch>.compact` has those of all batches before, too. The footers of the files have the rows. A table of Delta keeps a
@@ -24,7 +24,7 @@ _CHANGES_MAX = 20
 
 
 def rows_written(progress: Mapping[str, Any]) -> int | None:
-    """By Spark's JSON of a micro-batch; None where it cannot be told."""
+    """Return the rows by Spark's JSON of a micro-batch; None where they are not known."""
     directory = _SINK.fullmatch(progress.get("sink", {}).get("description", ""))
     if directory is None:
         return None
@@ -52,7 +52,7 @@ def _rows_of_files(table: Path, progress: Mapping[str, Any]) -> int:
 
 
 def _files(log: Path, batch_id: int, began_ms: float) -> Iterator[Path]:
-    """Of the batch. A batch without rows leaves no entry behind, or one without lines."""
+    """Return the files of the batch. A batch without rows leaves no entry behind, or one without lines."""
     compact = log / f"{batch_id}.compact"
     path = log / str(batch_id)
     source = compact if compact.exists() else path

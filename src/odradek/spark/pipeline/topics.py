@@ -1,4 +1,4 @@
-"""What the cluster knows of the topics of a pipeline: whether they exist, where they end, how many records they have.
+"""Topics of a pipeline by its cluster: whether they exist, where they end, how many records they have.
 
 Requests have short time-outs: a person waits for the response, or a progress report does.
 """
@@ -61,14 +61,14 @@ class Cluster:
 
 
 def client_settings(options: Mapping[str, str]) -> dict[str, str]:
-    """Those of the client among the options of a source or sink."""
+    """Return the client settings among the options of a source or sink."""
     return {
         name[len(_PREFIX) :]: value for name, value in options.items() if name.lower().startswith(_PREFIX) and value
     }
 
 
 class Lags:
-    """How far behind the ends of their topics flows are. Which cluster has a topic is told by those who read it."""
+    """Lags of flows behind the ends of their topics. The options of the sources say which cluster has a topic."""
 
     def __init__(self, uses: Iterable[Use]) -> None:
         self._settings: dict[str, dict[str, str]] = {}

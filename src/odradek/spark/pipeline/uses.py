@@ -1,4 +1,4 @@
-"""Where definitions read and write topics, found in their text without running it. Pure.
+"""Topics that definitions read and write, found in their text without running it. Pure.
 
 In Python: chains that end in `.format("odradek")…load()` with `option`, `options` and keyword arguments, and
 `create_sink(name, "odradek", options)`. A value is seen where it is a literal, a constant of the module, an argument
@@ -85,7 +85,7 @@ def python_uses(text: str, configuration: Mapping[str, str]) -> DefinitionUses:
 
 
 def _calls_of_functions(tree: ast.Module) -> dict[str, _Calls]:
-    """Of functions of the module, by name."""
+    """Return the calls of the module's functions, by name."""
     functions = {statement.name: statement.args for statement in tree.body if isinstance(statement, ast.FunctionDef)}
     calls: dict[str, _Calls] = {}
     for _, node in _walk(tree, ""):
@@ -133,8 +133,8 @@ def _look_at(call: ast.Call, function: str, values: "_Values", calls: _Calls, us
 
 
 def _topic_uses(call: ast.Call, function: str, values: "_Values", calls: _Calls) -> Iterator[Use]:
-    """Where not all is seen, once for each call of the function it stands in: there may be more to see with its
-    arguments."""
+    """Yield uses of topics; where not all is seen, one for each call of the function around it, whose arguments may
+    show more."""
     use = _topic_use(call, function, values)
     if use is None:
         return
@@ -153,7 +153,7 @@ def _topic_use(call: ast.Call, function: str, values: "_Values") -> Use | None:
 
 
 def _schema(call: ast.Call, name: str, values: "_Values") -> Iterator[SchemaUse]:
-    """What is in a file; of formats whose schemas are Spark's also what is said there."""
+    """Yield schemas in files; of formats whose schemas are Spark's also what is said there."""
     arguments = {keyword.arg: values.of(keyword.value) for keyword in call.keywords if keyword.arg is not None}
     if call.args:
         arguments["message" if name == "protobuf" else "schema"] = values.of(call.args[0])
@@ -184,7 +184,7 @@ def _called(call: ast.Call) -> str:
 
 
 def _reading(call: ast.Call, function: str, values: "_Values") -> Use | None:
-    """Of a chain from load() back to read or readStream; None where it does not read from us."""
+    """Read a chain from load() back to read or readStream; return None where it does not read from us."""
     options: dict[str, str | None] = {}
     is_complete, formatted = True, _keyword(call, "format", values)
     _add_keywords(call, options, values, without=("format", "path", "schema"))
@@ -270,7 +270,7 @@ def _rejecting_targets(function: ast.FunctionDef, values: "_Values") -> Iterator
 
 
 class _Values:
-    """What expressions are, as far as it can be seen."""
+    """Values of expressions, as far as they can be seen in the text."""
 
     def __init__(self, tree: ast.Module, configuration: Mapping[str, str]) -> None:
         self._configuration = configuration
@@ -283,13 +283,13 @@ class _Values:
                 self._names[node.target.id] = node.value
 
     def with_names(self, names: Mapping[str, ast.expr]) -> "_Values":
-        """As they are where these names stand for something, such as arguments of a function."""
+        """Return the values where these names stand for something, such as arguments of a function."""
         inner = copy(self)
         inner._names = {**self._names, **names}
         return inner
 
     def of(self, node: ast.expr, depth: int = 0) -> str | None:
-        """As an option takes it."""
+        """Return the value as an option takes it; None where it is not seen."""
         if depth > _DEPTH_MAX:
             return None
         if isinstance(node, ast.Constant):
@@ -307,7 +307,7 @@ class _Values:
         return None
 
     def pairs(self, node: ast.expr, depth: int = 0) -> dict[str, str | None] | None:
-        """Of a dictionary; None where its names are not all seen."""
+        """Return the entries of a dictionary; None where its names are not all seen."""
         if isinstance(node, ast.Name) and node.id in self._names and depth <= _DEPTH_MAX:
             return self.pairs(self._names[node.id], depth + 1)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
@@ -324,7 +324,7 @@ class _Values:
         return values
 
     def _joined(self, separator: ast.expr, parts: ast.expr, depth: int) -> str | None:
-        """Of a list, or of the names of a dictionary."""
+        """Join a list, or the names of a dictionary."""
         if isinstance(parts, ast.Name):
             parts = self._names.get(parts.id, parts)
         nodes = parts.elts if isinstance(parts, ast.List | ast.Tuple) else getattr(parts, "keys", None)

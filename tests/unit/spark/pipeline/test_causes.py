@@ -40,6 +40,10 @@ pyspark.errors.exceptions.connect.UnknownException: (org.apache.spark.sql.pipeli
 """  # noqa: E501 - as Spark says it
 
 
+REPLACED = (
+    "(STREAM_FAILED) [PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR] Failed when Python streaming data source perform "
+    "latestOffset: odradek.errors.TopicReplaced: topic orders was deleted and created again SQLSTATE: 38000"
+)
 TOO_LARGE = (
     "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: [PYTHON_EXCEPTION] An exception was thrown "
     "from the Python worker: odradek.errors.InputError: a record of 1800146 bytes is too large SQLSTATE: XXKST"
@@ -58,6 +62,7 @@ WRITER = (
             "[DELTA_CANNOT_CHANGE_PROVIDER] 'provider' is a reserved table property, and cannot be altered.",
             False,
         ),
+        (REPLACED, "topic orders was deleted and created again", False),
         (TOO_LARGE, "a record of 1800146 bytes is too large", False),
         (WRITER, "Unreachable: no broker answers", True),
         (LOCATION, "[LOCATION_ALREADY_EXISTS] Cannot name the managed table as `a`.", True),

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from odradek.spark.pipeline import events, runner
 from odradek.spark.pipeline.driver import Job
-from odradek.spark.pipeline.driver_process import end_process
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.runner import Plan, Runner
 from odradek.spark.pipeline.state import RunState
@@ -132,10 +130,3 @@ def test_nothing_is_left_of_a_standby(bench: Bench) -> None:
     assert bench.run(react) == "stopped"
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
-
-
-def test_a_process_that_is_gone_is_not_waited_for() -> None:
-    child = subprocess.Popen(["sleep", "600"])
-    end_process(child.pid)  # a zombie until it is waited for
-    assert child.wait() == -signal.SIGKILL
-    end_process(child.pid)

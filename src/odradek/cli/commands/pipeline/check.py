@@ -60,7 +60,7 @@ def _show(checked: Checked, settings: Settings) -> None:
 
 
 def problem_lines(checked: Checked) -> list[str]:
-    """One line for each problem, and how many errors there are."""
+    """Return one line for each problem, and the number of errors."""
     errors = sum(problem.severity == ERROR for problem in checked.problems)
     lines = [f"{problem.severity}: {problem}" for problem in checked.problems]
     return [*lines, plural(errors, "error")] if errors else lines

@@ -71,12 +71,12 @@ def _late(flow: FlowStatus) -> str:
 
 
 def _batch(flow: FlowStatus) -> str:
-    """With a mark where it takes longer than its trigger interval allows."""
+    """Return how long the last batch took, marked where that exceeds the trigger interval."""
     return short_time(flow.duration_ms) + ("!" if flow.late_interval_ms is not None else "")
 
 
 def _moment(time_ms: int | None) -> str:
-    """In UTC, as Spark shows watermarks."""
+    """Format a time in UTC, as Spark shows watermarks."""
     if time_ms is None:
         return NOTHING
     return datetime.fromtimestamp(time_ms / 1_000, UTC).strftime("%m-%d %H:%M:%SZ")

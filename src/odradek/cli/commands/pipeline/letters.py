@@ -1,7 +1,8 @@
-"""What the commands for dead letters have in common: options, the topics of the project, selection."""
+"""Parts that the commands for dead letters share: options, the topics of the project, selection."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
@@ -34,8 +35,22 @@ class ProjectLetters:
         return [topic for cluster in self.topics for topic in cluster.topics]
 
 
-def letter_options(command: _Command) -> _Command:
-    """PROJECT, --topic, --conf, and the options of all commands that talk to a cluster."""
+def letter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add PROJECT, --topic, --conf and the options of all commands that talk to a cluster.
+
+    The command is called with the settings, the letters of the project, and its own options."""
+
+    @wraps(command)
+    def run(
+        settings: Settings, project: str | None, topics: tuple[str, ...], conf: tuple[str, ...], **options: Any
+    ) -> Any:
+        return command(settings, find_letters(settings, project, topics, conf), **options)
+
+    untyped: Callable[..., Any] = run
+    return _with_letter_options(click.pass_obj(untyped))
+
+
+def _with_letter_options(command: _Command) -> _Command:
     conf = "A setting of Spark that the definitions read; may be repeated."
     command = click.option("--conf", "conf", multiple=True, metavar="NAME=VALUE", help=conf)(command)
     topic = "Only this dead-letter topic; may be repeated [default: all that the project writes]."
@@ -43,7 +58,17 @@ def letter_options(command: _Command) -> _Command:
     return click.argument("project", required=False, type=click.Path())(network_options(command))
 
 
-def selection_options(command: _Command) -> _Command:
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --reason and --source; the command gets them as `selection`."""
+
+    @wraps(command)
+    def run(*arguments: Any, reasons: tuple[str, ...], sources: tuple[str, ...], **options: Any) -> Any:
+        return command(*arguments, selection=Selection(reasons, sources), **options)
+
+    return _with_selection_options(run)
+
+
+def _with_selection_options(command: _Command) -> _Command:
     source = "Only letters that came from this topic; may be repeated."
     command = click.option("--source", "sources", multiple=True, metavar="TOPIC", help=source)(command)
     reason = "Only letters with this reason: undecodable, rejected, failed, time-limit; may be repeated."
@@ -62,7 +87,3 @@ def find_letters(settings: Settings, project: str | None, topics: Sequence[str],
         overrides["bootstrap.servers"] = settings.bootstrap
     pipeline = read_project(project).with_settings(spark_settings)
     return ProjectLetters(pipeline, find_letter_topics(pipeline, topics, overrides))
-
-
-def parse_selection(reasons: tuple[str, ...], sources: tuple[str, ...]) -> Selection:
-    return Selection(reasons, sources)

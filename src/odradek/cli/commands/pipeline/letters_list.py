@@ -9,7 +9,7 @@ import click
 from odradek.cli.base.errors import echo
 from odradek.cli.base.options import Settings
 from odradek.cli.base.output import Progress, format_timestamp, plural, print_json, print_table
-from odradek.cli.commands.pipeline.letters import ProjectLetters, find_letters, letter_options
+from odradek.cli.commands.pipeline.letters import ProjectLetters, letter_options
 from odradek.spark.pipeline.dead_letters.letter import Letter
 from odradek.spark.pipeline.dead_letters.reading import chunks, letter_consumer, waiting_letters
 from odradek.spark.pipeline.dead_letters.topics import LetterTopics
@@ -35,13 +35,11 @@ class Group:
 
 @click.command("list")
 @letter_options
-@click.pass_obj
-def list_command(settings: Settings, project: str | None, topics: tuple[str, ...], conf: tuple[str, ...]) -> None:
+def list_command(settings: Settings, letters: ProjectLetters) -> None:
     """Count the letters that are waiting, by source and reason.
 
     Letters that were replayed or dropped are not counted: "show --from earliest" shows them.
     """
-    letters = find_letters(settings, project, topics, conf)
     groups = asyncio.run(_count_all(letters))
     if settings.as_json:
         print_json(

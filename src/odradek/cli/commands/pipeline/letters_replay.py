@@ -13,9 +13,7 @@ from odradek.cli.base.output import Progress, plural, print_json
 from odradek.cli.commands.consume.record_json import shown_bytes
 from odradek.cli.commands.pipeline.letters import (
     ProjectLetters,
-    find_letters,
     letter_options,
-    parse_selection,
     selection_options,
 )
 from odradek.cli.commands.pipeline.letters_show import document, headers_text, text_of
@@ -23,7 +21,15 @@ from odradek.common.failures import InputError
 from odradek.spark.pipeline.dead_letters.fix import Drop, Fix, Send, expression_fix, file_fix, unchanged
 from odradek.spark.pipeline.dead_letters.letter import FixedRecord
 from odradek.spark.pipeline.dead_letters.reading import chunks, letter_consumer, waiting_letters
-from odradek.spark.pipeline.dead_letters.replay import CHUNK_RECORDS, Counts, Deciding, Handled, Replay, ReplayPlan
+from odradek.spark.pipeline.dead_letters.replay import (
+    CHUNK_RECORDS,
+    Counts,
+    Deciding,
+    Handled,
+    Replay,
+    ReplayPlan,
+    Selection,
+)
 from odradek.spark.pipeline.dead_letters.topics import LetterTopics, uncommitted_readers
 
 #: Letters that a dry run shows before and after the fix.
@@ -31,7 +37,6 @@ _SHOWN = 5
 
 
 @click.command("replay")
-@selection_options
 @click.option("--fix", "expression", metavar="EXPRESSION", help="Python; gives the new value, None drops the letter.")
 @click.option("--fix-file", "path", metavar="FILE", type=click.Path(), help="Python file with a function fix(letter).")
 @click.option(
@@ -50,14 +55,12 @@ _SHOWN = 5
 @click.option("--full", is_flag=True, help="With --dry-run: values as they are, not shortened.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @letter_options
-@click.pass_obj
+@selection_options
 def replay_command(
     settings: Settings,
-    project: str | None,
-    topics: tuple[str, ...],
-    conf: tuple[str, ...],
-    reasons: tuple[str, ...],
-    sources: tuple[str, ...],
+    letters: ProjectLetters,
+    *,
+    selection: Selection,
     expression: str | None,
     path: str | None,
     to: str | None,
@@ -93,8 +96,7 @@ def replay_command(
         raise click.UsageError("--fix and --fix-file exclude each other.")
     with wrong_usage():
         fix = _fix(expression, path)
-    letters = find_letters(settings, project, topics, conf)
-    plan = ReplayPlan(letters.group, fix, to, parse_selection(reasons, sources), count, chunk)
+    plan = ReplayPlan(letters.group, fix, to, selection, count, chunk)
     preview = asyncio.run(_preview(letters, plan, everything=dry_run))
     if dry_run:
         _show_preview(settings, preview, full=full)

@@ -13,9 +13,7 @@ from odradek.cli.commands.consume.consume_from import Start, parse_start, start_
 from odradek.cli.commands.consume.record_json import shown_bytes
 from odradek.cli.commands.pipeline.letters import (
     ProjectLetters,
-    find_letters,
     letter_options,
-    parse_selection,
     selection_options,
 )
 from odradek.common.printable import printable
@@ -35,7 +33,6 @@ _READ_RECORDS = 500
 
 
 @click.command("show")
-@selection_options
 @click.option("--from", "start", metavar="WHERE", help=_FROM)
 @click.option(
     "-n",
@@ -48,14 +45,12 @@ _READ_RECORDS = 500
 )
 @click.option("--full", is_flag=True, help="Values, headers and stack traces as they are, not shortened.")
 @letter_options
-@click.pass_obj
+@selection_options
 def show_command(
     settings: Settings,
-    project: str | None,
-    topics: tuple[str, ...],
-    conf: tuple[str, ...],
-    reasons: tuple[str, ...],
-    sources: tuple[str, ...],
+    letters: ProjectLetters,
+    *,
+    selection: Selection,
     start: str | None,
     count: int,
     full: bool,
@@ -71,8 +66,7 @@ def show_command(
     """
     with wrong_usage():
         begin = None if start is None else parse_start(start)
-    letters = find_letters(settings, project, topics, conf)
-    asyncio.run(_show(settings, letters, parse_selection(reasons, sources), begin, count, full=full))
+    asyncio.run(_show(settings, letters, selection, begin, count, full=full))
 
 
 async def _show(
@@ -110,7 +104,7 @@ async def _letters(topics: LetterTopics, group: str, begin: Start | None) -> Asy
 
 
 def document(letter: Letter) -> dict[str, object]:
-    """For --format json. Bytes that are text are strings, others {"hex": "…"}."""
+    """Return the letter for --format json. Bytes that are text are strings, others {"hex": "…"}."""
     return {
         "topic": letter.topic,
         "partition": letter.partition,

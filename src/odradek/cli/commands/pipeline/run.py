@@ -21,6 +21,7 @@ from odradek.spark.pipeline.check import ERROR, WARNING, Checked, check_project
 from odradek.spark.pipeline.driver import Job
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.runner import Plan, Runner
+from odradek.spark.pipeline.session import check_target
 from odradek.spark.pipeline.watch.metrics_server import MetricsServer, parse_metrics_address
 
 _DEFAULT_TRIGGER, _DEFAULT_TRIGGER_MS = "5s", 5_000
@@ -86,6 +87,7 @@ def run(
         trigger_ms = None if trigger is None else parse_duration_ms("--trigger", trigger)
         metrics_address = None if metrics is None else parse_metrics_address(metrics)
         conf = with_full_paths(parse_pairs(settings, "--conf", "spark.sql.shuffle.partitions=2"))
+        check_target(master, remote)
     if master and remote:
         raise click.UsageError("--master and --remote exclude each other")
     if full_refresh_all and (refresh or full_refresh):

@@ -1,4 +1,4 @@
-"""How a run of a pipeline looks: a table that changes on a terminal, plain lines elsewhere, JSON for programs."""
+"""Display of a run of a pipeline: a table that changes on a terminal, plain lines elsewhere, JSON for programs."""
 
 import sys
 import time
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 Show = Callable[[RunState, Event], None]
 
-#: Of what stays when a run is over.
+#: Events whose lines stay above the table of a terminal.
+_KEPT_EVENTS = (
+    *(events.Session, events.Live, events.Restart, events.Retry),
+    *(events.LateTrigger, events.Warned, events.Stopping),
+)
+
+#: Columns of the summary that stays when a run is over.
 SUMMARY = ("flow", "state", "batches", "rows in", "rows out", "lag", "restarts")
 
 _REFRESHES_PER_S = 4
@@ -40,7 +46,7 @@ _COLOURS = {
 
 @contextmanager
 def display(settings: Settings) -> Iterator[Show]:
-    """What is to be called with each event."""
+    """Yield a function to call with each event."""
     if settings.as_json:
         yield _as_json
     elif sys.stderr.isatty():
@@ -64,7 +70,7 @@ def _as_line(event: Event, *, utc: bool) -> None:
 
 
 def _moment(time_ms: int, *, utc: bool) -> str:
-    """To the millisecond, without the zone."""
+    """Format a time to the millisecond, without its zone."""
     return format_timestamp(time_ms, utc=utc)[:23]
 
 
@@ -72,7 +78,7 @@ def _moment(time_ms: int, *, utc: bool) -> str:
 
 
 def line_of(event: Event) -> str | None:
-    """What a log says of it; None for what goes without saying."""
+    """Return the line for an event; None for one that needs no line."""
     if isinstance(event, events.Started):
         mode = "until it is stopped" if event.continuous else "once"
         return f"pipeline {event.pipeline} runs {mode}; Spark's log is {event.log}"
@@ -98,6 +104,8 @@ def line_of(event: Event) -> str | None:
         return _progress_line(event)
     if isinstance(event, events.Retry):
         return f"trying again in {event.wait_s:g} s ({event.attempt} of {event.retries} retries): {event.cause}"
+    if isinstance(event, events.Warned):
+        return event.message
     if isinstance(event, events.Stopping):
         return "stopping within ten seconds; press Ctrl-C or send SIGTERM again to stop at once"
     if isinstance(event, events.Ended):
@@ -163,7 +171,7 @@ def flows_of(state: RunState) -> list[FlowStatus]:
 
 
 def flow_table(flows: Sequence[FlowStatus], width: int) -> "Table":
-    """Fits a terminal that is so wide, 80 columns at least."""
+    """Return a table that fits a terminal of this width, at least 80 columns."""
     from rich.table import Table
     from rich.text import Text
 
@@ -180,7 +188,7 @@ def flow_table(flows: Sequence[FlowStatus], width: int) -> "Table":
 
 
 class _Table:
-    """On stderr; what is worth keeping stays above it. Use it as a context."""
+    """Table on stderr that is updated in place; lines to keep are printed above it. Use it as a context."""
 
     def __init__(self, settings: Settings) -> None:
         from rich.console import Console
@@ -203,16 +211,16 @@ class _Table:
 
     def show(self, state: RunState, event: Event) -> None:
         self._state = state
-        is_worth_keeping = isinstance(
-            event, events.Retry | events.Restart | events.LateTrigger | events.Live | events.Session | events.Stopping
-        ) or (isinstance(event, events.Flow | events.Update) and event.error is not None)
+        is_worth_keeping = isinstance(event, _KEPT_EVENTS) or (
+            isinstance(event, events.Flow | events.Update) and event.error is not None
+        )
         line = line_of(event) if is_worth_keeping else None
         if line is not None:
             moment = _moment(event.time_ms, utc=self._settings.utc)
             self._live.console.print(f"{moment} {printable(line)}", markup=False, highlight=False)
 
     def finish(self) -> None:
-        """What stays when it is over."""
+        """Print the summary that stays when the run is over."""
         state = self._state
         if state.flows:
             rows = [summary_cells(flow, state.flows[flow.flow].batches) for flow in flows_of(state)]

@@ -1,4 +1,4 @@
-"""What is done with a letter before it is sent: nothing, a Python expression, or a function of a file.
+"""Fixes that are applied to a letter before it is sent: nothing, a Python expression, or a function of a file.
 
 An expression sees the names in `expression_names`. A file has a function `fix(letter)`. Both give
 

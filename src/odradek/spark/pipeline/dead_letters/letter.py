@@ -30,7 +30,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 
 class Skip(Enum):
-    """What a fix returns for a letter that is to stay among the dead letters."""
+    """Result of a fix for a letter that is to stay among the dead letters."""
 
     SKIP = auto()
 

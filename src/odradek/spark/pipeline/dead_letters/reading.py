@@ -112,7 +112,7 @@ async def count_waiting(topics: LetterTopics, group: str) -> int:
 
 
 async def partition_count(consumer: Consumer, topic: str) -> int | None:
-    """None for a topic that does not exist."""
+    """Return the number of partitions; None for a topic that does not exist."""
     try:
         return len(await consumer.partitions_for(topic, _TOPIC_TIMEOUT_MS))
     except UnknownTopic:

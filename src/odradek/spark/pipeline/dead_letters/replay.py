@@ -40,7 +40,7 @@ _RECORD_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which letters are meant; empty is all."""
+    """Selection of letters; empty selects all."""
 
     reasons: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
@@ -206,7 +206,7 @@ class Replay:
         return handled, chunk.next_offset
 
     async def _commit(self, producer: Producer, chunk: Chunk, handled: list[Handled], next_offset: int) -> None:
-        """One transaction. If the cluster refuses records, it is aborted and their letters stay in the next attempt."""
+        """Write one transaction. If the cluster refuses records, abort it; their letters stay in the next attempt."""
         while True:
             await producer.begin_transaction()
             rejected = await self._produce(producer, handled)

@@ -1,4 +1,4 @@
-"""What can be said of a pipeline in live mode from the text of its definitions. Pure."""
+"""Checks of a pipeline for live mode, from the text of its definitions. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ class LiveProblem:
 
 
 def definition_problems(text: str, *, is_sql: bool) -> Iterator[LiveProblem]:
-    """What live mode cannot run, and trigger intervals that are not intervals."""
+    """Yield features that live mode cannot run, and malformed trigger intervals."""
     if is_sql:
         text = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
         for use in _USE.finditer(text):

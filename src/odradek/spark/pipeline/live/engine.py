@@ -122,7 +122,7 @@ class LiveEngine:
         }
 
     def notify(self, notice: Notice) -> None:
-        """From any thread."""
+        """Accept a notice from any thread."""
         self._notices.put(notice)
 
     def run(self) -> None:

@@ -1,4 +1,4 @@
-"""What a query reads, found in the plan that Spark has analysed. Pure."""
+"""Inputs of a query, found in the plan that Spark has analysed. Pure."""
 
 import re
 from collections.abc import Collection

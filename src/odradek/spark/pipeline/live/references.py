@@ -1,4 +1,4 @@
-"""Which tables and views a query may read, by the names that stand in its plan. Pure.
+"""Tables and views that a query may read, by the names in its plan. Pure.
 
 The plan is the one that the client builds, before Spark has analysed it: having Spark explain each query would take
 longer than starting it. It has the names of tables that Python reads, and the texts of SQL. A word of SQL may be

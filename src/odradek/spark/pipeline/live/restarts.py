@@ -1,4 +1,4 @@
-"""When a flow that failed is started again. Pure.
+"""Restarts of flows that failed. Pure.
 
 A flow restarts alone, after a back-off that doubles with each failure in a row; a batch that it completes ends the row.
 A failure that cannot pass, or one more than the retries allow, ends the pipeline.

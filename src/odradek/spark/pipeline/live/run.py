@@ -66,7 +66,7 @@ class LiveRun:
                 update()
 
     def notify(self, notice: Notice) -> None:
-        """From any thread."""
+        """Accept a notice from any thread."""
         if isinstance(notice, Stop):
             self._stopping.set()
         if self._engine is not None:

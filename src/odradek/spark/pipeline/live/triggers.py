@@ -1,4 +1,4 @@
-"""How often a flow is triggered: the settings, and flows that cannot keep their interval. Pure.
+"""Trigger intervals of flows: the settings, and flows that cannot keep their interval. Pure.
 
 `pipelines.trigger.interval` of a flow counts most, then `--trigger`, then the setting in the spec; without any of them
 a streaming flow takes records as soon as they are there, and a materialized view is refreshed every ten seconds.

@@ -47,7 +47,7 @@ class TableVersions:
 
 @dataclass(slots=True)
 class _Refreshed:
-    """What the inputs were when a view was last computed."""
+    """Inputs of a view when it was last computed."""
 
     inputs: Inputs
     versions: Mapping[str, int]
@@ -55,7 +55,7 @@ class _Refreshed:
 
 
 class Outcome(Enum):
-    """What became of a refresh."""
+    """Result of a refresh."""
 
     #: The inputs are as they were: nothing was computed.
     SAME_INPUTS = auto()

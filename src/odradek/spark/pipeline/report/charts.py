@@ -193,7 +193,7 @@ def _x(at_seconds: float, seconds: float) -> float:
 
 
 def _round_up(value: float) -> float:
-    """To 1, 2, 4, 5 or 8 times a power of ten: ticks are round then."""
+    """Round up to 1, 2, 4, 5 or 8 times a power of ten: ticks are round then."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

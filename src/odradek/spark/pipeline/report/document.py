@@ -21,6 +21,7 @@ _STYLE = """
 td.text, th.text { text-align: left; } table.small { font-size: 0.86rem; }
 table.small td, table.small th { padding: 0.3rem 0.45rem; }
 svg.spark { width: 130px; height: 24px; } td.spark { padding-top: 0; padding-bottom: 0; }
+td.time { white-space: nowrap; }
 .number { display: inline-block; min-width: 1.3em; text-align: center; border-radius: 0.7em; color: #a8401f;
   background: rgba(194, 85, 58, 0.15); font-weight: 600; padding: 0 0.2em; }
 .number.quiet { color: #666666; background: rgba(120, 120, 120, 0.15); }
@@ -70,8 +71,8 @@ def _explanations(report: Report) -> str:
         ("Rows read and written", "counted by Spark when a batch ends, and shown over the time that the batch took. "
          "A row that several flows read is counted by each. What Spark did in the moment in which it was killed may be "
          "missing here; it is not missing in tables and topics."),
-        ("Lag", "records that are in a flow's topics beyond its last completed batch, those of the batch that runs "
-         "included. Its age is the time since the topics ended where the flow is now, from samples of where they end."),
+        ("Lag", "records in a flow's topics that no completed batch has read. Its age is how long the oldest of them "
+         "has waited, estimated from regular samples of where the topics end."),
         ("Interruption", "from the failure to the end of the first batch after it. Records that arrive meanwhile "
          "stay in the topics and are processed afterwards."),
         ("Pause", "nothing failed: Spark was starting, there was nothing to read, or nobody ran the pipeline."),

@@ -34,7 +34,7 @@ def flow_table(report: Report) -> str:
 
 
 def _state_table(report: Report, flows: Sequence[FlowTotals]) -> str:
-    """Of flows that keep rows from batch to batch, such as windows and joins."""
+    """Return the table of flows that keep rows from batch to batch, such as windows and joins."""
     if not flows:
         return ""
     rows = "".join(

@@ -1,4 +1,4 @@
-"""What interrupted a run, or left a gap in its charts, and why: found in its history. Pure.
+"""Interruptions and pauses of a run with their reasons, from its history. Pure.
 
 Interruptions are faults: Spark's driver that was gone, a flow that failed and was restarted, brokers that did not
 answer. Pauses are not: Spark that starts, flows without anything to read, the time between two runs.
@@ -41,7 +41,7 @@ class Gap:
 
 
 def find_gaps(runs: Sequence[Run]) -> list[Gap]:
-    """Of runs that follow each other, in the order of time."""
+    """Return the gaps of runs that follow each other, in the order of time."""
     gaps = [gap for run in runs for gap in _of_run(run)]
     for previous, following in pairwise(runs):
         if previous.state == KILLED:
@@ -77,7 +77,7 @@ def _start(run: Run) -> Iterator[Gap]:
 
 
 def _driver_gaps(run: Run) -> Iterator[Gap]:
-    """From a failure of the whole pipeline to its first batch after that."""
+    """Yield gaps from a failure of the whole pipeline to its first batch after that."""
     open_since: events.Update | events.Live | events.Retry | None = None
     for event in run.events:
         if open_since is None:
@@ -110,7 +110,7 @@ def _interruption(event: events.Update | events.Live | events.Retry, end_ms: int
 
 
 def _restarts(run: Run) -> Iterator[Gap]:
-    """From the failure of a flow to its first batch after it was started again; several in a row are one."""
+    """Yield gaps from the failure of a flow to its first batch after it was started again; several in a row are one."""
     done_ms: dict[str, int] = {}
     for event in run.events:
         if not isinstance(event, events.Restart) or event.time_ms <= done_ms.get(event.flow, 0):

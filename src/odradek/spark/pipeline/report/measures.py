@@ -1,4 +1,4 @@
-"""The figures and the lines of a report, from the samples of its runs. Pure."""
+"""The numbers and the lines of a report, from the samples of its runs. Pure."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ class FlowTotals:
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """Of the flow that is furthest behind, over the time in which that is known."""
+    """Age of the oldest unprocessed record of the flow that is furthest behind, over the time in which it is known."""
 
     p50_ms: float
     p95_ms: float
@@ -61,7 +61,7 @@ class Peak:
 
 
 def flow_totals(runs: Sequence[Run]) -> list[FlowTotals]:
-    """By name."""
+    """Return the totals of all flows, by name."""
     totals_by_flow: dict[str, FlowTotals] = {}
     for sample in _samples(runs):
         totals = totals_by_flow.setdefault(sample.flow, FlowTotals(sample.flow))
@@ -93,7 +93,9 @@ def flow_totals(runs: Sequence[Run]) -> list[FlowTotals]:
 
 
 def lateness(runs: Sequence[Run], pauses: Sequence[Gap]) -> Lateness | None:
-    """Without pauses, which would make it look better. None where no flow reads topics, or brokers never answered."""
+    """Return the lateness without pauses, which would make it look better.
+
+    None where no flow reads topics, or brokers never answered."""
     by_time = {time_ms: sample for time_ms, sample in _largest_lags(runs).items() if not _is_in(pauses, time_ms)}
     if not by_time:
         return None
@@ -164,7 +166,7 @@ def lag_line(runs: Sequence[Run], name: str) -> Line:
 
 
 def late_line(runs: Sequence[Run], name: str) -> Line:
-    """In seconds."""
+    """Return the age of the oldest unprocessed record, in seconds."""
     values = [(sample.time_ms, sample.lag_ms / 1_000) for sample in _samples(runs) if sample.lag_ms is not None]
     return _largest_line(runs, name, values)
 

@@ -1,4 +1,4 @@
-"""The first screen of a report: how it ended, what was done, how late it was, and the figures for it. Pure."""
+"""The first screen of a report: how it ended, what was done, how late it was, and the numbers. Pure."""
 
 from html import escape
 
@@ -27,8 +27,8 @@ def verdict(report: Report) -> str:
     if lag:
         waiting = f"{count(lag, 'record')} {'is' if lag == 1 else 'are'} still waiting"
         return _verdict_line(last.state == RUNNING, f"{_ending(last)}; {waiting} to be processed.")
-    done = "everything in its topics was processed" if lag == 0 else "no flow failed for good"
-    return _verdict_line(last.state != KILLED, f"{_ending(last)}; {done}.")
+    outcome = "everything in its topics was processed" if lag == 0 else "no flow failed for good"
+    return _verdict_line(last.state != KILLED, f"{_ending(last)}; {outcome}.")
 
 
 def _verdict_line(is_good: bool, text: str) -> str:
@@ -52,9 +52,9 @@ def story(report: Report) -> str:
     late = measures.lateness(report.runs, report.pauses)
     if late is not None:
         sentences.append(
-            f"While there was something to do, the oldest record that was not processed yet had waited for "
-            f"{duration(late.p50_ms)} or less half of the time, for {duration(late.p95_ms)} or less 95 % of the time, "
-            f"and for {duration(late.max_ms)} {'or more' if late.is_minimum else 'at most'}."
+            f"While there were records to process, the oldest of them had waited no longer than "
+            f"{duration(late.p50_ms)} for half of the time, no longer than {duration(late.p95_ms)} for 95 % of it, "
+            f"and {duration(late.max_ms)}{' or more' if late.is_minimum else ''} at worst."
         )
     sentences.append(_fault_sentence(report))
     return " ".join(sentences)
@@ -87,12 +87,12 @@ def cards(report: Report) -> str:
     faults = report.faults
     longest = max((gap.duration_ms for gap in faults), default=0)
     dead = report.dead_letters
-    figures = [
-        (f"{rows_in:,}", f"rows read, {rows_in / seconds:,.0f} per second without pauses"),
+    cells = [
+        (f"{rows_in:,}", f"rows read, {_rate(rows_in / seconds)} per second without pauses"),
         (f"{rows_out:,}", "rows written, where sinks count them"),
         (
             "-" if late is None else duration(late.p95_ms),
-            "wait of the oldest unprocessed record, 95 % of the time at most",
+            "longest that a record had waited, for 95 % of the time",
         ),
         ("0" if peak is None else f"{peak.records:,}", _peak_text(report, peak)),
         (str(len(faults)), _interruptions(len(faults), longest)),
@@ -100,7 +100,12 @@ def cards(report: Report) -> str:
         (duration(max((flow.longest_batch_ms for flow in report.flows), default=0)), "longest batch"),
         ("-" if dead is None else f"{sum(dead.values()):,}", "dead letters: records that could not be processed"),
     ]
-    return f'<div class="cards">{"".join(_card(figure, text) for figure, text in figures)}</div>'
+    return f'<div class="cards">{"".join(_card(figure, text) for figure, text in cells)}</div>'
+
+
+def _rate(rows_per_s: float) -> str:
+    """Format a rate; a small one has a decimal."""
+    return f"{rows_per_s:,.0f}" if rows_per_s >= 10 else f"{rows_per_s:.1f}"
 
 
 def _interruptions(number: int, longest_ms: int) -> str:
@@ -115,5 +120,5 @@ def _card(figure: str, text: str) -> str:
 
 def _peak_text(report: Report, peak: measures.Peak | None) -> str:
     if peak is None:
-        return "records waiting at most"
-    return f"records waiting at most: {peak.flow}, {report.clock.time(peak.time_ms)}"
+        return "records waiting at the peak"
+    return f"records waiting at the peak: flow {peak.flow}, {report.clock.time(peak.time_ms)}"

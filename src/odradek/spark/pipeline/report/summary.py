@@ -1,4 +1,4 @@
-"""What a report is about: runs that follow each other, what interrupted them, and what their flows did. Pure."""
+"""Contents of a report: runs that follow each other, what interrupted them, and what their flows did. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from odradek.spark.pipeline.report.units import Clock
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is shown; the words for it are in the functions below."""
+    """Contents of a report; `story` and `document` put them into sentences."""
 
     pipeline: str
     runs: Sequence[Run]

@@ -45,7 +45,7 @@ def _at(report: Report, time_ms: int) -> float:
 
 
 def _ticks(report: Report) -> list[Tick]:
-    """At round times of the clock."""
+    """Return ticks at round times of the clock."""
     seconds = _at(report, report.end_ms)
     step = next((step for step in _STEPS_S if seconds / step <= _TICKS_MAX), _STEPS_S[-1])
     start = report.clock.at(report.start_ms)
@@ -61,14 +61,14 @@ def _ticks(report: Report) -> list[Tick]:
 
 def gap_table(report: Report) -> str:
     if not report.gaps:
-        return "<p>There are none: from the start to the end all flows ran and had something to do.</p>"
+        return "<p>There are none: all flows ran, and had records to process, from start to end.</p>"
     rows = []
     for number, gap in enumerate(report.gaps[:_GAPS_MAX], start=1):
         kind = "number" if gap.is_fault else "number quiet"
         ending = "recovered" if gap.has_recovered else "not recovered"
         rows.append(
             f'<tr><td><span class="{kind}">{number}</span></td><td class="text">{escape(gap.title)}</td>'
-            f"<td>{report.clock.time(gap.start_ms)}</td><td>{duration(gap.duration_ms)}</td>"
+            f'<td>{report.clock.time(gap.start_ms)}</td><td class="time">{duration(gap.duration_ms)}</td>'
             f'<td class="text">{escape(gap.reason)}</td>'
             f'<td class="{_ending_class(gap)}">{ending if gap.is_fault else "pause"}</td></tr>'
         )

@@ -1,4 +1,4 @@
-"""All templates, the default one first. Pure."""
+"""Templates, the default one first. Pure."""
 
 from odradek.spark.pipeline.templates.cdc import CDC
 from odradek.spark.pipeline.templates.counts import COUNTS

@@ -25,7 +25,7 @@ class FlowSamples:
 
     @property
     def partitions(self) -> frozenset[TopicPartition]:
-        """Those whose ends are asked for."""
+        """Partitions whose ends are sampled."""
         return partitions_of(self._positions.values())
 
     def resume(self, ends: Offsets, ends_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""What a pipeline did over time, in a file of bounded size that survives kills: `history.jsonl` in its storage.
+"""History of a pipeline in a file of bounded size that survives kills: `history.jsonl` in its storage.
 
 A line is a JSON object: an event that explains something (a start, a failure, a restart, an end), or what one flow did
 since the line before it (`"event": "flow-sample"`). Lines are appended once a second in one write, so that a kill costs
@@ -50,7 +50,7 @@ _SAMPLE, _DEAD_LETTERS = "flow-sample", "dead-letters"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowHistory:
-    """What a flow did in the `interval_ms` before `time_ms`."""
+    """Work of a flow in the `interval_ms` before `time_ms`."""
 
     time_ms: int
     interval_ms: int
@@ -225,7 +225,7 @@ def to_line(entry: Entry) -> str:
 
 
 def from_line(line: str) -> Entry | None:
-    """None for a line that is not whole, or of another version."""
+    """Read a line; return None for one that is incomplete, or of another version."""
     try:
         document: dict[str, Any] = json.loads(line)
         if document["event"] == _SAMPLE:
@@ -238,7 +238,7 @@ def from_line(line: str) -> Entry | None:
 
 
 def read_history(project: Project) -> list[Entry]:
-    """In the order of time; empty for a pipeline that never ran."""
+    """Return the history in the order of time; empty for a pipeline that never ran."""
     return list(_read(project.ours))
 
 

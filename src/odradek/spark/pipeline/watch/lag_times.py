@@ -1,4 +1,4 @@
-"""How far behind the ends of its topics a flow is, in records and in time. Pure.
+"""Lag of a flow behind the ends of its topics, in records and in time. Pure.
 
 The lag in time is how long ago the topics ended where the flow is now: about the age of the oldest record that it has
 not processed. It follows from samples of the ends, so that it costs nothing per record, does not depend on the

@@ -1,4 +1,4 @@
-"""The figures of a run in Prometheus' text format. Nothing is kept for them: they are read off the state of the run.
+"""The metrics of a run in Prometheus' text format. Nothing is kept for them: they are read off the state of the run.
 
 Counters begin anew with each `odradek pipeline run`, as Prometheus expects of a process; a restart of Spark's driver
 does not reset them. Rows per second are `rate(odradek_pipeline_rows_in_total[1m])`.
@@ -14,8 +14,6 @@ from odradek.common.metrics_text import metrics_text
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.state import FlowState, RunState
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 _PREFIX = "odradek_pipeline_"
 
 _Flows = list[tuple[str, FlowState]]
@@ -28,7 +26,7 @@ class Metrics:
         self._registry.register(_RunCollector(state))
 
     def text(self) -> bytes:
-        """From any thread."""
+        """Return the metrics; may be called from any thread."""
         return metrics_text(self._registry)
 
 

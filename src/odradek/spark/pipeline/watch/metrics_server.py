@@ -11,10 +11,11 @@ from concurrent.futures import Future
 
 from odradek.common.addresses import NOT_ROUTABLE, BadAddress, HostPort, parse_host_port
 from odradek.common.failures import InputError
+from odradek.common.metrics_text import CONTENT_TYPE
 from odradek.observability.http_pages import HttpPages, Page, health_page
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.state import RunState
-from odradek.spark.pipeline.watch.metrics import CONTENT_TYPE, Metrics
+from odradek.spark.pipeline.watch.metrics import Metrics
 
 _HOST = "127.0.0.1"
 
@@ -43,7 +44,7 @@ class MetricsServer:
 
     @property
     def address(self) -> HostPort:
-        """With the port that it really has, once started."""
+        """Address with the port that is bound, once started."""
         return self._pages.address
 
     def __enter__(self) -> "MetricsServer":

@@ -1,4 +1,4 @@
-"""Asks the clusters every second where the topics of a pipeline end, and now and then for its dead letters.
+"""Sampler of the ends of a pipeline's topics, every second, and of its dead letters, every few seconds.
 
 In two threads, since counting dead letters may take long; what they find goes into a queue of the runner. While brokers
 do not answer, samples without ends are delivered: the runner knows then that lag is not known.
@@ -62,7 +62,7 @@ class Sampler:
             thread.join(_STOP_TIMEOUT_S)
 
     def watch(self, partitions: frozenset[TopicPartition]) -> None:
-        """From now on the ends of these are sampled."""
+        """Sample the ends of these partitions from now on."""
         self._partitions = partitions
 
     def _sample_ends(self) -> None:

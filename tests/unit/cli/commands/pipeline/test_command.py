@@ -169,6 +169,8 @@ def test_brokers_that_are_away_when_run_starts(
     [
         (["--trigger", "5s"], "--trigger, --updates and --standby require --continuous"),
         (["--continuous", "--trigger", "soon"], "'soon' is not a duration"),
+        (["--master", "nonsense"], "'nonsense' is not a master, such as local[2]"),
+        (["--remote", "http://a"], "'http://a' is not the URL of a Spark Connect server"),
         (["--master", "local", "--remote", "sc://a"], "exclude each other"),
         (["--full-refresh-all", "--refresh", "a"], "--full-refresh-all excludes"),
         (["--conf", "novalue"], "is not a valid setting"),
