@@ -28,7 +28,7 @@ from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.common.ports import Buffer
 from odradek.network.answers import Begun, framed_answer
 from odradek.network.endpoint import Deadline, Endpoint, logger
-from odradek.network.turns import SLICE_NS
+from odradek.network.fair_turns import SLICE_NS
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.errors import InvalidMessage
@@ -107,7 +107,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active_ms = self.endpoint.now_ms
-        self.endpoint.traffic.received_bytes += nbytes
+        self.endpoint.metrics.received_bytes += nbytes
         if self._flaw is not None or self._stopping:
             return
         self._take(self._reader or self.endpoint.spare_reader, nbytes)
@@ -242,7 +242,7 @@ class Connection(asyncio.BufferedProtocol):
         known = None if self._begun or not session.authenticated else self._quick(session, request)
         if isinstance(known, bytes):
             endpoint.requests_total += 1
-            endpoint.traffic.of(request[1]).count(perf_counter_ns() - started_ns)
+            endpoint.metrics.of(request[1]).count(perf_counter_ns() - started_ns)
             self._put([known])
             if self in endpoint.deadlines:
                 del endpoint.deadlines[self]
@@ -349,7 +349,7 @@ class Connection(asyncio.BufferedProtocol):
         self, context: Context, entry: LoadedHandler, response: Answer, request: Message | None
     ) -> list[Buffer]:
         spent_ns = perf_counter_ns() - context.started_ns
-        self.endpoint.traffic.answered(context.api_key, spent_ns, response)
+        self.endpoint.metrics.answered(context.api_key, spent_ns, response)
         if response is None or self._transport.is_closing():
             return []
         try:
@@ -391,7 +391,7 @@ class Connection(asyncio.BufferedProtocol):
             output, size = self._output, self._output_bytes
             self._output, self._output_bytes = None, 0
             if not self._transport.is_closing():
-                self.endpoint.traffic.sent_bytes += size
+                self.endpoint.metrics.sent_bytes += size
                 if size <= _JOINED_BYTES_MAX:
                     self._transport.write(b"".join(output))
                 else:
