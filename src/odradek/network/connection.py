@@ -114,7 +114,7 @@ class Connection(asyncio.BufferedProtocol):
         self._advance()
 
     def _take(self, reader: FrameReader, nbytes: int) -> None:
-        """What has just been read into the buffer that `get_buffer` gave."""
+        """Cut the bytes that were read into the buffer of `get_buffer` into frames."""
         if self._arrived is None:
             self._arrived = []
         if reader.is_direct:
@@ -214,7 +214,7 @@ class Connection(asyncio.BufferedProtocol):
         self._read_on(not self._arrived and not self._writing_paused)
 
     def go_on(self) -> None:
-        """With what was left over by the last slice."""
+        """Continue with the requests that the last slice left over."""
         self._advance()
 
     def _may_begin(self) -> bool:
@@ -271,7 +271,7 @@ class Connection(asyncio.BufferedProtocol):
             endpoint.deadlines.pop(self, None)
 
     def _quick(self, session: Session, request: bytearray) -> bytes | Message | Exception | None:
-        """What there is to say to a request of the usual kind; None for all others, which are handled as they are."""
+        """Return the response to a request of the usual kind; None for all others, which take the normal path."""
         if len(request) < _KEY_BYTES or request[0]:
             return None
         quick = self.endpoint.registry.quick.get(request[1])
@@ -321,7 +321,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._encoded(context, begun.entry, response, request)
 
     def _put_answers(self) -> None:
-        """Those that are ready, in order, up to the first that is not."""
+        """Write the responses that are ready, in order, up to the first that is not."""
         while self._begun and self._begun[0].done:
             begun = self._begun.pop(0)
             if begun.dropped:
@@ -331,8 +331,8 @@ class Connection(asyncio.BufferedProtocol):
             self._put(begun.answer)
 
     def _failed(self, context: Context, request: Message | None, error: Exception) -> Answer:
-        """What a handler raised, as an answer; the connection closes where there is none, or where there must be none,
-        as for a Produce with acks=0."""
+        """Return the response for an error that a handler raised. The connection closes if there is none, or if there
+        must be none, as for a Produce with acks=0."""
         if isinstance(error, ProtocolError):
             self._break(error)
             return None
@@ -414,7 +414,7 @@ class Connection(asyncio.BufferedProtocol):
         self._arrived = None
 
     def _refuse(self, flaw: ProtocolError) -> None:
-        """What was answered before the flaw still leaves; what is in flight is not waited for."""
+        """Close the connection after the responses that are ready; requests in flight are not waited for."""
         if self._transport.is_closing():
             return
         endpoint, session = self.endpoint, self.session

@@ -1,4 +1,4 @@
-"""What the connections of one listener have in common."""
+"""State that the connections of one listener share."""
 
 import itertools
 import logging

@@ -31,7 +31,7 @@ class NodeListeners:
 
     @property
     def ports(self) -> dict[str, int]:
-        """By name, once they are bound."""
+        """Return the ports by listener name, once they are bound."""
         return {listener.endpoint.name: listener.port for listener in self.all}
 
     async def bind(self) -> None:
@@ -76,7 +76,8 @@ def build_listeners(config: ServerConfig, services: Services, on_fault: Callable
 
 
 def _paced(config: ServerConfig) -> list[str]:
-    """As in Kafka the brokers' own listener, where it is another one than the clients', is not held up by them."""
+    """Return the listeners that the creation rate applies to. As in Kafka, a separate inter-broker listener is
+    exempt."""
     names = [listener.name for listener in config.listeners.for_clients]
     own = config.listeners.inter_broker_name
     return [name for name in names if name != own or len(names) == 1]

@@ -1,4 +1,4 @@
-"""What a handler knows besides its request: who asks, on which connection, and what the node offers.
+"""Context of a request: the principal and connection that it came from, and the services of the node.
 
 `Services` belongs to the node: one facade per attribute, put there by the composition root. `Session` belongs to a
 connection and lives as long as it does. `Context` belongs to one request; Envelope makes another one for the request
@@ -50,12 +50,12 @@ async def _no_producer_ids() -> int:
 
 
 async def _no_producer_ids_at_hand() -> None:
-    """Whoever needs one is refused when it takes it."""
+    """Return at once; taking an id fails on a node that allocates none."""
 
 
 @dataclass(slots=True)
 class Services:
-    """What the node offers to handlers. Facades are functions or objects of the domain; a handler adds no rules."""
+    """Services of the node for handlers: functions or objects of the domain, without rules of their own."""
 
     features: Callable[[], Features] = Features
     authorizer: Authorizer = ALLOW_ALL
@@ -196,14 +196,14 @@ class Context:
         return found
 
     def may(self, operation: Operation, resource: Resource) -> bool:
-        """Whether whoever asks may do so."""
+        """Return True if the principal may perform the operation on the resource."""
         authorizer = self.session.services.authorizer
         if authorizer is ALLOW_ALL:
             return True
         return authorizer.authorize(self.principal, self.session.client_address, [Action(operation, resource)])[0]
 
     def may_on_any(self, operation: Operation, resource_type: ResourceType) -> bool:
-        """Whether there is any resource of the kind that whoever asks may do it on."""
+        """Return True if the principal may perform the operation on any resource of the type."""
         services = self.session.services
         return services.authorizer is ALLOW_ALL or services.authorizer.authorize_by_resource_type(
             self.principal, self.session.client_address, operation, resource_type
@@ -215,7 +215,7 @@ class Context:
             raise refusal(resource.type)
 
     def allowed(self, operation: Operation, resource_type: ResourceType, names: Iterable[str]) -> Container[str]:
-        """Those of the names on which whoever asks may do it; asked for once each."""
+        """Return the names on which the principal may perform the operation; each name is authorized once."""
         authorizer = self.session.services.authorizer
         if authorizer is ALLOW_ALL:
             return EVERYTHING
@@ -225,7 +225,7 @@ class Context:
         return {name for name, is_allowed in zip(asked, answers, strict=True) if is_allowed}
 
     def authorized_operations(self, resource: Resource) -> int:
-        """What whoever asks may do on it, as the bit field that responses show."""
+        """Return the operations that the principal may perform on the resource, as the bit field of responses."""
         operations = OPERATIONS[resource.type]
         authorizer = self.session.services.authorizer
         if authorizer is not ALLOW_ALL:
@@ -240,7 +240,7 @@ class Context:
         return None if topic is None else topic.name
 
     def deadline_ms(self, timeout_ms: int) -> int:
-        """When the asker of this request has waited for so long, by the monotonic clock."""
+        """Return the deadline of this request on the monotonic clock."""
         return self.session.services.clock.monotonic_ms() + timeout_ms
 
     @property

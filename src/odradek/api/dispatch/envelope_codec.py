@@ -70,7 +70,7 @@ def unwrap(response: EnvelopeResponse) -> bytes:
 
 
 def principal_bytes(principal: str) -> bytes:
-    """Of a principal such as `User:alice`."""
+    """Serialize a principal such as `User:alice`."""
     kind, _, name = principal.partition(":")
     return _VERSION.pack(_PRINCIPAL_VERSION) + encode(DefaultPrincipalData(type=kind, name=name), _PRINCIPAL_VERSION)
 

@@ -219,7 +219,7 @@ class _Writer:
             self._code, self._message = error.code, str(error) or None
 
     def put_error(self, target: Message, fields: tuple[Field, ...]) -> bool:
-        """Whether this part of the response has a place for the code."""
+        """Write the code and the message; return False if this part of the response has no field for the code."""
         names = [field.name for field in fields if self._version in field.versions]
         for field in fields:
             if field.name == "error_message" and field.name in names:
@@ -253,7 +253,7 @@ class _Writer:
 
 
 def _elements(asked: Any, path: str) -> list[Any]:
-    """Of a list, or of the lists within the elements of a list: `dirs.topics`."""
+    """Return the elements of a list, or of the lists within the elements of a list: `dirs.topics`."""
     found = [asked]
     for name in path.split("."):
         found = [element for one in found for element in getattr(one, name) or ()]

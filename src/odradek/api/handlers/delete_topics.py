@@ -44,8 +44,8 @@ async def handle(ctx: Context, request: DeleteTopicsRequest) -> DeleteTopicsResp
 
 
 class _Permissions:
-    """Of somebody who may not delete whatever there is. What a request names twice, or in two ways, or by an id that is
-    no topic's, is the controller's to refuse."""
+    """Permissions of a principal that may not delete every topic. The controller rejects topics that are named twice,
+    and unknown topic ids."""
 
     def __init__(self, ctx: Context, request: DeleteTopicsRequest) -> None:
         self._ctx = ctx

@@ -45,7 +45,7 @@ def handle(ctx: Context, request: DescribeClusterRequest) -> DescribeClusterResp
 
 
 def _controllers(ctx: Context) -> list[DescribeClusterBroker]:
-    """Those that can be reached on the listener that was asked."""
+    """Return the controllers that have the listener of the request."""
     nodes = []
     for _, controller in sorted(ctx.services.image().cluster.controllers.items()):
         endpoint = controller.listeners.get(ctx.listener_name)

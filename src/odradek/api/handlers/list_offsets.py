@@ -84,7 +84,8 @@ def _isolation(request: ListOffsetsRequest) -> Isolation:
 
 
 def _judged(entry: ListOffsetsEntry, result: ListOffsetsResult, times: int, version: int) -> ListOffsetsResult:
-    """What is asked for twice, or by a timestamp that the version does not know, has no offset."""
+    """Return an error for a partition that is requested twice, and for a timestamp that the version does not
+    support."""
     if result is _REFUSED:
         return result
     if times > 1:

@@ -95,7 +95,7 @@ def _visible(ctx: Context, names: Iterable[str]) -> Container[str]:
 
 
 def _by_id(ctx: Context, view: ListenerView, answer: "_Answer", ids: Iterable[bytes]) -> list[MetadataResponseTopic]:
-    """Where a request has ids, its names do not count."""
+    """Return topics by id: names in a request with ids are ignored."""
     by_id = view.image.topics.by_id
     visible = _visible(ctx, (by_id[topic_id].name for topic_id in ids if topic_id in by_id))
     found = []
@@ -142,7 +142,7 @@ def _refused_to_make(ctx: Context, names: list[str]) -> dict[str, ErrorCode]:
 
 
 class _Placement(NamedTuple):
-    """Where a partition is: all that an answer says of it but its number and epoch."""
+    """Leader and replicas of a partition: everything in the response except its index and leader epoch."""
 
     error_code: int
     leader: int

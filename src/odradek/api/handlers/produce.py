@@ -246,8 +246,8 @@ def _is_transactional(records: Buffer) -> bool:
 
 
 def _flaw(records: Buffer | None, version: int) -> ProduceResult | None:
-    """What Kafka asks of a request before the log sees it: one whole batch, of the format and codec that the request's
-    version may carry. Whether the batch is sound is the log's business. Words are where Kafka has some."""
+    """Check what Kafka requires of a request before the append: one complete batch, in a format and codec that the
+    version allows. The append validates the batch itself. Messages are Kafka's where it has one."""
     if not records or len(records) < _LENGTH_END:
         return _NO_BATCH
     length = int.from_bytes(records[_LENGTH_AT:_LENGTH_END], "big", signed=True)

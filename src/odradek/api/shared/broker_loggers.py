@@ -30,7 +30,7 @@ logger = logging.getLogger("odradek.config")
 
 
 class Change(NamedTuple):
-    """Of one setting, here of the level of the logger of this name."""
+    """Change of one setting, here of the level of the logger of this name."""
 
     name: str
     op: int
@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
 
 def levels() -> dict[str, str]:
-    """By the name of the logger, for all that there are by now."""
+    """Return the levels of all existing loggers by name."""
     known = logging.root.manager.loggerDict
     names = sorted(name for name, one in known.items() if _is_own(name) and isinstance(one, logging.Logger))
     return {name: _name_of(logging.getLogger(name).getEffectiveLevel()) for name in names} | {

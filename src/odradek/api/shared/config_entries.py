@@ -150,7 +150,7 @@ def _with_both_ids(static: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _shown(kind: str, text: str) -> str:
-    """As Java prints the value that the text stands for."""
+    """Format the value as Java prints it."""
     text = text.strip()
     if kind in ("int", "long", "short"):
         return str(int(text))
@@ -175,7 +175,7 @@ def _java_double(number: float) -> str:
 def _lazily(
     found: Mapping[str, ConfigDefinition], make: Callable[[str, ConfigDefinition], Entry]
 ) -> dict[str, Callable[[], Entry]]:
-    """By name, made when asked for: most requests want a few of hundreds."""
+    """Return functions by name that build the entries: most requests want a few of hundreds."""
     return {key: partial(make, key, definition) for key, definition in found.items()}
 
 
@@ -194,7 +194,7 @@ def _unknown(key: str) -> ConfigDefinition:
 
 
 def _documentation(definition: ConfigDefinition) -> str | None:
-    """What the table knows; what a setting is for is in the manual."""
+    """Return the documentation that the table has; the purpose of a setting is in the manual."""
     if definition.type == _TYPES[0]:
         return None
     valid = f", {definition.valid}" if definition.valid else ""

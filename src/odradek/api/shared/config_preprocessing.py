@@ -1,4 +1,4 @@
-"""What a broker makes of a change of settings before the controller hears of it.
+"""Validation of config changes by a broker, before it forwards them to the controller.
 
 Only a broker knows whether a setting of its own can change while it runs, and only this process can set the level of
 its loggers; the rest is the controller's to judge. What is refused here, or done, is not passed on.

@@ -1,4 +1,4 @@
-"""What handlers of requests about groups have in common."""
+"""Helpers of the handlers of group requests."""
 
 from collections.abc import Container
 

@@ -24,7 +24,7 @@ class Refused(Generic[AnyTopic]):
 def sort_out(
     topics: Iterable[AnyTopic], error_of: Callable[[AnyTopic, int], ErrorCode]
 ) -> tuple[list[Refused[AnyTopic]], list[AnyTopic]]:
-    """What is refused, and the topics with the partitions that are left to them."""
+    """Return the rejected partitions by topic, and the topics with their remaining partitions."""
     refused, accepted = [], []
     for topic in topics:
         errors = [(asked.partition_index, error_of(topic, asked.partition_index)) for asked in topic.partitions]

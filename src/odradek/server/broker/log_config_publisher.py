@@ -1,4 +1,4 @@
-"""What logs and replicas do by settings that may change: those of topics, and those of brokers.
+"""Dynamic settings of logs and replicas: those of topics, and those of brokers.
 
 `LogConfigs` is a publisher, since a topic's settings come with the image; it comes after `DynamicConfig` and before the
 replicas. The rest is subscribed to.
@@ -39,7 +39,8 @@ _MOVE_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
 def log_config(settings: Settings, topic: Mapping[str, str]) -> LogConfig:
-    """Of a topic with these settings of its own. Raises ApiError: they may not go with the broker's."""
+    """Return the log config of a topic with these overrides. Raise ApiError if they contradict the broker's
+    settings."""
     layers = ConfigLayers(topic, {}, {}, settings.given)
     found = {name: effective_topic_config(name, layers).value for name in SETTINGS}
     return LogConfig.parse({name: value for name, value in found.items() if value is not None})
@@ -58,7 +59,7 @@ def cleaner_config(settings: Settings) -> CleanerConfig:
 
 
 class LogConfigs:
-    """What is set for topics and brokers holds for the logs from then on."""
+    """Publisher that applies the settings of topics and brokers to the logs."""
 
     name = "LogConfigs"
 
@@ -81,7 +82,7 @@ class LogConfigs:
         """Nothing of it is ours."""
 
     def _update_default(self) -> bool:
-        """Whether topics without settings of their own have others now, and so those that have only some."""
+        """Apply the brokers' defaults; return True if they have changed, and with them the configs of all topics."""
         if self._dynamic.settings is self._seen:
             return False
         self._seen = self._dynamic.settings

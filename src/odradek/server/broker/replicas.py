@@ -112,7 +112,7 @@ class ReplicaPart:
         self.manager.contact.heard(sent_ms, is_fenced=is_fenced)
 
     def applied_image(self) -> MetadataImage:
-        """What the controller may believe that this broker has done."""
+        """Return the latest image that the replicas have applied completely."""
         return self.driver.applied_image
 
     def _directory_accepted(self, topic_id: bytes, partition: int, directory_id: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What a node's configuration says about groups and transactions, as the coordinators want to have it."""
+"""Settings of the group and transaction coordinators."""
 
 from odradek.common.failures import InputError
 from odradek.coordinator.group.consumer.assignors import ASSIGNORS
@@ -34,7 +34,7 @@ def group_settings(settings: Settings) -> GroupSettings:
 
 
 def _assignor(name: str) -> str:
-    """By its name, or by the name of Kafka's class for it."""
+    """Return the assignor for its name or for the name of Kafka's class."""
     for known in ASSIGNORS:
         if name == known or name.lower().endswith(f".{known}assignor"):
             return known

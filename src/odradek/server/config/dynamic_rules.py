@@ -1,4 +1,4 @@
-"""Whether settings that each may be what they are go together, and may be reached from those in force.
+"""Rules for dynamic settings: combinations that are valid, and changes that are possible at run time.
 
 Kafka checks the first as it does at the start, and has each part that is told of a change look at it before: pools of
 threads are at most doubled and at most halved at once. Words and order are Kafka's, since clients show them; even those
@@ -98,7 +98,7 @@ def _requirements(after: Settings) -> Iterator[_Requirement]:
 
 
 def _objections(before: Settings, after: Settings, changed: set[str]) -> Iterator[str]:
-    """Of listeners, then of pools of threads, then of the cleaner."""
+    """Yield the objections against the change: for listeners, then thread pools, then the cleaner."""
     for name in ("max.connections", "max.connection.creation.rate"):
         if name in changed and after.whole(name) <= 0:
             yield f"Invalid {name} {after.whole(name)}"

@@ -67,5 +67,5 @@ def parse_initial_controller(text: str) -> VoterAddress:
 
 
 def repeated(items: Iterable[_Item]) -> list[_Item]:
-    """What is there more than once, in the order of its first place."""
+    """Return the items that occur more than once, in the order of their first occurrence."""
     return [item for item, count in Counter(items).items() if count > 1]

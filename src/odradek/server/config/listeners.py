@@ -1,4 +1,4 @@
-"""Where a node listens, what it tells others, and under which names: Kafka's rules for the five settings about it.
+"""Listeners of a node, their advertised addresses and names: Kafka's rules for the five settings about it.
 
 `listeners` are bound. `advertised.listeners` are what brokers register and clients connect to, the same as
 `listeners` unless set. `controller.listener.names` says which names are for controllers: on a node that is one they
@@ -125,7 +125,8 @@ def _advertised_to_controllers(
     controller_names: Sequence[str],
     own_voter: HostPort | None,
 ) -> tuple[Listener, ...]:
-    """As advertised; else as bound, where "every address" is better said by the voters' own list."""
+    """Return the advertised addresses, else the bound ones, with the host of the voters' list in place of a
+    wildcard."""
     told: list[Listener] = []
     for name in controller_names:
         listener = next((one for one in (*advertised, *bound) if one.name == name), None)

@@ -1,4 +1,4 @@
-"""What a node needs for the roles that it plays: Kafka's rules about roles, voters and listeners together."""
+"""Rules about the roles of a node: Kafka's rules for roles, voters and listeners together."""
 
 from collections.abc import Sequence
 

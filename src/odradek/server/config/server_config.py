@@ -53,7 +53,7 @@ class ServerConfig:
 
     @property
     def all_dirs(self) -> tuple[str, ...]:
-        """With the one of the metadata log, sorted: what is formatted and locked."""
+        """Return all log directories and the metadata log directory, sorted: those that are formatted and locked."""
         return tuple(sorted({*self.log_dirs, self.metadata_log_dir}))
 
     @property

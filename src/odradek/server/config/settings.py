@@ -55,14 +55,14 @@ class Settings:
 
     @property
     def given(self) -> dict[str, str]:
-        """What was set, as text: the static layer of the node's configuration. Under either of its names, the id is
-        set under both."""
+        """Return the configured values as text: the static layer of the node's configuration. The node id is present
+        under both of its names."""
         values = {key: given.value for key, given in self._given.items()}
         node_id = values.get("node.id", values.get("broker.id"))
         return values if node_id is None else values | {"node.id": node_id, "broker.id": node_id}
 
     def replaced(self, values: Mapping[str, str]) -> "Settings":
-        """Those of the same node with other values; where they come from, people do not need to know."""
+        """Return the settings of the same node with other values, without their line numbers."""
         return Settings(self.path, {key: Given(value, self.path) for key, value in values.items()})
 
     def is_given(self, key: str) -> bool:
@@ -99,7 +99,8 @@ class Settings:
         return self.text(key).lower() == "true"
 
     def items(self, key: str) -> tuple[str, ...]:
-        """Of a list, each once; none if it is empty, or neither given nor with a default."""
+        """Return the items of a list without duplicates; none if it is empty, or neither configured nor with a
+        default."""
         return tuple(dict.fromkeys(_split(self.optional_text(key) or "")))
 
     def check_each(self, problems: Problems) -> None:

@@ -107,7 +107,8 @@ class CoordinatorDriver(Generic[AnyShard]):
         return self.runtime.read(self.partition_for(key), operation, timeout_ms=self._timeout_ms)
 
     async def read_all(self, operation: Callable[[AnyShard], Answer]) -> list[Answer]:
-        """Of every partition here; those that move away meanwhile are left out. Raises ApiError of one that loads."""
+        """Read from every partition that is led here; those that move away meanwhile are left out. Raise the ApiError
+        of a partition that is loading."""
         replies = [
             self.runtime.read(partition, operation, timeout_ms=self._timeout_ms)
             for partition in self.runtime.partitions()
@@ -141,7 +142,7 @@ class CoordinatorDriver(Generic[AnyShard]):
         self.runtime.metadata_changed(delta, image)
 
     def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:
-        """Of no interest here."""
+        """Ignore the change: coordinators do not depend on the controller."""
 
     def _follow(self, before: TopicImage | None, topic: TopicImage | None) -> None:
         if before is not None and (topic is None or topic.id != before.id):

@@ -41,7 +41,7 @@ class ReplicaLog:
         self.on_high_watermark: Callable[[int], None] = lambda partition: None
 
     def is_led(self, partition: int) -> bool:
-        """Whether the replica is ready: metadata may tell of a leadership a little before."""
+        """Return True if the replica leads the partition: the metadata may report the leadership a little earlier."""
         found = self._manager.partitions.get(TopicPartition(self._topic, partition))
         return found is not None and found.is_leader
 

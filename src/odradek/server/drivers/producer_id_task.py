@@ -34,7 +34,7 @@ class ProducerIds:
         return self.take()
 
     async def at_hand(self) -> None:
-        """When there is one to `take`. Raises ApiError as `next_id` does."""
+        """Wait until `take` has an id. Raise ApiError as `next_id` does."""
         while not self._next and self._following is None:
             await asyncio.shield(self._ask())
 

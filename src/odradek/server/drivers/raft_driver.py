@@ -51,7 +51,7 @@ logger = logging.getLogger("odradek.raft")
 
 
 class StateMachine(Protocol):
-    """What the log is kept for. Called between steps, in the order of the log."""
+    """State machine on top of the log. Called between steps, in the order of the log."""
 
     def committed(self, batches: tuple[CommittedBatch, ...]) -> None: ...
 
@@ -247,7 +247,7 @@ class RaftDriver:
             self._put(Response(effect.correlation_id, answer))
 
     async def _close(self) -> None:
-        """Whoever still waits is told that this replica is no longer there."""
+        """Fail the pending requests, cancel the others, and close the channels."""
         self._is_closed = True
         for task in self._sending:
             task.cancel()

@@ -60,7 +60,7 @@ class LocalNode:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What stays the same from start to start, but that nodes may be added."""
+    """Properties of a cluster that persist between starts; nodes may be added."""
 
     cluster_id: str
     node_count: int
@@ -96,7 +96,7 @@ def prepare_cluster(
 
 
 def ports_needed(node_count: int) -> int:
-    """By a new cluster, in a row."""
+    """Return the number of consecutive ports that a new cluster needs."""
     return node_count + _first_controllers(node_count)
 
 
@@ -192,7 +192,7 @@ def _node_settings(shape: _Shape, node_id: int, port: int, data: str) -> Mapping
 
 
 def _laptop_settings(node_count: int) -> Mapping[str, str]:
-    """What Kafka's defaults expect of many machines."""
+    """Return settings for one machine where Kafka's defaults assume several."""
     copies = str(min(_COPIES, node_count))
     min_isr = str(max(1, min(_COPIES, node_count) - 1))
     return {

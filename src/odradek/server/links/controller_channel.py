@@ -73,7 +73,7 @@ class ControllerChannel:
 
     @property
     def controller_versions(self) -> Mapping[int, Versions] | None:
-        """What the controller serves; None until a connection to it told us."""
+        """Return the versions that the controller serves; None until a connection has been made."""
         return (self._channel.api_versions or None) if self._channel is not None else None
 
     async def send(self, request: Message, timeout_ms: float) -> Any:

@@ -43,7 +43,7 @@ _CONTROLLER_FORM = "Each is id@host:port:directory-id, separated by commas; odra
 
 @dataclass(frozen=True, slots=True)
 class FormatRequest:
-    """What the command line says. At most one of the three about voters is given."""
+    """Arguments of the command line. At most one of the three about voters is given."""
 
     cluster_id: str
     ignore_formatted: bool = False

@@ -1,4 +1,4 @@
-"""Which features a new cluster starts with: the release's, as far as nobody asked for others."""
+"""Features of a new cluster: the release's levels, except for those that were requested explicitly."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
