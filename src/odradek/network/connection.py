@@ -118,9 +118,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._arrived is None:
             self._arrived = []
         if reader.is_direct:
-            whole = reader.received(nbytes)
-            if whole is not None:
-                self._arrived.append(whole)
+            frame = reader.received(nbytes)
+            if frame is not None:
+                self._arrived.append(frame)
         else:
             reader.limit_bytes = self._request_bytes_max
             try:
@@ -239,11 +239,11 @@ class Connection(asyncio.BufferedProtocol):
     def _begin(self, request: bytearray) -> None:
         endpoint, session = self.endpoint, self._session or self.session
         started_ns = perf_counter_ns()
-        known = None if self._begun or not session.authenticated else self._quick(session, request)
-        if isinstance(known, bytes):
+        quick_result = None if self._begun or not session.authenticated else self._quick(session, request)
+        if isinstance(quick_result, bytes):
             endpoint.requests_total += 1
             endpoint.metrics.of(request[1]).count(perf_counter_ns() - started_ns)
-            self._put([known])
+            self._put([quick_result])
             if self in endpoint.deadlines:
                 del endpoint.deadlines[self]
             return
@@ -258,9 +258,9 @@ class Connection(asyncio.BufferedProtocol):
         context.started_ns = started_ns
         entry = endpoint.registry.entry(api_key)
         try:
-            if isinstance(known, Exception):
-                raise known
-            result = entry.handle(context, body) if known is None else known
+            if isinstance(quick_result, Exception):
+                raise quick_result
+            result = entry.handle(context, body) if quick_result is None else quick_result
         except Exception as error:  # noqa: BLE001 - sorted out there, by kind
             result = self._failed(context, body, error)
         if result is None or isinstance(result, Message):
@@ -439,9 +439,9 @@ class Connection(asyncio.BufferedProtocol):
         """Each is told, whatever another one does."""
         if self._session is None:
             return
-        for tell in self._session.on_close:
+        for callback in self._session.on_close:
             try:
-                tell()
+                callback()
             except Exception:  # noqa: BLE001 - as it says
                 logger.exception("connection %s: what follows from its end failed", self.session.connection_id)
 

@@ -84,23 +84,23 @@ def _paced(config: ServerConfig) -> list[str]:
 
 
 def _limits(config: ServerConfig) -> Limits:
-    whole = config.settings.whole
+    integer = config.settings.whole
     return Limits(
-        request_bytes_max=whole("socket.request.max.bytes"),
-        unauthenticated_request_bytes_max=whole("sasl.server.max.receive.size"),
-        idle_ms_max=whole("connections.max.idle.ms"),
-        receive_buffer_bytes=whole("socket.receive.buffer.bytes"),
-        send_buffer_bytes=whole("socket.send.buffer.bytes"),
+        request_bytes_max=integer("socket.request.max.bytes"),
+        unauthenticated_request_bytes_max=integer("sasl.server.max.receive.size"),
+        idle_ms_max=integer("connections.max.idle.ms"),
+        receive_buffer_bytes=integer("socket.receive.buffer.bytes"),
+        send_buffer_bytes=integer("socket.send.buffer.bytes"),
     )
 
 
 def _quotas(config: ServerConfig) -> ConnectionQuotas:
-    whole = config.settings.whole
+    integer = config.settings.whole
     try:
         overrides = per_ip_overrides(config.settings)
     except ApiError as error:
         raise InputError(error.message) from None
-    return ConnectionQuotas(whole("max.connections"), whole("max.connections.per.ip"), overrides)
+    return ConnectionQuotas(integer("max.connections"), integer("max.connections.per.ip"), overrides)
 
 
 def _budget(config: ServerConfig) -> RequestBudget:

@@ -143,31 +143,31 @@ class Context:
 
     @property
     def quorum(self) -> Quorum:
-        found = self.session.services.quorum
-        check(found is not None, "a request for the quorum on a node that has no part in it")
-        assert found is not None
-        return found
+        quorum = self.session.services.quorum
+        check(quorum is not None, "a request for the quorum on a node that has no part in it")
+        assert quorum is not None
+        return quorum
 
     @property
     def controller(self) -> Controller:
-        found = self.session.services.controller
-        check(found is not None, "a request for the controller on a node that has none")
-        assert found is not None
-        return found
+        controller = self.session.services.controller
+        check(controller is not None, "a request for the controller on a node that has none")
+        assert controller is not None
+        return controller
 
     @property
     def replicas(self) -> "ReplicaManager":
-        found = self.session.services.replicas
-        check(found is not None, "a request for replicas on a node that has none")
-        assert found is not None
-        return found
+        replicas = self.session.services.replicas
+        check(replicas is not None, "a request for replicas on a node that has none")
+        assert replicas is not None
+        return replicas
 
     @property
     def verifier(self) -> Verifier:
-        found = self.session.services.verifier
-        check(found is not None, "a transaction is to be verified on a node that cannot ask")
-        assert found is not None
-        return found
+        verifier = self.session.services.verifier
+        check(verifier is not None, "a transaction is to be verified on a node that cannot ask")
+        assert verifier is not None
+        return verifier
 
     @property
     def marker_writer(self) -> "MarkerWriter":
@@ -183,17 +183,17 @@ class Context:
 
     @property
     def groups(self) -> "Coordinator[Any]":
-        found = self.session.services.groups
-        check(found is not None, "a request for groups on a node that coordinates none")
-        assert found is not None
-        return found
+        groups = self.session.services.groups
+        check(groups is not None, "a request for groups on a node that coordinates none")
+        assert groups is not None
+        return groups
 
     @property
     def transactions(self) -> "Coordinator[Any]":
-        found = self.session.services.transactions
-        check(found is not None, "a request for transactions on a node that coordinates none")
-        assert found is not None
-        return found
+        transactions = self.session.services.transactions
+        check(transactions is not None, "a request for transactions on a node that coordinates none")
+        assert transactions is not None
+        return transactions
 
     def may(self, operation: Operation, resource: Resource) -> bool:
         """Return True if the principal may perform the operation on the resource."""
@@ -219,10 +219,10 @@ class Context:
         authorizer = self.session.services.authorizer
         if authorizer is ALLOW_ALL:
             return EVERYTHING
-        asked = list(dict.fromkeys(names))
-        actions = [Action(operation, Resource(resource_type, name)) for name in asked]
-        answers = authorizer.authorize(self.principal, self.session.client_address, actions)
-        return {name for name, is_allowed in zip(asked, answers, strict=True) if is_allowed}
+        unique_names = list(dict.fromkeys(names))
+        actions = [Action(operation, Resource(resource_type, name)) for name in unique_names]
+        decisions = authorizer.authorize(self.principal, self.session.client_address, actions)
+        return {name for name, is_allowed in zip(unique_names, decisions, strict=True) if is_allowed}
 
     def authorized_operations(self, resource: Resource) -> int:
         """Return the operations that the principal may perform on the resource, as the bit field of responses."""
@@ -230,8 +230,10 @@ class Context:
         authorizer = self.session.services.authorizer
         if authorizer is not ALLOW_ALL:
             actions = [Action(operation, resource) for operation in operations]
-            answers = authorizer.authorize(self.principal, self.session.client_address, actions)
-            operations = tuple(one for one, is_allowed in zip(operations, answers, strict=True) if is_allowed)
+            decisions = authorizer.authorize(self.principal, self.session.client_address, actions)
+            operations = tuple(
+                candidate for candidate, is_allowed in zip(operations, decisions, strict=True) if is_allowed
+            )
         return bit_field(operations)
 
     def topic_name(self, topic_id: bytes) -> str | None:

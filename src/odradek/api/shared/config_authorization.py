@@ -28,16 +28,16 @@ def split_changes(ctx: Context, resources: list[AnyNamed]) -> tuple[list[AnyName
     """Return the resources that the principal may change, and the others with their errors. As in Kafka, the controller
     rejects resources that are named twice or of an unknown type, so they count as allowed."""
     times = Counter((resource.resource_type, resource.resource_name) for resource in resources)
-    allowed, refused = [], []
+    allowed, rejected = [], []
     for resource in resources:
         needed = _needed_on(resource)
         is_unique = times[resource.resource_type, resource.resource_name] == 1
         is_known = resource.resource_type in tuple(ConfigResourceType)
         if is_unique and is_known and not ctx.may(Operation.ALTER_CONFIGS, needed):
-            refused.append((resource, refusal(needed.type)))
+            rejected.append((resource, refusal(needed.type)))
         else:
             allowed.append(resource)
-    return allowed, refused
+    return allowed, rejected
 
 
 def _needed_on(resource: Named) -> Resource:

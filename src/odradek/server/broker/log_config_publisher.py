@@ -42,8 +42,8 @@ def log_config(settings: Settings, topic: Mapping[str, str]) -> LogConfig:
     """Return the log config of a topic with these overrides. Raise ApiError if they contradict the broker's
     settings."""
     layers = ConfigLayers(topic, {}, {}, settings.given)
-    found = {name: effective_topic_config(name, layers).value for name in SETTINGS}
-    return LogConfig.parse({name: value for name, value in found.items() if value is not None})
+    values = {name: effective_topic_config(name, layers).value for name in SETTINGS}
+    return LogConfig.parse({name: value for name, value in values.items() if value is not None})
 
 
 def cleaner_config(settings: Settings) -> CleanerConfig:
@@ -128,8 +128,8 @@ def follow_settings(dynamic: DynamicConfig, manager: ReplicaManager) -> None:
         manager.dir_moves.throttle.rate_bytes = _rate(settings, _MOVE_RATE)
 
     def cordon(settings: Settings) -> None:
-        wanted = settings.items(_CORDONED)
-        manager.logs.cordoned = tuple(path for path in manager.logs.live if path in wanted or _ALL_DIRS in wanted)
+        cordoned = settings.items(_CORDONED)
+        manager.logs.cordoned = tuple(path for path in manager.logs.live if path in cordoned or _ALL_DIRS in cordoned)
 
     dynamic.subscribe((_CORDONED,), cordon)
     dynamic.subscribe(_CLEANER_NAMES, clean)

@@ -47,10 +47,10 @@ def read_listeners(settings: Settings, own_voter: HostPort | None, problems: Pro
     bound = _parse(settings, "listeners", protocols, problems)
     _check_ports(settings, bound, problems)
     advertised = _parse(settings, "advertised.listeners", protocols, problems)
-    told = advertised if settings.is_given("advertised.listeners") else bound
+    advertised_listeners = advertised if settings.is_given("advertised.listeners") else bound
     return Listeners(
         bound,
-        tuple(listener for listener in told if listener.name not in controller_names),
+        tuple(listener for listener in advertised_listeners if listener.name not in controller_names),
         _advertised_to_controllers(bound, advertised, controller_names, own_voter),
         controller_names,
         _inter_broker_name(settings, protocols, problems),
@@ -127,9 +127,9 @@ def _advertised_to_controllers(
 ) -> tuple[Listener, ...]:
     """Return the advertised addresses, else the bound ones, with the host of the voters' list in place of a
     wildcard."""
-    told: list[Listener] = []
+    listeners: list[Listener] = []
     for name in controller_names:
-        listener = next((one for one in (*advertised, *bound) if one.name == name), None)
+        listener = next((candidate for candidate in (*advertised, *bound) if candidate.name == name), None)
         if listener is None:
             continue
         if listener not in advertised and listener.host in ("", NOT_ROUTABLE):
@@ -137,8 +137,8 @@ def _advertised_to_controllers(
             if own_voter is not None and name == controller_names[0]:
                 address = own_voter
             listener = Listener(name, listener.protocol, address.host, address.port)
-        told.append(listener)
-    return tuple(told)
+        listeners.append(listener)
+    return tuple(listeners)
 
 
 def _inter_broker_name(settings: Settings, protocols: Mapping[str, str], problems: Problems) -> str:

@@ -57,8 +57,8 @@ def _controller_settings(
 
 def _bootstrap(files: FileSystem, config: ServerConfig) -> list[MetadataRecord]:
     """Return the bootstrap records that formatting wrote. A directory without them starts with the latest version."""
-    found = read_bootstrap(files, config.metadata_log_dir)
-    if found is not None:
-        return found
+    records = read_bootstrap(files, config.metadata_log_dir)
+    if records is not None:
+        return records
     level = FeatureLevelRecord(name=metadata_version.FEATURE_NAME, feature_level=int(LATEST_PRODUCTION))
     return [MetadataRecord(level, 0)]

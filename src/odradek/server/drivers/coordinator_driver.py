@@ -113,14 +113,14 @@ class CoordinatorDriver(Generic[AnyShard]):
             self.runtime.read(partition, operation, timeout_ms=self._timeout_ms)
             for partition in self.runtime.partitions()
         ]
-        found = []
+        results = []
         for reply in replies:
             try:
-                found.append(await answer(reply))
+                results.append(await answer(reply))
             except ApiError as error:
                 if error.code != ErrorCode.NOT_COORDINATOR:
                     raise
-        return found
+        return results
 
     def complete_transaction(
         self, partition: int, writer: Writer, coordinator_epoch: int, is_committed: bool
@@ -150,11 +150,11 @@ class CoordinatorDriver(Generic[AnyShard]):
         if topic is None:
             return
         self._partition_count = len(topic.partitions)
-        for number, partition in sorted(topic.partitions.items()):
+        for partition_index, partition in sorted(topic.partitions.items()):
             if partition.leader != self._node_id:
-                self.runtime.unload(number, partition.leader_epoch)
-            elif self.runtime.load(number, partition.leader_epoch):
-                self._to_load.append(number)
+                self.runtime.unload(partition_index, partition.leader_epoch)
+            elif self.runtime.load(partition_index, partition.leader_epoch):
+                self._to_load.append(partition_index)
         if self._to_load and self._loading is None:
             self._loading = self._tasks.start(self._load())
             self._loading.add_done_callback(self._load_ended)

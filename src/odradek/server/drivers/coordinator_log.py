@@ -42,8 +42,8 @@ class ReplicaLog:
 
     def is_led(self, partition: int) -> bool:
         """Return True if the replica leads the partition: the metadata may report the leadership a little earlier."""
-        found = self._manager.partitions.get(TopicPartition(self._topic, partition))
-        return found is not None and found.is_leader
+        replica = self._manager.partitions.get(TopicPartition(self._topic, partition))
+        return replica is not None and replica.is_leader
 
     def append(self, partition: int, batch: bytes, writer: Writer) -> int:
         tp = TopicPartition(self._topic, partition)
@@ -62,8 +62,8 @@ class ReplicaLog:
         )
         result = results[0]
         if result.error_code:
-            said = result.error_message or f"{tp}: {error_name(result.error_code)}"
-            raise ApiError(said, result.error_code)
+            message = result.error_message or f"{tp}: {error_name(result.error_code)}"
+            raise ApiError(message, result.error_code)
         return result.base_offset + int(header_at(batch, 0)[_LAST_OFFSET_DELTA]) + 1
 
     def high_watermark(self, partition: int) -> int:
@@ -91,8 +91,8 @@ class ReplicaLog:
         self._manager.produce_purgatory.watch(operation, [tp], _NEVER_MS)
 
     def _log(self, partition: int) -> UnifiedLog:
-        found = self._manager.find(TopicPartition(self._topic, partition))
-        return found.log_for(NO_EPOCH, only_leader=True)
+        replica = self._manager.find(TopicPartition(self._topic, partition))
+        return replica.log_for(NO_EPOCH, only_leader=True)
 
 
 class _Watch(DelayedOperation):

@@ -84,10 +84,10 @@ def prepare_cluster(
     if "," in directory:
         raise InputError(f"{directory}: a data directory may have no comma in its name; log.dirs is a list.")
     path = f"{directory}/{_CLUSTER_FILE}"
-    found = _read_shape(files, path) if files.exists(path) else None
-    shape = _shape(files, directory, found, node_count)
+    existing = _read_shape(files, path) if files.exists(path) else None
+    shape = _shape(files, directory, existing, node_count)
     _check_ports(port, shape)
-    if shape != found:
+    if shape != existing:
         _write_shape(files, path, shape)
     return tuple(
         _prepare_node(files, clock, f"{directory}/node-{node_id}", shape, node_id, port, settings or {})
@@ -178,7 +178,9 @@ def _node_settings(shape: _Shape, node_id: int, port: int, data: str) -> Mapping
     if node_id <= shape.controller_count:
         listeners.append(f"CONTROLLER://{HOST}:{_controller_port(port, shape, node_id)}")
         roles = "broker,controller"
-    voters = [f"{each}@{HOST}:{_controller_port(port, shape, each)}" for each in _ids(shape.controller_count)]
+    voters = [
+        f"{voter_id}@{HOST}:{_controller_port(port, shape, voter_id)}" for voter_id in _ids(shape.controller_count)
+    ]
     return {
         "process.roles": roles,
         "node.id": str(node_id),

@@ -53,9 +53,9 @@ class AdminServer:
         try:
             await self._pages.start()
         except OSError as error:
-            where = self._node.config.settings.where(SETTING)
+            location = self._node.config.settings.where(SETTING)
             reason = error.strerror or error
-            raise InputError(f"{where}: {self._pages.address}: {reason}. Choose an address that is free.") from None
+            raise InputError(f"{location}: {self._pages.address}: {reason}. Choose an address that is free.") from None
         self._delay.start()
         logger.info("metrics and health on http://%s", self._pages.address)
 
