@@ -1,1 +1,1 @@
-"""What a node answers: one file per API key, and one list that registers them all."""
+"""The requests that a node serves: one file per API key, and a generated index of them."""

@@ -16,12 +16,12 @@ async def bound_sockets(
     two ends agree on is too small for it.
     """
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    addresses = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     sockets: list[socket.socket] = []
     try:
-        for family, kind, protocol, _, address in dict.fromkeys(found):
+        for family, socket_type, protocol, _, address in dict.fromkeys(addresses):
             try:
-                opened = socket.socket(family, kind, protocol)
+                opened = socket.socket(family, socket_type, protocol)
             except OSError as error:
                 if error.errno in _UNKNOWN_FAMILY:
                     continue
@@ -29,8 +29,8 @@ async def bound_sockets(
             sockets.append(opened)
             _set_options(opened, receive_buffer_bytes, send_buffer_bytes)
             # With any free port, all get the same.
-            chosen = port or (sockets[0].getsockname()[1] if len(sockets) > 1 else 0)
-            opened.bind((address[0], chosen, *address[2:]))
+            bound_port = port or (sockets[0].getsockname()[1] if len(sockets) > 1 else 0)
+            opened.bind((address[0], bound_port, *address[2:]))
         if not sockets:
             raise OSError(errno.EADDRNOTAVAIL, f"{host} has no address of a family that this machine knows")
     except BaseException:

@@ -28,7 +28,7 @@ from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.common.ports import Buffer
 from odradek.network.answers import Begun, framed_answer
 from odradek.network.endpoint import Deadline, Endpoint, logger
-from odradek.network.turns import SLICE_NS
+from odradek.network.fair_turns import SLICE_NS
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.errors import InvalidMessage
@@ -107,20 +107,20 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active_ms = self.endpoint.now_ms
-        self.endpoint.traffic.received_bytes += nbytes
+        self.endpoint.metrics.received_bytes += nbytes
         if self._flaw is not None or self._stopping:
             return
         self._take(self._reader or self.endpoint.spare_reader, nbytes)
         self._advance()
 
     def _take(self, reader: FrameReader, nbytes: int) -> None:
-        """What has just been read into the buffer that `get_buffer` gave."""
+        """Cut the bytes that were read into the buffer of `get_buffer` into frames."""
         if self._arrived is None:
             self._arrived = []
         if reader.is_direct:
-            whole = reader.received(nbytes)
-            if whole is not None:
-                self._arrived.append(whole)
+            frame = reader.received(nbytes)
+            if frame is not None:
+                self._arrived.append(frame)
         else:
             reader.limit_bytes = self._request_bytes_max
             try:
@@ -214,7 +214,7 @@ class Connection(asyncio.BufferedProtocol):
         self._read_on(not self._arrived and not self._writing_paused)
 
     def go_on(self) -> None:
-        """With what was left over by the last slice."""
+        """Continue with the requests that the last slice left over."""
         self._advance()
 
     def _may_begin(self) -> bool:
@@ -239,11 +239,11 @@ class Connection(asyncio.BufferedProtocol):
     def _begin(self, request: bytearray) -> None:
         endpoint, session = self.endpoint, self._session or self.session
         started_ns = perf_counter_ns()
-        known = None if self._begun or not session.authenticated else self._quick(session, request)
-        if isinstance(known, bytes):
+        quick_result = None if self._begun or not session.authenticated else self._quick(session, request)
+        if isinstance(quick_result, bytes):
             endpoint.requests_total += 1
-            endpoint.traffic.of(request[1]).count(perf_counter_ns() - started_ns)
-            self._put([known])
+            endpoint.metrics.of(request[1]).count(perf_counter_ns() - started_ns)
+            self._put([quick_result])
             if self in endpoint.deadlines:
                 del endpoint.deadlines[self]
             return
@@ -258,9 +258,9 @@ class Connection(asyncio.BufferedProtocol):
         context.started_ns = started_ns
         entry = endpoint.registry.entry(api_key)
         try:
-            if isinstance(known, Exception):
-                raise known
-            result = entry.handle(context, body) if known is None else known
+            if isinstance(quick_result, Exception):
+                raise quick_result
+            result = entry.handle(context, body) if quick_result is None else quick_result
         except Exception as error:  # noqa: BLE001 - sorted out there, by kind
             result = self._failed(context, body, error)
         if result is None or isinstance(result, Message):
@@ -271,7 +271,7 @@ class Connection(asyncio.BufferedProtocol):
             endpoint.deadlines.pop(self, None)
 
     def _quick(self, session: Session, request: bytearray) -> bytes | Message | Exception | None:
-        """What there is to say to a request of the usual kind; None for all others, which are handled as they are."""
+        """Return the response to a request of the usual kind; None for all others, which take the normal path."""
         if len(request) < _KEY_BYTES or request[0]:
             return None
         quick = self.endpoint.registry.quick.get(request[1])
@@ -321,7 +321,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._encoded(context, begun.entry, response, request)
 
     def _put_answers(self) -> None:
-        """Those that are ready, in order, up to the first that is not."""
+        """Write the responses that are ready, in order, up to the first that is not."""
         while self._begun and self._begun[0].done:
             begun = self._begun.pop(0)
             if begun.dropped:
@@ -331,8 +331,8 @@ class Connection(asyncio.BufferedProtocol):
             self._put(begun.answer)
 
     def _failed(self, context: Context, request: Message | None, error: Exception) -> Answer:
-        """What a handler raised, as an answer; the connection closes where there is none, or where there must be none,
-        as for a Produce with acks=0."""
+        """Return the response for an error that a handler raised. The connection closes if there is none, or if there
+        must be none, as for a Produce with acks=0."""
         if isinstance(error, ProtocolError):
             self._break(error)
             return None
@@ -349,7 +349,7 @@ class Connection(asyncio.BufferedProtocol):
         self, context: Context, entry: LoadedHandler, response: Answer, request: Message | None
     ) -> list[Buffer]:
         spent_ns = perf_counter_ns() - context.started_ns
-        self.endpoint.traffic.answered(context.api_key, spent_ns, response)
+        self.endpoint.metrics.answered(context.api_key, spent_ns, response)
         if response is None or self._transport.is_closing():
             return []
         try:
@@ -391,7 +391,7 @@ class Connection(asyncio.BufferedProtocol):
             output, size = self._output, self._output_bytes
             self._output, self._output_bytes = None, 0
             if not self._transport.is_closing():
-                self.endpoint.traffic.sent_bytes += size
+                self.endpoint.metrics.sent_bytes += size
                 if size <= _JOINED_BYTES_MAX:
                     self._transport.write(b"".join(output))
                 else:
@@ -414,7 +414,7 @@ class Connection(asyncio.BufferedProtocol):
         self._arrived = None
 
     def _refuse(self, flaw: ProtocolError) -> None:
-        """What was answered before the flaw still leaves; what is in flight is not waited for."""
+        """Close the connection after the responses that are ready; requests in flight are not waited for."""
         if self._transport.is_closing():
             return
         endpoint, session = self.endpoint, self.session
@@ -439,9 +439,9 @@ class Connection(asyncio.BufferedProtocol):
         """Each is told, whatever another one does."""
         if self._session is None:
             return
-        for tell in self._session.on_close:
+        for callback in self._session.on_close:
             try:
-                tell()
+                callback()
             except Exception:  # noqa: BLE001 - as it says
                 logger.exception("connection %s: what follows from its end failed", self.session.connection_id)
 

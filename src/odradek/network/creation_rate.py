@@ -1,4 +1,4 @@
-"""How many connections may be opened in a second: `max.connection.creation.rate`.
+"""Rate limit for new connections: `max.connection.creation.rate`.
 
 Who comes too soon is not refused but waits, in the backlog. A second's worth may come at once, so that clients that
 start together are not held up; what they took in advance is made up for before the next one is let in.

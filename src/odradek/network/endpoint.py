@@ -1,4 +1,4 @@
-"""What the connections of one listener have in common."""
+"""State that the connections of one listener share."""
 
 import itertools
 import logging
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.api.dispatch.context import Services
 from odradek.api.dispatch.registry import Registry
 from odradek.common.failures import Fault, ProtocolError
+from odradek.network.fair_turns import FairTurns
 from odradek.network.flaw_log import FlawLog
 from odradek.network.limits import ConnectionQuotas, Limits, RequestBudget
-from odradek.network.traffic import Traffic
-from odradek.network.turns import Turns
+from odradek.network.request_metrics import RequestMetrics
 from odradek.protocol.framing import FrameReader, OtherProtocol
 from odradek.protocol.other_protocols import TLS
 
@@ -56,11 +56,11 @@ class Endpoint:
     #: Of those that have not made a whole request yet, and of those that are being closed.
     deadlines: "dict[Connection, Deadline]" = field(default_factory=dict)
     #: Those with more to do than fits into one turn of the loop.
-    turns: Turns = field(default_factory=Turns)
+    turns: FairTurns = field(default_factory=FairTurns)
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     receive_buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
     requests_total: int = 0
-    traffic: Traffic = field(default_factory=Traffic)
+    metrics: RequestMetrics = field(default_factory=RequestMetrics)
     #: Why connections were refused since the last tick: a flood of them is one line in the log.
     refusals: list[str] = field(default_factory=list)
     flaw_log: FlawLog = field(default_factory=FlawLog)

@@ -15,7 +15,7 @@ UNLIMITED = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of each connection."""
+    """Limits of each connection."""
 
     #: socket.request.max.bytes
     request_bytes_max: int = FRAME_BYTES_MAX
@@ -39,7 +39,7 @@ class Limits:
 
 
 class ConnectionQuotas:
-    """How many connections there are, on the node and from each address. Shared by all listeners of a node."""
+    """Counts of connections, on the node and from each address. Shared by all listeners of a node."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class RequestBudget:
 
     @property
     def waiting(self) -> int:
-        """How many connections."""
+        """Return the number of waiting connections."""
         return len(self._waiting)
 
     def take(self, size: int) -> None:

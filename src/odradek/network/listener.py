@@ -79,7 +79,7 @@ class Listener:
         self.port = int(bound[0].getsockname()[1])
 
     def listen(self) -> None:
-        """Who connects waits from now on, until `serve`."""
+        """Accept connections into the backlog; they are not served until `serve`."""
         check(self._acceptor is not None, "a listener is bound before it listens")
         assert self._acceptor is not None
         try:
@@ -139,7 +139,7 @@ class Listener:
         joining.add_done_callback(self._joining.discard)
 
     async def _join(self, opened: socket.socket, connection: Connection) -> None:
-        """By a transport of the loop; with TLS, once both sides have agreed on it."""
+        """Connect a transport of the event loop; with TLS, after the handshake."""
         handshake_s = self.endpoint.limits.first_request_ms_max / 1000 if self._ssl_context else None
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
@@ -161,7 +161,7 @@ class Listener:
         self._timer = loop.call_later(pause_ms / 1000, self._tick, loop)
 
     def _overdue(self, now_ms: int) -> Iterator[tuple[Connection, str]]:
-        """With what they have not done."""
+        """Yield overdue connections with the reason to close them."""
         endpoint, idle_ms_max = self.endpoint, self.endpoint.limits.idle_ms_max
         for connection, deadline in endpoint.deadlines.items():
             if now_ms >= deadline.at_ms and not connection.busy:

@@ -10,6 +10,6 @@ T = TypeVar("T")
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """As asyncio.run, on that loop."""
+    """Run the coroutine like asyncio.run, on that loop."""
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(main)

@@ -1,4 +1,4 @@
-"""Which of many sockets are ready: one descriptor for the loop, however many there are behind it.
+"""Readiness of many sockets behind one descriptor of the event loop.
 
 The loop watches an epoll of ours as if it were a socket, and each turn of the loop takes only a few of the ready ones
 off it. So a thousand peers that stir at once delay timers, other listeners and the node's own work by a few at a time;

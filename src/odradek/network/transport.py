@@ -110,7 +110,7 @@ class SocketTransport(asyncio.Transport):
         self._keep(pieces, sent)
 
     def close(self) -> None:
-        """What was written still leaves."""
+        """Close after everything that was written has been sent."""
         if self._closing:
             return
         self._closing = True
@@ -151,7 +151,7 @@ class SocketTransport(asyncio.Transport):
     # Unsent, and the end.
 
     def _attempt(self, send: Callable[[Any], int], data: Any) -> int:
-        """How much the system took."""
+        """Return how many bytes the system accepted."""
         try:
             return send(data)
         except _WOULD_BLOCK:

@@ -1,4 +1,4 @@
-"""What a node tells others about where it listens: its listeners with real hosts and ports."""
+"""Advertised endpoints of a node: its listeners with real hosts and ports."""
 
 import socket
 from collections.abc import Iterable, Mapping

@@ -38,14 +38,14 @@ def _brokers(delta: ClusterDelta | None) -> Iterator[str]:
     if delta is None:
         return
     for broker_id, broker in delta.brokers.changes.items():
-        before: BrokerRegistration | None = delta.image.brokers.get(broker_id)
+        previous: BrokerRegistration | None = delta.image.brokers.get(broker_id)
         if broker is None:
             yield f"broker {broker_id} is unregistered"
-        elif before is None or before.epoch != broker.epoch:
+        elif previous is None or previous.epoch != broker.epoch:
             yield f"broker {broker_id} is registered at epoch {broker.epoch}" + ("" if broker.fenced else ", unfenced")
-        elif before.fenced != broker.fenced:
+        elif previous.fenced != broker.fenced:
             yield f"broker {broker_id} at epoch {broker.epoch} is {'fenced' if broker.fenced else 'unfenced'}"
-        elif broker.in_controlled_shutdown and not before.in_controlled_shutdown:
+        elif broker.in_controlled_shutdown and not previous.in_controlled_shutdown:
             yield f"broker {broker_id} at epoch {broker.epoch} is stopping"
 
 

@@ -189,17 +189,17 @@ class Node:
         from odradek.server.controller.build import build_controller  # a broker needs none of it
 
         incarnation_id = self._broker_incarnation_id if self.config.is_broker else None
-        made = build_controller(self._foundation(), self.quorum, incarnation_id, self._stop_for)
-        self.controller = self._services.controller = self.quorum.driver.machine = made
-        self._started.callback(made.close)
+        controller = build_controller(self._foundation(), self.quorum, incarnation_id, self._stop_for)
+        self.controller = self._services.controller = self.quorum.driver.machine = controller
+        self._started.callback(controller.close)
         self.quorum.loader.add_publisher(ChangeLog())
 
     def _start_registration(self) -> None:
-        told = advertised_endpoints(self.config.listeners.advertised_to_controllers, self.listeners.ports)
+        advertised = advertised_endpoints(self.config.listeners.advertised_to_controllers, self.listeners.ports)
         channel = ControllerChannel(
             self.quorum.driver, "registration", ChannelConfig(client_id=str(self.config.node_id))
         )
-        registrar = ControllerRegistrar(self.config.node_id, random_uuid(), told, channel)
+        registrar = ControllerRegistrar(self.config.node_id, random_uuid(), advertised, channel)
         self._started.push_async_callback(channel.close)
         self._started.push_async_callback(registrar.close)
         self.quorum.loader.add_publisher(registrar)

@@ -1,4 +1,4 @@
-"""What every part of a node stands on."""
+"""Resources that every part of a node uses."""
 
 from dataclasses import dataclass
 from random import Random

@@ -31,7 +31,7 @@ class NodeListeners:
 
     @property
     def ports(self) -> dict[str, int]:
-        """By name, once they are bound."""
+        """Return the ports by listener name, once they are bound."""
         return {listener.endpoint.name: listener.port for listener in self.all}
 
     async def bind(self) -> None:
@@ -76,30 +76,31 @@ def build_listeners(config: ServerConfig, services: Services, on_fault: Callable
 
 
 def _paced(config: ServerConfig) -> list[str]:
-    """As in Kafka the brokers' own listener, where it is another one than the clients', is not held up by them."""
+    """Return the listeners that the creation rate applies to. As in Kafka, a separate inter-broker listener is
+    exempt."""
     names = [listener.name for listener in config.listeners.for_clients]
     own = config.listeners.inter_broker_name
     return [name for name in names if name != own or len(names) == 1]
 
 
 def _limits(config: ServerConfig) -> Limits:
-    whole = config.settings.whole
+    integer = config.settings.whole
     return Limits(
-        request_bytes_max=whole("socket.request.max.bytes"),
-        unauthenticated_request_bytes_max=whole("sasl.server.max.receive.size"),
-        idle_ms_max=whole("connections.max.idle.ms"),
-        receive_buffer_bytes=whole("socket.receive.buffer.bytes"),
-        send_buffer_bytes=whole("socket.send.buffer.bytes"),
+        request_bytes_max=integer("socket.request.max.bytes"),
+        unauthenticated_request_bytes_max=integer("sasl.server.max.receive.size"),
+        idle_ms_max=integer("connections.max.idle.ms"),
+        receive_buffer_bytes=integer("socket.receive.buffer.bytes"),
+        send_buffer_bytes=integer("socket.send.buffer.bytes"),
     )
 
 
 def _quotas(config: ServerConfig) -> ConnectionQuotas:
-    whole = config.settings.whole
+    integer = config.settings.whole
     try:
         overrides = per_ip_overrides(config.settings)
     except ApiError as error:
         raise InputError(error.message) from None
-    return ConnectionQuotas(whole("max.connections"), whole("max.connections.per.ip"), overrides)
+    return ConnectionQuotas(integer("max.connections"), integer("max.connections.per.ip"), overrides)
 
 
 def _budget(config: ServerConfig) -> RequestBudget:

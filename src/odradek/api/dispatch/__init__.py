@@ -1,1 +1,1 @@
-"""What runs a handler: the registry, the context of a request, the services it may use, error responses, forwarding."""
+"""Dispatch of requests: the registry, the context of a request, services, error responses, forwarding."""

@@ -1,4 +1,4 @@
-"""What a handler knows besides its request: who asks, on which connection, and what the node offers.
+"""Context of a request: the principal and connection that it came from, and the services of the node.
 
 `Services` belongs to the node: one facade per attribute, put there by the composition root. `Session` belongs to a
 connection and lives as long as it does. `Context` belongs to one request; Envelope makes another one for the request
@@ -50,12 +50,12 @@ async def _no_producer_ids() -> int:
 
 
 async def _no_producer_ids_at_hand() -> None:
-    """Whoever needs one is refused when it takes it."""
+    """Return at once; taking an id fails on a node that allocates none."""
 
 
 @dataclass(slots=True)
 class Services:
-    """What the node offers to handlers. Facades are functions or objects of the domain; a handler adds no rules."""
+    """Services of the node for handlers: functions or objects of the domain, without rules of their own."""
 
     features: Callable[[], Features] = Features
     authorizer: Authorizer = ALLOW_ALL
@@ -143,31 +143,31 @@ class Context:
 
     @property
     def quorum(self) -> Quorum:
-        found = self.session.services.quorum
-        check(found is not None, "a request for the quorum on a node that has no part in it")
-        assert found is not None
-        return found
+        quorum = self.session.services.quorum
+        check(quorum is not None, "a request for the quorum on a node that has no part in it")
+        assert quorum is not None
+        return quorum
 
     @property
     def controller(self) -> Controller:
-        found = self.session.services.controller
-        check(found is not None, "a request for the controller on a node that has none")
-        assert found is not None
-        return found
+        controller = self.session.services.controller
+        check(controller is not None, "a request for the controller on a node that has none")
+        assert controller is not None
+        return controller
 
     @property
     def replicas(self) -> "BrokerReplicas":
-        found = self.session.services.replicas
-        check(found is not None, "a request for replicas on a node that has none")
-        assert found is not None
-        return found
+        replicas = self.session.services.replicas
+        check(replicas is not None, "a request for replicas on a node that has none")
+        assert replicas is not None
+        return replicas
 
     @property
     def verifier(self) -> Verifier:
-        found = self.session.services.verifier
-        check(found is not None, "a transaction is to be verified on a node that cannot ask")
-        assert found is not None
-        return found
+        verifier = self.session.services.verifier
+        check(verifier is not None, "a transaction is to be verified on a node that cannot ask")
+        assert verifier is not None
+        return verifier
 
     @property
     def marker_writer(self) -> "MarkerWriter":
@@ -183,27 +183,27 @@ class Context:
 
     @property
     def groups(self) -> "Coordinator[Any]":
-        found = self.session.services.groups
-        check(found is not None, "a request for groups on a node that coordinates none")
-        assert found is not None
-        return found
+        groups = self.session.services.groups
+        check(groups is not None, "a request for groups on a node that coordinates none")
+        assert groups is not None
+        return groups
 
     @property
     def transactions(self) -> "Coordinator[Any]":
-        found = self.session.services.transactions
-        check(found is not None, "a request for transactions on a node that coordinates none")
-        assert found is not None
-        return found
+        transactions = self.session.services.transactions
+        check(transactions is not None, "a request for transactions on a node that coordinates none")
+        assert transactions is not None
+        return transactions
 
     def may(self, operation: Operation, resource: Resource) -> bool:
-        """Whether whoever asks may do so."""
+        """Return True if the principal may perform the operation on the resource."""
         authorizer = self.session.services.authorizer
         if authorizer is ALLOW_ALL:
             return True
         return authorizer.authorize(self.principal, self.session.client_address, [Action(operation, resource)])[0]
 
     def may_on_any(self, operation: Operation, resource_type: ResourceType) -> bool:
-        """Whether there is any resource of the kind that whoever asks may do it on."""
+        """Return True if the principal may perform the operation on any resource of the type."""
         services = self.session.services
         return services.authorizer is ALLOW_ALL or services.authorizer.authorize_by_resource_type(
             self.principal, self.session.client_address, operation, resource_type
@@ -215,23 +215,25 @@ class Context:
             raise refusal(resource.type)
 
     def allowed(self, operation: Operation, resource_type: ResourceType, names: Iterable[str]) -> Container[str]:
-        """Those of the names on which whoever asks may do it; asked for once each."""
+        """Return the names on which the principal may perform the operation; each name is authorized once."""
         authorizer = self.session.services.authorizer
         if authorizer is ALLOW_ALL:
             return EVERYTHING
-        asked = list(dict.fromkeys(names))
-        actions = [Action(operation, Resource(resource_type, name)) for name in asked]
-        answers = authorizer.authorize(self.principal, self.session.client_address, actions)
-        return {name for name, is_allowed in zip(asked, answers, strict=True) if is_allowed}
+        unique_names = list(dict.fromkeys(names))
+        actions = [Action(operation, Resource(resource_type, name)) for name in unique_names]
+        decisions = authorizer.authorize(self.principal, self.session.client_address, actions)
+        return {name for name, is_allowed in zip(unique_names, decisions, strict=True) if is_allowed}
 
     def authorized_operations(self, resource: Resource) -> int:
-        """What whoever asks may do on it, as the bit field that responses show."""
+        """Return the operations that the principal may perform on the resource, as the bit field of responses."""
         operations = OPERATIONS[resource.type]
         authorizer = self.session.services.authorizer
         if authorizer is not ALLOW_ALL:
             actions = [Action(operation, resource) for operation in operations]
-            answers = authorizer.authorize(self.principal, self.session.client_address, actions)
-            operations = tuple(one for one, is_allowed in zip(operations, answers, strict=True) if is_allowed)
+            decisions = authorizer.authorize(self.principal, self.session.client_address, actions)
+            operations = tuple(
+                candidate for candidate, is_allowed in zip(operations, decisions, strict=True) if is_allowed
+            )
         return bit_field(operations)
 
     def topic_name(self, topic_id: bytes) -> str | None:
@@ -240,7 +242,7 @@ class Context:
         return None if topic is None else topic.name
 
     def deadline_ms(self, timeout_ms: int) -> int:
-        """When the asker of this request has waited for so long, by the monotonic clock."""
+        """Return the deadline of this request on the monotonic clock."""
         return self.session.services.clock.monotonic_ms() + timeout_ms
 
     @property

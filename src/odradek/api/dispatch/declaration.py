@@ -1,4 +1,4 @@
-"""What a handler declares about its API: `API = Api(...)` in each module of `odradek.api.handlers`.
+"""Declaration of an API by its handler: `API = Api(...)` in each module of `odradek.api.handlers`.
 
 Versions and listeners are those of the protocol's table unless a handler narrows them. `tools/make_handler_index.py`
 collects the declarations into `handler_index`, so that a node knows what it serves without importing a handler.

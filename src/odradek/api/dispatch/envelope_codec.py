@@ -70,9 +70,11 @@ def unwrap(response: EnvelopeResponse) -> bytes:
 
 
 def principal_bytes(principal: str) -> bytes:
-    """Of a principal such as `User:alice`."""
-    kind, _, name = principal.partition(":")
-    return _VERSION.pack(_PRINCIPAL_VERSION) + encode(DefaultPrincipalData(type=kind, name=name), _PRINCIPAL_VERSION)
+    """Serialize a principal such as `User:alice`."""
+    principal_type, _, name = principal.partition(":")
+    return _VERSION.pack(_PRINCIPAL_VERSION) + encode(
+        DefaultPrincipalData(type=principal_type, name=name), _PRINCIPAL_VERSION
+    )
 
 
 def principal_of(envelope: EnvelopeRequest) -> str:
@@ -81,11 +83,11 @@ def principal_of(envelope: EnvelopeRequest) -> str:
     try:
         if data is None or len(data) < _VERSION.size or _VERSION.unpack_from(data) != (_PRINCIPAL_VERSION,):
             raise ProtocolError("no principal of a known version")
-        found = decode(DefaultPrincipalData, _PRINCIPAL_VERSION, data, _VERSION.size)
+        principal = decode(DefaultPrincipalData, _PRINCIPAL_VERSION, data, _VERSION.size)
     except ProtocolError:
         code = ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE
         raise ApiError("Failed to deserialize client principal from envelope", code) from None
-    return f"{found.type}:{found.name}"
+    return f"{principal.type}:{principal.name}"
 
 
 def client_address_of(envelope: EnvelopeRequest) -> str:

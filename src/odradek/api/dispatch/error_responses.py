@@ -219,7 +219,7 @@ class _Writer:
             self._code, self._message = error.code, str(error) or None
 
     def put_error(self, target: Message, fields: tuple[Field, ...]) -> bool:
-        """Whether this part of the response has a place for the code."""
+        """Write the code and the message; return False if this part of the response has no field for the code."""
         names = [field.name for field in fields if self._version in field.versions]
         for field in fields:
             if field.name == "error_message" and field.name in names:
@@ -235,17 +235,17 @@ class _Writer:
         array = next(field for field in fields if field.name == echo.answered)
         struct_class, members = getattr(self._module, array.element), self.schema.structs[array.element]
         for element in _elements(asked, echo.asked):
-            made = struct_class()
-            self.put_error(made, members)
+            struct = struct_class()
+            self.put_error(struct, members)
             for field in members:
                 if field.name in echo.keys:
                     name = echo.keys[field.name]
-                    self._put(made, field, getattr(element, name) if name else element)
+                    self._put(struct, field, getattr(element, name) if name else element)
                 elif field.name in echo.constants:
-                    setattr(made, field.name, echo.constants[field.name])
+                    setattr(struct, field.name, echo.constants[field.name])
             for inner in echo.within:
-                self.echo(inner, element, made, members)
-            getattr(target, echo.answered).append(made)
+                self.echo(inner, element, struct, members)
+            getattr(target, echo.answered).append(struct)
 
     def _put(self, target: Message, field: Field, value: Any) -> None:
         """A name that the response must have, and that was not given, is empty."""
@@ -253,8 +253,8 @@ class _Writer:
 
 
 def _elements(asked: Any, path: str) -> list[Any]:
-    """Of a list, or of the lists within the elements of a list: `dirs.topics`."""
-    found = [asked]
+    """Return the elements of a list, or of the lists within the elements of a list: `dirs.topics`."""
+    elements = [asked]
     for name in path.split("."):
-        found = [element for one in found for element in getattr(one, name) or ()]
-    return found
+        elements = [element for parent in elements for element in getattr(parent, name) or ()]
+    return elements

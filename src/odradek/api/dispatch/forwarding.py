@@ -31,10 +31,10 @@ async def handle(ctx: Context, request: Message) -> Message:
         correlation_id=ctx.correlation_id,
         client_id=ctx.client_id,
     )
-    whole = b"".join(request_parts(header, request))
+    request_data = b"".join(request_parts(header, request))
     try:
-        answer = await forwarder.forward(whole, ctx.principal, ctx.session.client_address, TIMEOUT_MS)
-        return parse_response(answer, ctx.api_key, ctx.api_version)[1]
+        response_data = await forwarder.forward(request_data, ctx.principal, ctx.session.client_address, TIMEOUT_MS)
+        return parse_response(response_data, ctx.api_key, ctx.api_version)[1]
     except (ApiError, ProtocolError) as error:
         if isinstance(error, ApiError) and error.code in _FOR_CLIENTS:
             raise

@@ -16,9 +16,9 @@ _AT_ONCE = 50
 async def answer(reply: Reply[Answer]) -> Answer:
     """Raises the ApiError that it failed with."""
     if not reply.is_done:
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        reply.then(lambda _: None if done.done() else done.set_result(None))
-        await done
+        completed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        reply.then(lambda _: None if completed.done() else completed.set_result(None))
+        await completed
     return reply.answer()
 
 

@@ -1,4 +1,4 @@
-"""What handlers may ask of the node: one small interface per part of it.
+"""Interfaces of a node's parts as its handlers see them.
 
 The parts themselves live above and below this room; the composition root hands them to handlers in `Services`. A
 handler that needs a part which this node does not have (a broker has no controller of its own) is not registered on
@@ -71,7 +71,7 @@ class Forwarder(Protocol):
 
     @property
     def controller_versions(self) -> Mapping[int, Versions] | None:
-        """What the active controller serves, by API key; None while that is not known."""
+        """Return the versions that the active controller serves, by API key; None while unknown."""
         ...
 
 
@@ -108,7 +108,7 @@ class Coordinator(Protocol[Shard_co]):
         ...
 
     async def read_all(self, operation: Callable[[Shard_co], Answer]) -> list[Answer]:
-        """Of each partition of the internal topic that is led here."""
+        """Run the operation on each partition of the internal topic that is led here."""
         ...
 
 

@@ -19,9 +19,9 @@ API = Api(ApiKey.ALTER_CONFIGS, listeners=(ListenerRole.CONTROLLER,), pipelined=
 
 
 async def handle(ctx: Context, request: AlterConfigsRequest) -> AlterConfigsResponse:
-    asked = copy(request)
-    asked.resources, refused = split_changes(ctx, request.resources)
-    response = cast(AlterConfigsResponse, await ctx.controller.handle(asked))
+    forwarded = copy(request)
+    forwarded.resources, rejected = split_changes(ctx, request.resources)
+    response = cast(AlterConfigsResponse, await ctx.controller.handle(forwarded))
     response.responses += [
         AlterConfigsResourceResponse(
             error_code=error.code,
@@ -29,6 +29,6 @@ async def handle(ctx: Context, request: AlterConfigsRequest) -> AlterConfigsResp
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
         )
-        for resource, error in refused
+        for resource, error in rejected
     ]
     return response

@@ -27,7 +27,7 @@ API = Api(ApiKey.ALTER_REPLICA_LOG_DIRS)
 
 async def handle(ctx: Context, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     ctx.authorize(Operation.ALTER)
-    wanted = [
+    moves = [
         (TopicPartition(topic.name, index), directory.path)
         for directory in request.dirs
         for topic in directory.topics
@@ -35,7 +35,7 @@ async def handle(ctx: Context, request: AlterReplicaLogDirsRequest) -> AlterRepl
     ]
     topics: dict[str, AlterReplicaLogDirTopicResult] = {}
     # Of a replica that is to go to two places the last one counts.
-    for tp, path in dict(wanted).items():
+    for tp, path in dict(moves).items():
         code = ctx.replicas.log_dir_moves.start(tp, path)
         topic = topics.setdefault(tp.topic, AlterReplicaLogDirTopicResult(topic_name=tp.topic))
         topic.partitions.append(AlterReplicaLogDirPartitionResult(partition_index=tp.partition, error_code=code))

@@ -79,7 +79,7 @@ def _response(ctx: Context, features: Features) -> ApiVersionsResponse:
 
 
 def _advertised(ctx: Context) -> Mapping[int, Versions]:
-    """Of what a broker passes on, only the versions that the controller has too, as far as that is known."""
+    """Return the versions of a forwarded API that the controller supports too, as far as they are known."""
     advertised, forwarder = ctx.registry.advertised, ctx.services.forwarder
     if forwarder is None or ctx.session.listener is not ListenerRole.BROKER or forwarder.controller_versions is None:
         return advertised

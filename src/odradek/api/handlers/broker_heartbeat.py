@@ -41,7 +41,7 @@ async def _answer(ctx: Context, request: BrokerHeartbeatRequest) -> BrokerHeartb
 
 
 def _watch(session: Session, request: BrokerHeartbeatRequest) -> None:
-    watch = next((told for told in session.on_close if isinstance(told, _Watch)), None)
+    watch = next((callback for callback in session.on_close if isinstance(callback, _Watch)), None)
     if watch is None:
         watch = _Watch(session)
         session.on_close.append(watch)

@@ -34,12 +34,14 @@ async def _describe(ctx: Context, group_id: str) -> DescribedGroup:
     try:
         authorize_group(ctx, Operation.DESCRIBE, group_id)
         refuse_empty_id(group_id)
-        found: DescribedGroup = await ctx.groups.read(group_id, lambda shard: shard.describe_consumer_group(group_id))
+        described: DescribedGroup = await ctx.groups.read(
+            group_id, lambda shard: shard.describe_consumer_group(group_id)
+        )
     except ApiError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code, error_message=error.message)
     names = [
         topic.topic_name
-        for member in found.members
+        for member in described.members
         for assignment in (member.assignment, member.target_assignment)
         for topic in assignment.topic_partitions
     ]
@@ -50,4 +52,4 @@ async def _describe(ctx: Context, group_id: str) -> DescribedGroup:
             error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
             error_message="The described group uses topics that the client is not authorized to describe.",
         )
-    return found
+    return described

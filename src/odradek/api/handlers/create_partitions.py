@@ -21,13 +21,13 @@ API = Api(ApiKey.CREATE_PARTITIONS, listeners=(ListenerRole.CONTROLLER,), pipeli
 
 
 async def handle(ctx: Context, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-    refused = _refused(ctx, request)
-    asked = copy(request)
-    asked.topics = [topic for topic in request.topics if topic.name not in refused]
+    rejected = _refused(ctx, request)
+    authorized = copy(request)
+    authorized.topics = [topic for topic in request.topics if topic.name not in rejected]
     deadline_ms = ctx.deadline_ms(request.timeout_ms)
-    response = cast(CreatePartitionsResponse, await ctx.controller.handle(asked, deadline_ms=deadline_ms))
+    response = cast(CreatePartitionsResponse, await ctx.controller.handle(authorized, deadline_ms=deadline_ms))
     code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    response.results += [CreatePartitionsTopicResult(name=name, error_code=code) for name in refused]
+    response.results += [CreatePartitionsTopicResult(name=name, error_code=code) for name in rejected]
     return response
 
 

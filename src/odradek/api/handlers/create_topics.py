@@ -24,16 +24,16 @@ API = Api(ApiKey.CREATE_TOPICS, listeners=(ListenerRole.CONTROLLER,), pipelined=
 
 async def handle(ctx: Context, request: CreateTopicsRequest) -> CreateTopicsResponse:
     names = _askable(request)
-    refused = _refused(ctx, names)
+    rejected = _refused(ctx, names)
     describable = ctx.allowed(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, names)
-    asked = copy(request)
-    asked.topics = [topic for topic in request.topics if topic.name not in refused]
+    authorized = copy(request)
+    authorized.topics = [topic for topic in request.topics if topic.name not in rejected]
     deadline_ms = ctx.deadline_ms(request.timeout_ms)
-    response = cast(CreateTopicsResponse, await ctx.controller.handle(asked, deadline_ms=deadline_ms))
+    response = cast(CreateTopicsResponse, await ctx.controller.handle(authorized, deadline_ms=deadline_ms))
     for result in response.topics:
         if result.error_code == ErrorCode.NONE and result.name not in describable:
             _hide(result)
-    response.topics += [_refusal(name) for name in refused]
+    response.topics += [_refusal(name) for name in rejected]
     return response
 
 

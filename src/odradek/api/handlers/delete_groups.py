@@ -23,13 +23,13 @@ API = Api(ApiKey.DELETE_GROUPS)
 async def handle(ctx: Context, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     group_ids = list(dict.fromkeys(request.groups_names))
     allowed = ctx.allowed(Operation.DELETE, ResourceType.GROUP, group_ids)
-    results = await answers(partial(_delete, ctx), [one for one in group_ids if one in allowed])
-    refused = [
+    results = await answers(partial(_delete, ctx), [allowed_id for allowed_id in group_ids if allowed_id in allowed])
+    rejected = [
         DeletableGroupResult(group_id=group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
         for group_id in group_ids
         if group_id not in allowed
     ]
-    return DeleteGroupsResponse(results=[*results, *refused])
+    return DeleteGroupsResponse(results=[*results, *rejected])
 
 
 async def _delete(ctx: Context, group_id: str) -> DeletableGroupResult:

@@ -30,31 +30,31 @@ _REFUSED = DeleteRecordsResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 async def handle(ctx: Context, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     allowed = ctx.allowed(Operation.DELETE, ResourceType.TOPIC, (topic.name for topic in request.topics))
     entries = [
-        DeleteRecordsEntry(TopicPartition(topic.name, asked.partition_index), asked.offset)
+        DeleteRecordsEntry(TopicPartition(topic.name, partition.partition_index), partition.offset)
         for topic in request.topics
-        for asked in topic.partitions
+        for partition in topic.partitions
     ]
-    done: asyncio.Future[list[DeleteRecordsResult]] = asyncio.get_running_loop().create_future()
+    completed: asyncio.Future[list[DeleteRecordsResult]] = asyncio.get_running_loop().create_future()
 
     def answer(found: list[DeleteRecordsResult]) -> None:
-        if not done.done():
-            done.set_result(found)
+        if not completed.done():
+            completed.set_result(found)
 
     ctx.replicas.deletion.delete(only_allowed(entries, allowed), request.timeout_ms, answer)
-    if not done.done():
+    if not completed.done():
         ctx.services.began_to_wait()
-    results = with_refused(entries, allowed, await done, _REFUSED)
+    results = with_refused(entries, allowed, await completed, _REFUSED)
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
                 name=topic.name,
                 partitions=[
                     DeleteRecordsPartitionResult(
-                        partition_index=asked.partition_index,
+                        partition_index=partition.partition_index,
                         low_watermark=result.low_watermark,
                         error_code=result.error_code,
                     )
-                    for asked, result in zip(topic.partitions, results, strict=False)
+                    for partition, result in zip(topic.partitions, results, strict=False)
                 ],
             )
             for topic in request.topics

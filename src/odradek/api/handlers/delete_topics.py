@@ -31,27 +31,27 @@ FIRST_VERSION_WITH_DELETION_DISABLED = 3
 async def handle(ctx: Context, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     if ctx.services.static_configs.get(DELETE_TOPIC_ENABLE, "true").strip().lower() == "false":
         raise _disabled(ctx.api_version)
-    asked, refused = copy(request), list[DeletableTopicResult]()
+    authorized, rejected = copy(request), list[DeletableTopicResult]()
     if not ctx.may(Operation.DELETE, CLUSTER):
         permissions = _Permissions(ctx, request)
-        asked.topics = [topic for topic in request.topics if not permissions.refuse(topic.name, topic.topic_id)]
-        asked.topic_names = [name for name in request.topic_names if not permissions.refuse(name, ZERO_UUID)]
-        refused = permissions.refused
+        authorized.topics = [topic for topic in request.topics if not permissions.refuse(topic.name, topic.topic_id)]
+        authorized.topic_names = [name for name in request.topic_names if not permissions.refuse(name, ZERO_UUID)]
+        rejected = permissions.refused
     deadline_ms = ctx.deadline_ms(request.timeout_ms)
-    response = cast(DeleteTopicsResponse, await ctx.controller.handle(asked, deadline_ms=deadline_ms))
-    response.responses += refused
+    response = cast(DeleteTopicsResponse, await ctx.controller.handle(authorized, deadline_ms=deadline_ms))
+    response.responses += rejected
     return response
 
 
 class _Permissions:
-    """Of somebody who may not delete whatever there is. What a request names twice, or in two ways, or by an id that is
-    no topic's, is the controller's to refuse."""
+    """Permissions of a principal that may not delete every topic. The controller rejects topics that are named twice,
+    and unknown topic ids."""
 
     def __init__(self, ctx: Context, request: DeleteTopicsRequest) -> None:
         self._ctx = ctx
         self._times = Counter([(topic.name, topic.topic_id) for topic in request.topics])
         self._times.update((name, ZERO_UUID) for name in request.topic_names)
-        names = [name for asked in self._times if (name := self._name(*asked)) is not None]
+        names = [name for topic_ref in self._times if (name := self._name(*topic_ref)) is not None]
         self._describable = ctx.allowed(Operation.DESCRIBE, ResourceType.TOPIC, names)
         self._deletable = ctx.allowed(Operation.DELETE, ResourceType.TOPIC, names)
         self.refused: list[DeletableTopicResult] = []

@@ -24,14 +24,14 @@ API = Api(ApiKey.DESCRIBE_CLIENT_QUOTAS)
 
 def handle(ctx: Context, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
     ctx.authorize(Operation.DESCRIBE_CONFIGS)
-    wanted = quota_filter(request)
+    entity_filter = quota_filter(request)
     entities = ctx.services.image().client_quotas.entities
-    entries = [_entry(entity, quotas) for entity, quotas in entities.items() if wanted.matches(entity)]
+    entries = [_entry(entity, quotas) for entity, quotas in entities.items() if entity_filter.matches(entity)]
     return DescribeClientQuotasResponse(entries=entries)
 
 
 def _entry(entity: QuotaEntity, quotas: Quotas) -> EntryData:
     return EntryData(
-        entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+        entity=[EntityData(entity_type=entity_type, entity_name=name) for entity_type, name in entity],
         values=[ValueData(key=key, value=value) for key, value in sorted(quotas.items())],
     )

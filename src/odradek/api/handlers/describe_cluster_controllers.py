@@ -32,11 +32,11 @@ def handle(ctx: Context, request: DescribeClusterRequest) -> DescribeClusterResp
     check_endpoint_type(request.endpoint_type, EndpointType.CONTROLLER, ctx.api_version)
     nodes = _controllers(ctx)
     leader = ctx.quorum.leader()
-    known = leader is not None and any(node.broker_id == leader.id for node in nodes)
+    has_endpoint = leader is not None and any(node.broker_id == leader.id for node in nodes)
     response = DescribeClusterResponse(
         endpoint_type=EndpointType.CONTROLLER,
         cluster_id=ctx.services.cluster_id,
-        controller_id=leader.id if leader is not None and known else _NOBODY,
+        controller_id=leader.id if leader is not None and has_endpoint else _NOBODY,
         brokers=nodes,
     )
     if request.include_cluster_authorized_operations:
@@ -45,7 +45,7 @@ def handle(ctx: Context, request: DescribeClusterRequest) -> DescribeClusterResp
 
 
 def _controllers(ctx: Context) -> list[DescribeClusterBroker]:
-    """Those that can be reached on the listener that was asked."""
+    """Return the controllers that have the listener of the request."""
     nodes = []
     for _, controller in sorted(ctx.services.image().cluster.controllers.items()):
         endpoint = controller.listeners.get(ctx.listener_name)

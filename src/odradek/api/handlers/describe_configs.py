@@ -43,12 +43,12 @@ def _result(ctx: Context, entries: ConfigEntries, resource: DescribeConfigsResou
     result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
     try:
         check_may(ctx, Operation.DESCRIBE_CONFIGS, resource)
-        found = _found(ctx, entries, resource)
+        builders = _found(ctx, entries, resource)
     except ApiError as error:
         result.error_code, result.error_message = error.code, str(error)
         return result
-    wanted = resource.configuration_keys or list(found)
-    result.configs = [found[key]() for key in dict.fromkeys(wanted) if key in found]
+    requested_keys = resource.configuration_keys or list(builders)
+    result.configs = [builders[key]() for key in dict.fromkeys(requested_keys) if key in builders]
     return result
 
 
@@ -85,10 +85,10 @@ def _is_own(name: str, node_id: int) -> bool:
 
 def _check_own(name: str, node_id: int, expected: str) -> None:
     try:
-        asked = int(name)
+        broker_id = int(name)
     except ValueError:
         raise _invalid(f"Broker id must be an integer, but it is: {name}") from None
-    if asked != node_id:
+    if broker_id != node_id:
         raise _invalid(f"Unexpected broker id, expected {expected} but received {name}")
 
 

@@ -24,17 +24,19 @@ API = Api(ApiKey.DESCRIBE_GROUPS)
 
 async def handle(ctx: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     allowed = ctx.allowed(Operation.DESCRIBE, ResourceType.GROUP, request.groups)
-    refused = [
+    rejected = [
         DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
         for group_id in request.groups
         if group_id not in allowed
     ]
-    described = await answers(partial(_describe, ctx), [one for one in request.groups if one in allowed])
+    described = await answers(
+        partial(_describe, ctx), [allowed_id for allowed_id in request.groups if allowed_id in allowed]
+    )
     if request.include_authorized_operations:
         for group in described:
             if not group.error_code:
                 group.authorized_operations = ctx.authorized_operations(group_resource(group.group_id))
-    return DescribeGroupsResponse(groups=[*refused, *described])
+    return DescribeGroupsResponse(groups=[*rejected, *described])
 
 
 async def _describe(ctx: Context, group_id: str) -> DescribedGroup:

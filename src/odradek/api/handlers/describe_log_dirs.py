@@ -27,11 +27,13 @@ API = Api(ApiKey.DESCRIBE_LOG_DIRS)
 
 def handle(ctx: Context, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     ctx.authorize(Operation.DESCRIBE)
-    wanted = None
+    requested_partitions = None
     if request.topics is not None:
-        wanted = [TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions]
-    found = ctx.replicas.description.log_dirs(wanted)
-    return DescribeLogDirsResponse(results=[_directory(ctx, info) for info in found])
+        requested_partitions = [
+            TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions
+        ]
+    log_dirs = ctx.replicas.description.log_dirs(requested_partitions)
+    return DescribeLogDirsResponse(results=[_directory(ctx, info) for info in log_dirs])
 
 
 def _directory(ctx: Context, info: LogDirInfo) -> DescribeLogDirsResult:

@@ -53,7 +53,9 @@ def _partition(ctx: Context, partition: TopicPartition) -> PartitionResponse:
         producers = ctx.replicas.description.producers(partition)
     except ApiError as error:  # without a message, as Kafka
         return PartitionResponse(partition_index=partition.partition, error_code=error.code)
-    return PartitionResponse(partition_index=partition.partition, active_producers=[_state(one) for one in producers])
+    return PartitionResponse(
+        partition_index=partition.partition, active_producers=[_state(producer) for producer in producers]
+    )
 
 
 def _check_known(ctx: Context, partition: TopicPartition) -> None:

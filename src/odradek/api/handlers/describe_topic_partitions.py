@@ -90,8 +90,8 @@ def _check_cursor(request: DescribeTopicPartitionsRequest, names: list[str], *, 
 
 
 def _limit(ctx: Context) -> int:
-    given = ctx.services.static_configs.get(_LIMIT_CONFIG)
-    return int(given or definitions(ConfigResourceType.BROKER)[_LIMIT_CONFIG].default or 0)
+    configured = ctx.services.static_configs.get(_LIMIT_CONFIG)
+    return int(configured or definitions(ConfigResourceType.BROKER)[_LIMIT_CONFIG].default or 0)
 
 
 def _missing(ctx: Context, name: str) -> DescribeTopicPartitionsResponseTopic:
@@ -114,7 +114,9 @@ def _described(
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=[_partition(view, number, topic.partitions[number]) for number in numbers],
+        partitions=[
+            _partition(view, partition_index, topic.partitions[partition_index]) for partition_index in numbers
+        ],
         topic_authorized_operations=topic_operations(ctx, topic.name),
     )
 

@@ -30,17 +30,17 @@ async def _state(ctx: Context, name: str) -> TransactionState:
     try:
         ctx.authorize(Operation.DESCRIBE, transactional_id(name))
         check_id(name)
-        found: Transaction = await ctx.transactions.read(name, lambda shard: shard.describe(name))
+        transaction: Transaction = await ctx.transactions.read(name, lambda shard: shard.describe(name))
     except ApiError as error:
         return TransactionState(transactional_id=name, error_code=error.code)
     return TransactionState(
         transactional_id=name,
-        transaction_state=found.state.shown,
-        transaction_timeout_ms=found.timeout_ms,
-        transaction_start_time_ms=found.started_ms,
-        producer_id=found.producer_id,
-        producer_epoch=found.producer_epoch,
-        topics=_topics(ctx, found),
+        transaction_state=transaction.state.shown,
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_start_time_ms=transaction.started_ms,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        topics=_topics(ctx, transaction),
     )
 
 

@@ -26,12 +26,12 @@ API = Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, listeners=(ListenerRole.BROKER
 
 def handle(ctx: Context, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:
     ctx.authorize(Operation.DESCRIBE)
-    known: dict[str, list[CredentialInfo]] = {}
+    credentials: dict[str, list[CredentialInfo]] = {}
     for (mechanism, name), credential in sorted(ctx.services.image().scram.credentials.items()):
-        known.setdefault(name, []).append(CredentialInfo(mechanism=mechanism, iterations=credential.iterations))
-    asked = Counter(user.name for user in request.users) if request.users else dict.fromkeys(known, 1)
+        credentials.setdefault(name, []).append(CredentialInfo(mechanism=mechanism, iterations=credential.iterations))
+    requested_users = Counter(user.name for user in request.users) if request.users else dict.fromkeys(credentials, 1)
     return DescribeUserScramCredentialsResponse(
-        results=[_result(name, times, known.get(name, [])) for name, times in asked.items()]
+        results=[_result(name, times, credentials.get(name, [])) for name, times in requested_users.items()]
     )
 
 

@@ -31,9 +31,9 @@ async def handle(ctx: Context, request: EndTxnRequest) -> EndTxnResponse:
     version = EPOCH_BUMP_VERSION if ctx.api_version >= _FIRST_VERSION_WITH_EPOCHS else 0
     end = EndRequest(request.producer_id, request.producer_epoch, request.committed, version)
     try:
-        found = await ctx.transactions.write(
+        identity = await ctx.transactions.write(
             request.transactional_id, lambda shard: shard.end(request.transactional_id, end)
         )
     except ApiError as error:
         raise for_old_clients(ctx, error, _FIRST_VERSION_WITH_FENCED) from None
-    return EndTxnResponse(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
+    return EndTxnResponse(producer_id=identity.producer_id, producer_epoch=identity.producer_epoch)

@@ -93,8 +93,8 @@ def _parsed(ctx: Context, data: Buffer) -> tuple[RequestHeader, Message]:
 
 
 async def _answer(ctx: Context, request: Message) -> Answer:
-    answer = ctx.registry.entry(ctx.api_key).handle(ctx, request)
-    return await answer if isawaitable(answer) else answer
+    response = ctx.registry.entry(ctx.api_key).handle(ctx, request)
+    return await response if isawaitable(response) else response
 
 
 def _leads_elsewhere(response: Message) -> bool:

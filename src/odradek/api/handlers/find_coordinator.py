@@ -44,7 +44,7 @@ _NOBODY = Node(NO_NODE, "", -1)
 async def handle(ctx: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     was_there = _is_there(ctx, request)
     response = _respond(ctx, request)
-    codes = [response.error_code, *(one.error_code for one in response.coordinators)]
+    codes = [response.error_code, *(coordinator.error_code for coordinator in response.coordinators)]
     if was_there or ErrorCode.COORDINATOR_NOT_AVAILABLE not in codes:
         return response
     for _ in range(_LOOKS):
@@ -63,14 +63,14 @@ def _respond(ctx: Context, request: FindCoordinatorRequest) -> FindCoordinatorRe
         return FindCoordinatorResponse(
             coordinators=[_coordinator(ctx, request.key_type, key) for key in request.coordinator_keys]
         )
-    found = _coordinator(ctx, request.key_type, request.key)
-    code = ErrorCode(found.error_code)
+    coordinator = _coordinator(ctx, request.key_type, request.key)
+    code = ErrorCode(coordinator.error_code)
     return FindCoordinatorResponse(
         error_code=code,
         error_message=code.message if code else code.name,
-        node_id=found.node_id,
-        host=found.host,
-        port=found.port,
+        node_id=coordinator.node_id,
+        host=coordinator.host,
+        port=coordinator.port,
     )
 
 

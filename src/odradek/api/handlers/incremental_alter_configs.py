@@ -34,12 +34,20 @@ API = Api(
 
 
 async def handle(ctx: Context, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
-    asked = copy(request)
-    allowed, refused = split_changes(ctx, request.resources)
-    asked.resources = [each for each in allowed if each.resource_type != ConfigResourceType.BROKER_LOGGER]
-    loggers = [each for each in allowed if each.resource_type == ConfigResourceType.BROKER_LOGGER]
-    response = cast(IncrementalAlterConfigsResponse, await ctx.controller.handle(asked))
-    response.responses += [_response(resource, error.code, error.message) for resource, error in refused]
+    forwarded = copy(request)
+    allowed, rejected = split_changes(ctx, request.resources)
+    forwarded.resources = [
+        allowed_resource
+        for allowed_resource in allowed
+        if allowed_resource.resource_type != ConfigResourceType.BROKER_LOGGER
+    ]
+    loggers = [
+        allowed_resource
+        for allowed_resource in allowed
+        if allowed_resource.resource_type == ConfigResourceType.BROKER_LOGGER
+    ]
+    response = cast(IncrementalAlterConfigsResponse, await ctx.controller.handle(forwarded))
+    response.responses += [_response(resource, error.code, error.message) for resource, error in rejected]
     response.responses += [_of_loggers(ctx, resource, request.validate_only) for resource in loggers]
     return response
 

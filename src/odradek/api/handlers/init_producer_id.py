@@ -34,11 +34,11 @@ async def handle(ctx: Context, request: InitProducerIdRequest) -> InitProducerId
     if request.transactional_id is None:
         return InitProducerIdResponse(producer_id=await ctx.services.new_producer_id(), producer_epoch=0)
     try:
-        found = await _begin(ctx, request.transactional_id, request)
+        identity = await _begin(ctx, request.transactional_id, request)
     except ApiError as error:
         raise for_old_clients(ctx, error, _FIRST_VERSION_WITH_FENCED) from None
     return InitProducerIdResponse(
-        error_code=found.error_code, producer_id=found.producer_id, producer_epoch=found.producer_epoch
+        error_code=identity.error_code, producer_id=identity.producer_id, producer_epoch=identity.producer_epoch
     )
 
 
@@ -48,13 +48,13 @@ async def _begin(ctx: Context, name: str, request: InitProducerIdRequest) -> Ide
         raise ApiError("prepared transactions cannot be kept", ErrorCode.UNSUPPORTED_VERSION)
     expected = None if request.producer_id == _NO_ID else Identity(request.producer_id, request.producer_epoch)
     await ctx.services.producer_ids_at_hand()
-    found: Identity = await ctx.transactions.write(
+    identity: Identity = await ctx.transactions.write(
         name,
         lambda shard: shard.init_producer_id(
             name, request.transaction_timeout_ms, expected, is_two_phase=request.enable2_pc
         ),
     )
-    return found
+    return identity
 
 
 def _authorize(ctx: Context, request: InitProducerIdRequest) -> None:

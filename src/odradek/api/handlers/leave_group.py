@@ -39,8 +39,10 @@ async def _leave(ctx: Context, request: LeaveGroupRequest) -> LeaveGroupResponse
             raise
         return LeaveGroupResponse(  # there is no such group
             members=[
-                MemberResponse(member_id=one.member_id, group_instance_id=one.group_instance_id, error_code=error.code)
-                for one in request.members
+                MemberResponse(
+                    member_id=member.member_id, group_instance_id=member.group_instance_id, error_code=error.code
+                )
+                for member in request.members
             ]
         )
     return response

@@ -32,16 +32,16 @@ _KINDS = (
 def handle(ctx: Context, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
     ctx.authorize(Operation.DESCRIBE_CONFIGS)
     supported = _KINDS if ctx.api_version else (ConfigResourceType.CLIENT_METRICS,)
-    wanted = request.resource_types or supported
-    if any(kind not in supported for kind in wanted):
+    requested_types = request.resource_types or supported
+    if any(resource_type not in supported for resource_type in requested_types):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     view = ListenerView(ctx.services.image(), ctx.listener_name, ctx.services.node_id)
     return ListConfigResourcesResponse(
         config_resources=[
-            ConfigResource(resource_name=name, resource_type=kind)
-            for kind in _KINDS
-            if kind in wanted
-            for name in _names(view, kind)
+            ConfigResource(resource_name=name, resource_type=resource_type)
+            for resource_type in _KINDS
+            if resource_type in requested_types
+            for name in _names(view, resource_type)
         ]
     )
 

@@ -16,10 +16,10 @@ API = Api(ApiKey.LIST_GROUPS)
 
 
 async def handle(ctx: Context, request: ListGroupsRequest) -> ListGroupsResponse:
-    found: list[list[ListedGroup]] = await ctx.groups.read_all(
+    groups_by_partition: list[list[ListedGroup]] = await ctx.groups.read_all(
         lambda shard: shard.list_groups(request.states_filter, request.types_filter)
     )
-    groups = [group for of_partition in found for group in of_partition]
+    groups = [group for of_partition in groups_by_partition for group in of_partition]
     if not ctx.may(Operation.DESCRIBE, CLUSTER):
         allowed = ctx.allowed(Operation.DESCRIBE, ResourceType.GROUP, (group.group_id for group in groups))
         groups = [group for group in groups if group.group_id in allowed]

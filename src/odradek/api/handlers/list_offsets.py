@@ -58,19 +58,23 @@ def handle(ctx: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
     isolation = _isolation(request)
     allowed = ctx.allowed(Operation.DESCRIBE, ResourceType.TOPIC, (topic.name for topic in request.topics))
     entries = [
-        ListOffsetsEntry(TopicPartition(topic.name, asked.partition_index), asked.timestamp, asked.current_leader_epoch)
+        ListOffsetsEntry(
+            TopicPartition(topic.name, requested_partition.partition_index),
+            requested_partition.timestamp,
+            requested_partition.current_leader_epoch,
+        )
         for topic in request.topics
-        for asked in topic.partitions
+        for requested_partition in topic.partitions
     ]
-    found = ctx.replicas.offsets.list_offsets(only_allowed(entries, allowed), request.replica_id, isolation)
-    results = with_refused(entries, allowed, found, _REFUSED)
+    offsets = ctx.replicas.offsets.list_offsets(only_allowed(entries, allowed), request.replica_id, isolation)
+    results = with_refused(entries, allowed, offsets, _REFUSED)
     times = Counter(entry.topic_partition for entry in entries)
-    answers = {
+    result_of = {
         entry.topic_partition: _judged(entry, result, times[entry.topic_partition], ctx.api_version)
         for entry, result in zip(entries, results, strict=True)
     }
     topics = {topic.name: ListOffsetsTopicResponse(name=topic.name) for topic in request.topics}
-    for partition, result in answers.items():
+    for partition, result in result_of.items():
         topics[partition.topic].partitions.append(_partition(partition.partition, result, ctx.api_version))
     return ListOffsetsResponse(topics=list(topics.values()))
 
@@ -84,7 +88,8 @@ def _isolation(request: ListOffsetsRequest) -> Isolation:
 
 
 def _judged(entry: ListOffsetsEntry, result: ListOffsetsResult, times: int, version: int) -> ListOffsetsResult:
-    """What is asked for twice, or by a timestamp that the version does not know, has no offset."""
+    """Return an error for a partition that is requested twice, and for a timestamp that the version does not
+    support."""
     if result is _REFUSED:
         return result
     if times > 1:

@@ -22,20 +22,22 @@ API = Api(ApiKey.LIST_TRANSACTIONS)
 
 async def handle(ctx: Context, request: ListTransactionsRequest) -> answer.ListTransactionsResponse:
     is_wanted = _filter(request, ctx.services.clock.wall_ms())
-    shards = await ctx.transactions.read_all(lambda shard: [each for each in shard.transactions() if is_wanted(each)])
-    found = [each for transactions in shards for each in transactions]
-    names = (each.transactional_id for each in found)
+    shards = await ctx.transactions.read_all(
+        lambda shard: [transaction for transaction in shard.transactions() if is_wanted(transaction)]
+    )
+    listed = [transaction for transactions in shards for transaction in transactions]
+    names = (transaction.transactional_id for transaction in listed)
     allowed = ctx.allowed(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, names)
     return answer.ListTransactionsResponse(
         unknown_state_filters=[name for name in request.state_filters if name not in BY_NAME],
         transaction_states=[
             answer.TransactionState(
-                transactional_id=each.transactional_id,
-                producer_id=each.producer_id,
-                transaction_state=each.state.shown,
+                transactional_id=transaction.transactional_id,
+                producer_id=transaction.producer_id,
+                transaction_state=transaction.state.shown,
             )
-            for each in found
-            if each.transactional_id in allowed
+            for transaction in listed
+            if transaction.transactional_id in allowed
         ],
     )
 

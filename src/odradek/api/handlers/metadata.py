@@ -68,16 +68,18 @@ def handle(ctx: Context, request: MetadataRequest) -> MetadataResponse:
 
 
 def _topics(ctx: Context, view: ListenerView, request: MetadataRequest) -> list[MetadataResponseTopic]:
-    answer = _Answer(view, ctx.api_version)
+    topic_responses = _Answer(view, ctx.api_version)
     if request.topics is None or (ctx.api_version == 0 and not request.topics):
         visible = _visible(ctx, view.image.topics.by_name)
-        return [answer.topic(topic) for name, topic in sorted(view.image.topics.by_name.items()) if name in visible]
+        return [
+            topic_responses.topic(topic) for name, topic in sorted(view.image.topics.by_name.items()) if name in visible
+        ]
     _check(request.topics, ctx.api_version)
     ids = dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID)
     if ids:
-        return _by_id(ctx, view, answer, ids)
+        return _by_id(ctx, view, topic_responses, ids)
     names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
-    return _by_name(ctx, view, answer, names, may_create=request.allow_auto_topic_creation)
+    return _by_name(ctx, view, topic_responses, names, may_create=request.allow_auto_topic_creation)
 
 
 def _check(topics: Iterable[MetadataRequestTopic], version: int) -> None:
@@ -95,33 +97,33 @@ def _visible(ctx: Context, names: Iterable[str]) -> Container[str]:
 
 
 def _by_id(ctx: Context, view: ListenerView, answer: "_Answer", ids: Iterable[bytes]) -> list[MetadataResponseTopic]:
-    """Where a request has ids, its names do not count."""
+    """Return topics by id: names in a request with ids are ignored."""
     by_id = view.image.topics.by_id
     visible = _visible(ctx, (by_id[topic_id].name for topic_id in ids if topic_id in by_id))
-    found = []
+    responses = []
     for topic_id in ids:
         topic = by_id.get(topic_id)
         if topic is None:
-            found.append(MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
+            responses.append(MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
         elif topic.name not in visible:
             code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            found.append(MetadataResponseTopic(error_code=code, name=None, topic_id=topic_id))
+            responses.append(MetadataResponseTopic(error_code=code, name=None, topic_id=topic_id))
         else:
-            found.append(answer.topic(topic))
-    return found
+            responses.append(answer.topic(topic))
+    return responses
 
 
 def _by_name(
     ctx: Context, view: ListenerView, answer: "_Answer", names: Iterable[str], *, may_create: bool
 ) -> list[MetadataResponseTopic]:
     visible, creator = _visible(ctx, names), ctx.services.topic_creator
-    found, missing = [], []
+    responses, missing = [], []
     for name in names:
         topic = view.image.topics.by_name.get(name)
         if name not in visible:
-            found.append(MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name))
+            responses.append(MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name))
         elif topic is not None:
-            found.append(answer.topic(topic))
+            responses.append(answer.topic(topic))
         else:
             missing.append(name)
     errors = {name: unknown_topic_error(name) for name in missing}
@@ -130,8 +132,8 @@ def _by_name(
         to_make = [name for name, error in errors.items() if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
         creator.create(to_make, ctx.principal, ctx.session.client_address)
     for name, error in errors.items():
-        found.append(MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS))
-    return found
+        responses.append(MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS))
+    return responses
 
 
 def _refused_to_make(ctx: Context, names: list[str]) -> dict[str, ErrorCode]:
@@ -142,7 +144,7 @@ def _refused_to_make(ctx: Context, names: list[str]) -> dict[str, ErrorCode]:
 
 
 class _Placement(NamedTuple):
-    """Where a partition is: all that an answer says of it but its number and epoch."""
+    """Leader and replicas of a partition: everything in the response except its index and leader epoch."""
 
     error_code: int
     leader: int

@@ -32,21 +32,21 @@ async def handle(ctx: Context, request: OffsetCommitRequest) -> OffsetCommitResp
     authorize_group(ctx, Operation.READ, request.group_id)
     _complete_names(ctx, request.topics)
     allowed = ctx.allowed(Operation.READ, ResourceType.TOPIC, (topic.name for topic in request.topics))
-    refused, request.topics = sort_out(request.topics, lambda topic, index: _error(ctx, allowed, topic, index))
-    answers = _answers(refused)
+    rejected, request.topics = sort_out(request.topics, lambda topic, index: _error(ctx, allowed, topic, index))
+    responses = _answers(rejected)
     if request.topics:
-        merge(answers, await _commit(ctx, request))
-    return OffsetCommitResponse(topics=answers)
+        merge(responses, await _commit(ctx, request))
+    return OffsetCommitResponse(topics=responses)
 
 
 def _complete_names(ctx: Context, topics: Iterable[OffsetCommitRequestTopic]) -> None:
     """Whichever of name and id was given, the other is looked up; it stays empty for a topic that is not there."""
-    known = ctx.services.image().topics
+    topics_image = ctx.services.image().topics
     for topic in topics:
         if ctx.api_version >= _TOPIC_ID_VERSION:
             topic.name = ctx.topic_name(topic.topic_id) or ""
-        elif topic.name in known.by_name:
-            topic.topic_id = known.by_name[topic.name].id
+        elif topic.name in topics_image.by_name:
+            topic.topic_id = topics_image.by_name[topic.name].id
 
 
 def _error(ctx: Context, allowed: Container[str], topic: OffsetCommitRequestTopic, index: int) -> ErrorCode:
@@ -68,11 +68,12 @@ async def _commit(ctx: Context, request: OffsetCommitRequest) -> list[OffsetComm
 def _answers(refused: Iterable[Refused[OffsetCommitRequestTopic]]) -> list[OffsetCommitResponseTopic]:
     return [
         OffsetCommitResponseTopic(
-            name=one.topic.name,
-            topic_id=one.topic.topic_id,
+            name=rejected_topic.topic.name,
+            topic_id=rejected_topic.topic.topic_id,
             partitions=[
-                OffsetCommitResponsePartition(partition_index=index, error_code=code) for index, code in one.errors
+                OffsetCommitResponsePartition(partition_index=index, error_code=code)
+                for index, code in rejected_topic.errors
             ],
         )
-        for one in refused
+        for rejected_topic in refused
     ]

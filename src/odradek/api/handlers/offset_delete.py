@@ -25,20 +25,21 @@ async def handle(ctx: Context, request: OffsetDeleteRequest) -> OffsetDeleteResp
     authorize_group(ctx, Operation.DELETE, request.group_id)
     refuse_empty_id(request.group_id)
     allowed = ctx.allowed(Operation.READ, ResourceType.TOPIC, (topic.name for topic in request.topics))
-    refused, request.topics = sort_out(
+    rejected, request.topics = sort_out(
         request.topics, lambda topic, index: partition_error(ctx, allowed, topic.name, index)
     )
     # The group is asked even if nothing is left: it may not be there at all.
     response: OffsetDeleteResponse = await ctx.groups.write(
         request.group_id, lambda shard: shard.delete_offsets(request)
     )
-    answers = [
+    responses = [
         OffsetDeleteResponseTopic(
-            name=one.topic.name,
+            name=rejected_topic.topic.name,
             partitions=[
-                OffsetDeleteResponsePartition(partition_index=index, error_code=code) for index, code in one.errors
+                OffsetDeleteResponsePartition(partition_index=index, error_code=code)
+                for index, code in rejected_topic.errors
             ],
         )
-        for one in refused
+        for rejected_topic in rejected
     ]
-    return OffsetDeleteResponse(topics=merge(answers, response.topics))
+    return OffsetDeleteResponse(topics=merge(responses, response.topics))

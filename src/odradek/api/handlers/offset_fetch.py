@@ -62,13 +62,13 @@ def _of_one_group(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
                 name=topic.name,
                 partitions=[
                     OffsetFetchResponsePartition(
-                        partition_index=one.partition_index,
-                        committed_offset=one.committed_offset,
-                        committed_leader_epoch=one.committed_leader_epoch,
-                        metadata=one.metadata,
-                        error_code=one.error_code,
+                        partition_index=partition.partition_index,
+                        committed_offset=partition.committed_offset,
+                        committed_leader_epoch=partition.committed_leader_epoch,
+                        metadata=partition.metadata,
+                        error_code=partition.error_code,
                     )
-                    for one in topic.partitions
+                    for partition in topic.partitions
                 ],
             )
             for topic in group.topics
@@ -90,15 +90,15 @@ async def _group(ctx: Context, group: OffsetFetchRequestGroup, require_stable: b
 
 
 async def _all_topics(ctx: Context, group: OffsetFetchRequestGroup, require_stable: bool) -> OffsetFetchResponseGroup:
-    answer = await _fetch(ctx, group, require_stable)
-    allowed = ctx.allowed(Operation.DESCRIBE, ResourceType.TOPIC, (topic.name for topic in answer.topics))
-    answer.topics = [topic for topic in answer.topics if topic.name in allowed]
+    group_response = await _fetch(ctx, group, require_stable)
+    allowed = ctx.allowed(Operation.DESCRIBE, ResourceType.TOPIC, (topic.name for topic in group_response.topics))
+    group_response.topics = [topic for topic in group_response.topics if topic.name in allowed]
     if ctx.api_version >= _TOPIC_ID_VERSION:
-        known = ctx.services.image().topics.by_name
-        answer.topics = [topic for topic in answer.topics if topic.name in known]
-        for topic in answer.topics:
-            topic.topic_id = known[topic.name].id
-    return answer
+        topics_by_name = ctx.services.image().topics.by_name
+        group_response.topics = [topic for topic in group_response.topics if topic.name in topics_by_name]
+        for topic in group_response.topics:
+            topic.topic_id = topics_by_name[topic.name].id
+    return group_response
 
 
 async def _some_topics(
@@ -112,17 +112,17 @@ async def _some_topics(
     unknown = [topic for topic in topics if uses_ids and not topic.name]
     hidden = [topic for topic in topics if topic not in unknown and topic.name not in allowed]
     group.topics = [topic for topic in topics if topic not in unknown and topic not in hidden]
-    answer = await _fetch(ctx, group, require_stable)
-    answer.topics += [_topic_error(topic, ErrorCode.UNKNOWN_TOPIC_ID) for topic in unknown]
-    answer.topics += [_topic_error(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for topic in hidden]
-    return answer
+    group_response = await _fetch(ctx, group, require_stable)
+    group_response.topics += [_topic_error(topic, ErrorCode.UNKNOWN_TOPIC_ID) for topic in unknown]
+    group_response.topics += [_topic_error(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for topic in hidden]
+    return group_response
 
 
 async def _fetch(ctx: Context, group: OffsetFetchRequestGroup, require_stable: bool) -> OffsetFetchResponseGroup:
-    answer: OffsetFetchResponseGroup = await ctx.groups.read(
+    group_response: OffsetFetchResponseGroup = await ctx.groups.read(
         group.group_id, lambda shard: shard.fetch_offsets(group, require_stable)
     )
-    return answer
+    return group_response
 
 
 def _group_error(ctx: Context, group: OffsetFetchRequestGroup, code: int) -> OffsetFetchResponseGroup:

@@ -33,12 +33,14 @@ def handle(ctx: Context, request: OffsetForLeaderEpochRequest) -> OffsetForLeade
     if not ctx.may(Operation.CLUSTER_ACTION, CLUSTER):
         allowed = ctx.allowed(Operation.DESCRIBE, ResourceType.TOPIC, (topic.topic for topic in request.topics))
     entries = [
-        EpochEntry(TopicPartition(topic.topic, asked.partition), asked.leader_epoch, asked.current_leader_epoch)
+        EpochEntry(
+            TopicPartition(topic.topic, partition.partition), partition.leader_epoch, partition.current_leader_epoch
+        )
         for topic in request.topics
-        for asked in topic.partitions
+        for partition in topic.partitions
     ]
-    found = ctx.replicas.offsets.offsets_for_epoch(only_allowed(entries, allowed))
-    results = with_refused(entries, allowed, found, _REFUSED)
+    end_offsets = ctx.replicas.offsets.offsets_for_epoch(only_allowed(entries, allowed))
+    results = with_refused(entries, allowed, end_offsets, _REFUSED)
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
@@ -46,11 +48,11 @@ def handle(ctx: Context, request: OffsetForLeaderEpochRequest) -> OffsetForLeade
                 partitions=[
                     EpochEndOffset(
                         error_code=result.error_code,
-                        partition=asked.partition,
+                        partition=partition.partition,
                         leader_epoch=result.leader_epoch,
                         end_offset=result.end_offset,
                     )
-                    for asked, result in zip(topic.partitions, results, strict=False)
+                    for partition, result in zip(topic.partitions, results, strict=False)
                 ],
             )
             for topic in request.topics

@@ -61,25 +61,25 @@ TRANSACTIONAL_BIT = 0x10
 
 def refusal(ctx: Context, request: ProduceRequest, result: ProduceResult) -> ProduceResponse:
     """The answer to a request with one partition that was not taken."""
-    asked = _Asked(ctx, request)
-    asked.answer([result])
-    assert asked.response is not None
-    return asked.response
+    call = _Asked(ctx, request)
+    call.answer([result])
+    assert call.response is not None
+    return call.response
 
 
 def handle(ctx: Context, request: ProduceRequest) -> "Answer | Awaitable[Answer]":
-    asked = _Asked(ctx, request)
-    if not asked.is_transactional:
-        return _append(asked)
+    call = _Asked(ctx, request)
+    if not call.is_transactional:
+        return _append(call)
     name = request.transactional_id
     if name is None or not ctx.may(Operation.WRITE, transactional_id(name)):
         raise ApiError("the transactional id may not be used", ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if ctx.connection_id not in ctx.services.verifying:
-        verification = ctx.replicas.verification.start_all(asked.entries, _support(ctx).adds)
+        verification = ctx.replicas.verification.start_all(call.entries, _support(ctx).adds)
         if not verification.guards:
-            asked.refuse(verification.errors)
-            return _append(asked)
-    return _append_verified(asked, name)
+            call.refuse(verification.errors)
+            return _append(call)
+    return _append_verified(call, name)
 
 
 def _append(asked: "_Asked", guards: Guards | None = None) -> "Answer | asyncio.Future[Answer]":
@@ -99,12 +99,12 @@ async def _append_verified(asked: "_Asked", name: str) -> Answer:
     """After the coordinator's word. What comes next on the connection may go on in the same transaction, so it waits
     until this was appended."""
     ctx, verifying = asked.ctx, asked.ctx.services.verifying
-    before = verifying.get(ctx.connection_id)
-    turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    verifying[ctx.connection_id] = turn
+    previous = verifying.get(ctx.connection_id)
+    verified: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    verifying[ctx.connection_id] = verified
     try:
-        if before is not None:
-            await before
+        if previous is not None:
+            await previous
         support = _support(ctx)
         verification = ctx.replicas.verification.start_all(asked.entries, support.adds)
         asked.refuse(verification.errors)
@@ -114,8 +114,8 @@ async def _append_verified(asked: "_Asked", name: str) -> Answer:
             asked.refuse(produce_codes(codes, support))
         result = _append(asked, verification.guards)
     finally:
-        turn.set_result(None)
-        if verifying.get(ctx.connection_id) is turn:
+        verified.set_result(None)
+        if verifying.get(ctx.connection_id) is verified:
             del verifying[ctx.connection_id]
     return await result if isinstance(result, asyncio.Future) else result
 
@@ -143,37 +143,37 @@ class _Asked:
         self._read()
 
     def _read(self) -> None:
-        version, entries, place = self.ctx.api_version, self.entries, 0
+        version, entries, position = self.ctx.api_version, self.entries, 0
         allowed = _allowed(self.ctx, self.request)
         for topic in self.request.topic_data:
             name = _name(self.ctx, topic)
             for partition in topic.partition_data:
                 records = partition.records
                 if name is None:
-                    self._refused[place] = ProduceResult(ErrorCode.UNKNOWN_TOPIC_ID)
+                    self._refused[position] = ProduceResult(ErrorCode.UNKNOWN_TOPIC_ID)
                 elif name not in allowed:
-                    self._refused[place] = ProduceResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                    self._refused[position] = ProduceResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                 elif (flaw := _flaw(records, version)) is not None:
                     is_known = _is_known(self.ctx, name, partition.index)
-                    self._refused[place] = flaw if is_known else _UNKNOWN
+                    self._refused[position] = flaw if is_known else _UNKNOWN
                 else:
                     assert records is not None
                     entries.append(ProduceEntry(TopicPartition(name, partition.index), records, topic.topic_id))
-                    self._taken.append(place)
+                    self._taken.append(position)
                     self.is_transactional |= _is_transactional(records)
-                place += 1
+                position += 1
 
     def refuse(self, codes: Mapping[TopicPartition, int]) -> None:
         """Partitions of which it turned out that they cannot be appended to."""
         if codes:
-            kept = []
-            for place, entry in zip(self._taken, self.entries, strict=True):
+            remaining = []
+            for position, entry in zip(self._taken, self.entries, strict=True):
                 code = codes.get(entry.topic_partition)
                 if code is None:
-                    kept.append((place, entry))
+                    remaining.append((position, entry))
                 else:
-                    self._refused[place] = ProduceResult(code)
-            self._taken, self.entries = [place for place, _ in kept], [entry for _, entry in kept]
+                    self._refused[position] = ProduceResult(code)
+            self._taken, self.entries = [position for position, _ in remaining], [entry for _, entry in remaining]
 
     def check_silently(self, results: list[ProduceResult]) -> None:
         failed = [result.error_code for result in (*results, *self._refused.values()) if result.error_code]
@@ -186,20 +186,20 @@ class _Asked:
             self.later.set_result(response)
 
     def _response(self, results: list[ProduceResult]) -> ProduceResponse:
-        response, taken, place = ProduceResponse(), iter(results), 0
+        response, appended, position = ProduceResponse(), iter(results), 0
         is_hinted = self.ctx.api_version >= _FIRST_VERSION_WITH_LEADER
         hints: LeaderHints | None = None
         for topic in self.request.topic_data:
             answered = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
             for partition in topic.partition_data:
-                result = self._refused.get(place) if self._refused else None
-                made = _partition(partition.index, next(taken) if result is None else result)
-                if made.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER and is_hinted:
+                result = self._refused.get(position) if self._refused else None
+                partition_response = _partition(partition.index, next(appended) if result is None else result)
+                if partition_response.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER and is_hinted:
                     hints = hints or _leader_hints(self.ctx)
                     leader = hints.leader(topic.name, topic.topic_id, partition.index)
-                    made.current_leader = LeaderIdAndEpoch(leader_id=leader.id, leader_epoch=leader.epoch)
-                answered.partition_responses.append(made)
-                place += 1
+                    partition_response.current_leader = LeaderIdAndEpoch(leader_id=leader.id, leader_epoch=leader.epoch)
+                answered.partition_responses.append(partition_response)
+                position += 1
             response.responses.append(answered)
         if hints is not None:
             response.node_endpoints = [NodeEndpoint(**node._asdict()) for node in hints.endpoints()]
@@ -246,8 +246,8 @@ def _is_transactional(records: Buffer) -> bool:
 
 
 def _flaw(records: Buffer | None, version: int) -> ProduceResult | None:
-    """What Kafka asks of a request before the log sees it: one whole batch, of the format and codec that the request's
-    version may carry. Whether the batch is sound is the log's business. Words are where Kafka has some."""
+    """Check what Kafka requires of a request before the append: one complete batch, in a format and codec that the
+    version allows. The append validates the batch itself. Messages are Kafka's where it has one."""
     if not records or len(records) < _LENGTH_END:
         return _NO_BATCH
     length = int.from_bytes(records[_LENGTH_AT:_LENGTH_END], "big", signed=True)

@@ -97,7 +97,7 @@ def quick(session: Session, frame: bytearray) -> bytes | Message | None:
 
 
 def _size(frame: bytearray, at: int) -> tuple[int, int]:
-    """Of the records, which begin at the second number. It counts itself, and 0 is none."""
+    """Return the size of the records, -1 for none, and their position. The encoded size is one more than the size."""
     size = shift = 0
     while True:
         byte = frame[at]

@@ -43,13 +43,13 @@ async def handle(ctx: Context, request: TxnOffsetCommitRequest) -> TxnOffsetComm
     ctx.authorize(Operation.WRITE, Resource(ResourceType.TRANSACTIONAL_ID, request.transactional_id))
     authorize_group(ctx, Operation.READ, request.group_id)
     allowed = ctx.allowed(Operation.READ, ResourceType.TOPIC, (topic.name for topic in request.topics))
-    refused, request.topics = sort_out(
+    rejected, request.topics = sort_out(
         request.topics, lambda topic, index: partition_error(ctx, allowed, topic.name, index)
     )
-    answers = _answers(refused)
+    responses = _answers(rejected)
     if request.topics:
-        merge(answers, await _commit(ctx, request))
-    return TxnOffsetCommitResponse(topics=answers)
+        merge(responses, await _commit(ctx, request))
+    return TxnOffsetCommitResponse(topics=responses)
 
 
 async def _commit(ctx: Context, request: TxnOffsetCommitRequest) -> list[TxnOffsetCommitResponseTopic]:
@@ -89,10 +89,11 @@ def _support(ctx: Context) -> Support:
 def _answers(refused: Iterable[Refused[TxnOffsetCommitRequestTopic]]) -> list[TxnOffsetCommitResponseTopic]:
     return [
         TxnOffsetCommitResponseTopic(
-            name=one.topic.name,
+            name=rejected_topic.topic.name,
             partitions=[
-                TxnOffsetCommitResponsePartition(partition_index=index, error_code=code) for index, code in one.errors
+                TxnOffsetCommitResponsePartition(partition_index=index, error_code=code)
+                for index, code in rejected_topic.errors
             ],
         )
-        for one in refused
+        for rejected_topic in refused
     ]

@@ -1,1 +1,1 @@
-"""What several handlers share: authorization, lists of topics, configuration entries, the view of a listener."""
+"""Helpers of several handlers: authorization, lists of topics, configuration entries, the mapping of Fetch."""

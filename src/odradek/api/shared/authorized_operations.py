@@ -1,4 +1,4 @@
-"""What somebody may do, as the bit fields that Metadata and DescribeCluster show."""
+"""Authorized operations as the bit fields of Metadata and DescribeCluster."""
 
 from odradek.api.dispatch.context import Context
 from odradek.security.resources import CLUSTER, Operation, Resource, ResourceType

@@ -30,7 +30,7 @@ logger = logging.getLogger("odradek.config")
 
 
 class Change(NamedTuple):
-    """Of one setting, here of the level of the logger of this name."""
+    """Change of one setting, here of the level of the logger of this name."""
 
     name: str
     op: int
@@ -38,9 +38,11 @@ class Change(NamedTuple):
 
 
 def levels() -> dict[str, str]:
-    """By the name of the logger, for all that there are by now."""
-    known = logging.root.manager.loggerDict
-    names = sorted(name for name, one in known.items() if _is_own(name) and isinstance(one, logging.Logger))
+    """Return the levels of all existing loggers by name."""
+    loggers = logging.root.manager.loggerDict
+    names = sorted(
+        name for name, candidate in loggers.items() if _is_own(name) and isinstance(candidate, logging.Logger)
+    )
     return {name: _name_of(logging.getLogger(name).getEffectiveLevel()) for name in names} | {
         ROOT: _name_of(logging.root.getEffectiveLevel())
     }
@@ -49,9 +51,9 @@ def levels() -> dict[str, str]:
 def change_levels(node_id: int, resource_name: str, changes: Sequence[Change], *, validate_only: bool) -> None:
     """All of them or none. Raises ApiError."""
     _check_node(node_id, resource_name)
-    known = levels()
+    current_levels = levels()
     for change in changes:
-        _check(change, known)
+        _check(change, current_levels)
     if validate_only:
         return
     for name, op, value in changes:
@@ -62,18 +64,18 @@ def change_levels(node_id: int, resource_name: str, changes: Sequence[Change], *
 
 def _check_node(node_id: int, resource_name: str) -> None:
     try:
-        asked = int(resource_name)
+        requested_id = int(resource_name)
     except ValueError:
         raise InvalidRequest(f"Node id must be an integer, but it is: {resource_name}") from None
-    if asked != node_id:
-        raise InvalidRequest(f"Unexpected node id. Expected {node_id}, but received {asked}")
+    if requested_id != node_id:
+        raise InvalidRequest(f"Unexpected node id. Expected {node_id}, but received {requested_id}")
 
 
 def _check(change: Change, known: Mapping[str, str]) -> None:
     name, op, value = change
     if op not in (ConfigOp.SET, ConfigOp.DELETE):
-        kind = f"{ConfigOp(op).name} operation" if op in tuple(ConfigOp) else f"Unknown operation type {op}"
-        raise InvalidRequest(f"{kind} is not allowed for the BROKER_LOGGER resource")
+        operation = f"{ConfigOp(op).name} operation" if op in tuple(ConfigOp) else f"Unknown operation type {op}"
+        raise InvalidRequest(f"{operation} is not allowed for the BROKER_LOGGER resource")
     if name not in known:
         raise InvalidConfig(f"Logger {name} does not exist!")
     if op == ConfigOp.SET and value not in _LEVELS:
@@ -91,4 +93,6 @@ def _is_own(name: str) -> bool:
 
 def _name_of(level: int) -> str:
     """A level between two has the name of the lower one: what it lets through is at least that."""
-    return next((name for name, one in sorted(_LEVELS.items(), key=lambda each: -each[1]) if one <= level), "ALL")
+    return next(
+        (name for name, threshold in sorted(_LEVELS.items(), key=lambda each: -each[1]) if threshold <= level), "ALL"
+    )

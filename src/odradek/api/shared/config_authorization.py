@@ -1,4 +1,4 @@
-"""Who may see and change settings: whoever may do so on the topic or group, or on the cluster for all else."""
+"""Authorization for configs: operations on the topic or group, or on the cluster for all other resources."""
 
 from collections import Counter
 from typing import Protocol, TypeVar
@@ -25,19 +25,19 @@ def check_may(ctx: Context, operation: Operation, resource: Named) -> None:
 
 
 def split_changes(ctx: Context, resources: list[AnyNamed]) -> tuple[list[AnyNamed], list[tuple[AnyNamed, ApiError]]]:
-    """What whoever asks may change, and what not. As in Kafka, what is named twice or of an unknown kind is the
-    controller's to refuse, and so is passed to it."""
+    """Return the resources that the principal may change, and the others with their errors. As in Kafka, the controller
+    rejects resources that are named twice or of an unknown type, so they count as allowed."""
     times = Counter((resource.resource_type, resource.resource_name) for resource in resources)
-    allowed, refused = [], []
+    allowed, rejected = [], []
     for resource in resources:
         needed = _needed_on(resource)
         is_unique = times[resource.resource_type, resource.resource_name] == 1
         is_known = resource.resource_type in tuple(ConfigResourceType)
         if is_unique and is_known and not ctx.may(Operation.ALTER_CONFIGS, needed):
-            refused.append((resource, refusal(needed.type)))
+            rejected.append((resource, refusal(needed.type)))
         else:
             allowed.append(resource)
-    return allowed, refused
+    return allowed, rejected
 
 
 def _needed_on(resource: Named) -> Resource:

@@ -53,41 +53,43 @@ class ConfigEntries:
         return _lazily(definitions(ConfigResourceType.TOPIC), entry)
 
     def of_group(self, name: str) -> dict[str, Callable[[], Entry]]:
-        given = self._set_for(ConfigResourceType.GROUP, name)
+        overrides = self._set_for(ConfigResourceType.GROUP, name)
         brokers = definitions(ConfigResourceType.BROKER)
 
         def entry(key: str, definition: ConfigDefinition) -> Entry:
             synonym = f"group.{key}"
             inherited = self._broker_synonyms(synonym, definition) if synonym in brokers else _default_of(definition)
-            synonyms = _own(key, given, ConfigSource.DYNAMIC_GROUP_CONFIG) + inherited
+            synonyms = _own(key, overrides, ConfigSource.DYNAMIC_GROUP_CONFIG) + inherited
             return self._entry(definition, synonyms[0].value if synonyms else definition.default, synonyms)
 
         return _lazily(definitions(ConfigResourceType.GROUP), entry)
 
     def of_client_metrics(self, name: str) -> dict[str, Callable[[], Entry]]:
-        given = self._set_for(ConfigResourceType.CLIENT_METRICS, name)
+        overrides = self._set_for(ConfigResourceType.CLIENT_METRICS, name)
 
         def entry(key: str, definition: ConfigDefinition) -> Entry:
-            value = given.get(key, definition.default or "")
-            return self._entry(definition, value, _own(key, given, ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG))
+            value = overrides.get(key, definition.default or "")
+            return self._entry(definition, value, _own(key, overrides, ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG))
 
         return _lazily(definitions(ConfigResourceType.CLIENT_METRICS), entry)
 
     def of_this_broker(self) -> dict[str, Callable[[], Entry]]:
-        known = definitions(ConfigResourceType.BROKER)
+        broker_definitions = definitions(ConfigResourceType.BROKER)
         set_somewhere = {**self._static, **self._cluster, **self._node}
-        unknown = {key: broker_definition(key) or _unknown(key) for key in set_somewhere if key not in known}
+        unknown = {
+            key: broker_definition(key) or _unknown(key) for key in set_somewhere if key not in broker_definitions
+        }
         held = effective(self._static, self._cluster, self._node)
 
         def entry(key: str, definition: ConfigDefinition) -> Entry:
             value = held.get(key, definition.default)
             return self._entry(definition, value, self._broker_synonyms(key, definition), read_only=True)
 
-        return _lazily({**unknown, **known}, entry)
+        return _lazily({**unknown, **broker_definitions}, entry)
 
     def of_all_brokers(self) -> dict[str, Callable[[], Entry]]:
         """Only what was set for all of them at once."""
-        found = {key: broker_definition(key) or _unknown(key) for key in self._cluster}
+        dynamic_definitions = {key: broker_definition(key) or _unknown(key) for key in self._cluster}
 
         def entry(key: str, definition: ConfigDefinition) -> Entry:
             synonyms = [
@@ -97,7 +99,7 @@ class ConfigEntries:
             ]
             return self._entry(definition, self._cluster[key], synonyms, read_only=True)
 
-        return _lazily(found, entry)
+        return _lazily(dynamic_definitions, entry)
 
     def of_loggers(self) -> dict[str, Callable[[], Entry]]:
         source = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
@@ -108,7 +110,9 @@ class ConfigEntries:
     ) -> Entry:
         is_secret = definition.is_sensitive or definition.type == _TYPES[0]
         if is_secret:
-            synonyms = [DescribeConfigsSynonym(name=one.name, value=None, source=one.source) for one in synonyms]
+            synonyms = [
+                DescribeConfigsSynonym(name=synonym.name, value=None, source=synonym.source) for synonym in synonyms
+            ]
         return Entry(
             name=definition.name,
             value=None if is_secret or value is None else _shown(definition.type, value),
@@ -122,22 +126,22 @@ class ConfigEntries:
 
     def _broker_synonyms(self, name: str, described: ConfigDefinition) -> Synonyms:
         """`described` gives the default of a setting that is in no table of its own."""
-        known = definitions(ConfigResourceType.BROKER)
+        broker_definitions = definitions(ConfigResourceType.BROKER)
         names = synonyms_of(name)
-        defaults = {one: _shown_default(known.get(one, described)) for one in names}
-        found = [
-            DescribeConfigsSynonym(name=one, value=layer[one], source=source)
+        defaults = {key: _shown_default(broker_definitions.get(key, described)) for key in names}
+        candidates = [
+            DescribeConfigsSynonym(name=key, value=layer[key], source=source)
             for layer, source in (
                 (self._node, ConfigSource.DYNAMIC_BROKER_CONFIG),
                 (self._cluster, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
                 (self._static, ConfigSource.STATIC_BROKER_CONFIG),
-                ({one: text for one, text in defaults.items() if text is not None}, ConfigSource.DEFAULT_CONFIG),
+                ({key: text for key, text in defaults.items() if text is not None}, ConfigSource.DEFAULT_CONFIG),
             )
-            for one in names
-            if one in layer
+            for key in names
+            if key in layer
         ]
-        first = next((at for at, synonym in enumerate(found) if synonym.name == name), len(found))
-        return found[first:]
+        first = next((at for at, synonym in enumerate(candidates) if synonym.name == name), len(candidates))
+        return candidates[first:]
 
     def _set_for(self, kind: ConfigResourceType, name: str) -> Mapping[str, str]:
         return self._image.configs.settings(ConfigResource(kind, name))
@@ -150,7 +154,7 @@ def _with_both_ids(static: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _shown(kind: str, text: str) -> str:
-    """As Java prints the value that the text stands for."""
+    """Format the value as Java prints it."""
     text = text.strip()
     if kind in ("int", "long", "short"):
         return str(int(text))
@@ -175,7 +179,7 @@ def _java_double(number: float) -> str:
 def _lazily(
     found: Mapping[str, ConfigDefinition], make: Callable[[str, ConfigDefinition], Entry]
 ) -> dict[str, Callable[[], Entry]]:
-    """By name, made when asked for: most requests want a few of hundreds."""
+    """Return functions by name that build the entries: most requests want a few of hundreds."""
     return {key: partial(make, key, definition) for key, definition in found.items()}
 
 
@@ -194,7 +198,7 @@ def _unknown(key: str) -> ConfigDefinition:
 
 
 def _documentation(definition: ConfigDefinition) -> str | None:
-    """What the table knows; what a setting is for is in the manual."""
+    """Return the documentation that the table has; the purpose of a setting is in the manual."""
     if definition.type == _TYPES[0]:
         return None
     valid = f", {definition.valid}" if definition.valid else ""

@@ -30,8 +30,10 @@ async def handle(ctx: Context, request: Request) -> Message:
     answered: dict[tuple[int, str], Outcome] = {}
     if remaining.resources:
         response: Any = await forwarding.handle(ctx, remaining)
-        for each in response.responses:
-            answered[each.resource_type, each.resource_name] = Outcome(each.error_code, each.error_message)
+        for resource_response in response.responses:
+            answered[resource_response.resource_type, resource_response.resource_name] = Outcome(
+                resource_response.error_code, resource_response.error_message
+            )
     return _whole_response(request, outcomes, answered)
 
 
@@ -44,9 +46,14 @@ def _whole_response(
     result: Any = alter.AlterConfigsResourceResponse if is_legacy else incremental.AlterConfigsResourceResponse
     for resource, outcome in zip(request.resources, outcomes, strict=True):
         key = (resource.resource_type, resource.resource_name)
-        said = outcome or answered.get(key, _FORGOTTEN)
+        result_of_resource = outcome or answered.get(key, _FORGOTTEN)
         response.responses.append(
-            result(error_code=said.code, error_message=said.message, resource_type=key[0], resource_name=key[1])
+            result(
+                error_code=result_of_resource.code,
+                error_message=result_of_resource.message,
+                resource_type=key[0],
+                resource_name=key[1],
+            )
         )
-    whole: Message = response
-    return whole
+    typed_response: Message = response
+    return typed_response

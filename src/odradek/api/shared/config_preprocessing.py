@@ -1,4 +1,4 @@
-"""What a broker makes of a change of settings before the controller hears of it.
+"""Validation of config changes by a broker, before it forwards them to the controller.
 
 Only a broker knows whether a setting of its own can change while it runs, and only this process can set the level of
 its loggers; the rest is the controller's to judge. What is refused here, or done, is not passed on.
@@ -81,21 +81,21 @@ def _check_broker(ctx: Context, name: str, changes: Sequence[Change], *, is_incr
     """Against all that would be set then."""
     if name:
         _check_own(name, ctx.services.node_id)
-    after: dict[str, str] = {}
+    updated: dict[str, str] = {}
     if is_incremental:
         set_now = ctx.services.image().configs.settings(ConfigResource(ConfigResourceType.BROKER, name))
-        after = usable(set_now, bool(name))
+        updated = usable(set_now, bool(name))
     for change in changes:
-        _apply(change, after)
-    ctx.services.check_broker_configs(after, bool(name))
+        _apply(change, updated)
+    ctx.services.check_broker_configs(updated, bool(name))
 
 
 def _check_own(name: str, node_id: int) -> None:
     try:
-        asked = int(name)
+        broker_id = int(name)
     except ValueError:
         raise InvalidRequest(f"Node id must be an integer, but it is: {name}") from None
-    if asked != node_id:
+    if broker_id != node_id:
         raise InvalidRequest(f"Unexpected broker id, expected {node_id}, but received {name}")
 
 

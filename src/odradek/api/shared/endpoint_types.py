@@ -1,4 +1,4 @@
-"""Which nodes DescribeCluster is about (KIP-919): a client says what it thinks it talks to."""
+"""Type of the nodes that DescribeCluster returns (KIP-919), checked against the listener."""
 
 from enum import IntEnum
 

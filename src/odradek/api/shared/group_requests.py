@@ -1,4 +1,4 @@
-"""What handlers of requests about groups have in common."""
+"""Helpers of the handlers of group requests."""
 
 from collections.abc import Container
 
@@ -33,6 +33,6 @@ def partition_error(ctx: Context, allowed: Container[str], topic: str, partition
     """Why offsets of a partition cannot be written by whoever asks; NONE if they can."""
     if topic not in allowed:
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    found: TopicImage | None = ctx.services.image().topics.by_name.get(topic)
-    is_there = found is not None and partition in found.partitions
+    topic_image: TopicImage | None = ctx.services.image().topics.by_name.get(topic)
+    is_there = topic_image is not None and partition in topic_image.partitions
     return ErrorCode.NONE if is_there else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -23,5 +23,5 @@ def with_refused(
     entries: Sequence[_OfPartition], allowed: Container[str], results: Sequence[Result], refused: Result
 ) -> Iterator[Result]:
     """`results` are those of `only_allowed`."""
-    found = iter(results)
-    return (next(found) if entry.topic_partition.topic in allowed else refused for entry in entries)
+    remaining_results = iter(results)
+    return (next(remaining_results) if entry.topic_partition.topic in allowed else refused for entry in entries)

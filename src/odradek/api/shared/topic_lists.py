@@ -24,32 +24,39 @@ class Refused(Generic[AnyTopic]):
 def sort_out(
     topics: Iterable[AnyTopic], error_of: Callable[[AnyTopic, int], ErrorCode]
 ) -> tuple[list[Refused[AnyTopic]], list[AnyTopic]]:
-    """What is refused, and the topics with the partitions that are left to them."""
-    refused, accepted = [], []
+    """Return the rejected partitions by topic, and the topics with their remaining partitions."""
+    rejected, accepted = [], []
     for topic in topics:
-        errors = [(asked.partition_index, error_of(topic, asked.partition_index)) for asked in topic.partitions]
+        errors = [
+            (partition.partition_index, error_of(topic, partition.partition_index)) for partition in topic.partitions
+        ]
         bad = [(index, code) for index, code in errors if code]
         if bad:
-            refused.append(Refused(topic, bad))
-        topic.partitions = [asked for asked, (_, code) in zip(topic.partitions, errors, strict=True) if not code]
+            rejected.append(Refused(topic, bad))
+        topic.partitions = [
+            partition for partition, (_, code) in zip(topic.partitions, errors, strict=True) if not code
+        ]
         if topic.partitions:
             accepted.append(topic)
-    return refused, accepted
+    return rejected, accepted
 
 
 def all_refused(topics: Iterable[AnyTopic], code: int) -> list[Refused[AnyTopic]]:
-    return [Refused(topic, [(one.partition_index, ErrorCode(code)) for one in topic.partitions]) for topic in topics]
+    return [
+        Refused(topic, [(partition.partition_index, ErrorCode(code)) for partition in topic.partitions])
+        for topic in topics
+    ]
 
 
 def merge(answers: list[AnyTopic], more: Iterable[AnyTopic]) -> list[AnyTopic]:
     """A topic that is in both comes once."""
     by_name = {_identity(topic): topic for topic in answers}
     for topic in more:
-        known = by_name.get(_identity(topic))
-        if known is None:
+        merged = by_name.get(_identity(topic))
+        if merged is None:
             answers.append(topic)
         else:
-            known.partitions += topic.partitions
+            merged.partitions += topic.partitions
     return answers
 
 

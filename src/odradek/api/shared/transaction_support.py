@@ -28,7 +28,7 @@ _RETRIABLE = (
 
 
 class Support(Enum):
-    """What a client understands, by the version of its request."""
+    """Transaction features of a client, derived from the version of its request."""
 
     OLD_ERRORS = "old errors"
     ABORTABLE = "TRANSACTION_ABORTABLE"
@@ -41,7 +41,7 @@ class Support(Enum):
 
     @classmethod
     def of(cls, version: int, *, abortable_from: int, adds_from: int) -> "Support":
-        """By the first versions of its request that understand the one and the other."""
+        """Return the features for a version, given the first versions that support each."""
         if version >= adds_from:
             return cls.ADD
         return cls.ABORTABLE if version >= abortable_from else cls.OLD_ERRORS

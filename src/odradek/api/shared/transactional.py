@@ -1,4 +1,4 @@
-"""What the APIs of transactions have in common."""
+"""Helpers of the handlers of transaction requests."""
 
 from odradek.api.dispatch.context import Context
 from odradek.common.failures import ApiError
@@ -16,7 +16,7 @@ def check_id(name: str | None) -> None:
 
 
 def for_old_clients(ctx: Context, error: ApiError, first_version: int) -> ApiError:
-    """Those before `first_version` know a fenced producer by another word."""
+    """Return the error with INVALID_PRODUCER_EPOCH instead of PRODUCER_FENCED for versions before `first_version`."""
     if error.code == ErrorCode.PRODUCER_FENCED and ctx.api_version < first_version:
         return ApiError(error.message, ErrorCode.INVALID_PRODUCER_EPOCH)
     return error

@@ -55,19 +55,19 @@ class CoordinatorPart:
 
     def _groups(self, manager: BrokerReplicas) -> "CoordinatorDriver[GroupShard]":
         settings = self._base.config.settings
-        chosen = group_settings(settings)
+        group_config = group_settings(settings)
 
         def new_shard(context: ShardContext) -> "GroupShard":
             from odradek.coordinator.group.shard import GroupShard
 
-            return GroupShard(context, chosen)
+            return GroupShard(context, group_config)
 
         return self._driver(
             manager,
             CONSUMER_OFFSETS,
             new_shard,
             partition_count=settings.whole("offsets.topic.num.partitions"),
-            timeout_ms=chosen.offset_commit_timeout_ms,
+            timeout_ms=group_config.offset_commit_timeout_ms,
             compression=offsets_compression(settings),
         )
 

@@ -1,4 +1,4 @@
-"""What logs and replicas do by settings that may change: those of topics, and those of brokers.
+"""Dynamic settings of logs and replicas: those of topics, and those of brokers.
 
 `LogConfigs` is a publisher, since a topic's settings come with the image; it comes after `DynamicConfig` and before the
 replicas. The rest is subscribed to.
@@ -39,10 +39,11 @@ _MOVE_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
 def log_config(settings: Settings, topic: Mapping[str, str]) -> LogConfig:
-    """Of a topic with these settings of its own. Raises ApiError: they may not go with the broker's."""
+    """Return the log config of a topic with these overrides. Raise ApiError if they contradict the broker's
+    settings."""
     layers = ConfigLayers(topic, {}, {}, settings.given)
-    found = {name: effective_topic_config(name, layers).value for name in SETTINGS}
-    return LogConfig.parse({name: value for name, value in found.items() if value is not None})
+    values = {name: effective_topic_config(name, layers).value for name in SETTINGS}
+    return LogConfig.parse({name: value for name, value in values.items() if value is not None})
 
 
 def cleaner_config(settings: Settings) -> CleanerConfig:
@@ -58,7 +59,7 @@ def cleaner_config(settings: Settings) -> CleanerConfig:
 
 
 class LogConfigs:
-    """What is set for topics and brokers holds for the logs from then on."""
+    """Publisher that applies the settings of topics and brokers to the logs."""
 
     name = "LogConfigs"
 
@@ -81,7 +82,7 @@ class LogConfigs:
         """Nothing of it is ours."""
 
     def _update_default(self) -> bool:
-        """Whether topics without settings of their own have others now, and so those that have only some."""
+        """Apply the brokers' defaults; return True if they have changed, and with them the configs of all topics."""
         if self._dynamic.settings is self._seen:
             return False
         self._seen = self._dynamic.settings
@@ -127,8 +128,8 @@ def follow_settings(dynamic: DynamicConfig, manager: BrokerReplicas) -> None:
         manager.log_dir_moves.quota.set_rate(_rate(settings, _MOVE_RATE))
 
     def cordon(settings: Settings) -> None:
-        wanted = settings.items(_CORDONED)
-        manager.logs.cordoned = tuple(path for path in manager.logs.live if path in wanted or _ALL_DIRS in wanted)
+        cordoned = settings.items(_CORDONED)
+        manager.logs.cordoned = tuple(path for path in manager.logs.live if path in cordoned or _ALL_DIRS in cordoned)
 
     dynamic.subscribe((_CORDONED,), cordon)
     dynamic.subscribe(_CLEANER_NAMES, clean)

@@ -68,14 +68,14 @@ def close_logs(logs: LogManager, broker_epoch: int) -> None:
 
 
 def _manager_settings(settings: Settings) -> ManagerSettings:
-    whole, optional = settings.whole, settings.optional_whole
+    integer, optional = settings.whole, settings.optional_whole
     return ManagerSettings(
-        log_retention_check_interval_ms=whole("log.retention.check.interval.ms"),
+        log_retention_check_interval_ms=integer("log.retention.check.interval.ms"),
         log_flush_scheduler_interval_ms=optional("log.flush.scheduler.interval.ms") or NEVER_MS,
-        log_flush_offset_checkpoint_interval_ms=whole("log.flush.offset.checkpoint.interval.ms"),
-        log_flush_start_offset_checkpoint_interval_ms=whole("log.flush.start.offset.checkpoint.interval.ms"),
-        replica_high_watermark_checkpoint_interval_ms=whole("replica.high.watermark.checkpoint.interval.ms"),
-        producer_id_expiration_ms=whole("producer.id.expiration.ms"),
-        transaction_max_timeout_ms=whole("transaction.max.timeout.ms"),
+        log_flush_offset_checkpoint_interval_ms=integer("log.flush.offset.checkpoint.interval.ms"),
+        log_flush_start_offset_checkpoint_interval_ms=integer("log.flush.start.offset.checkpoint.interval.ms"),
+        replica_high_watermark_checkpoint_interval_ms=integer("replica.high.watermark.checkpoint.interval.ms"),
+        producer_id_expiration_ms=integer("producer.id.expiration.ms"),
+        transaction_max_timeout_ms=integer("transaction.max.timeout.ms"),
         transaction_partition_verification_enable=settings.boolean("transaction.partition.verification.enable"),
     )

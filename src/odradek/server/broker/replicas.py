@@ -112,7 +112,7 @@ class ReplicaPart:
         self.manager.contact.heartbeat_acknowledged(sent_ms, is_fenced=is_fenced)
 
     def applied_image(self) -> MetadataImage:
-        """What the controller may believe that this broker has done."""
+        """Return the latest image that the replicas have applied completely."""
         return self.driver.applied_image
 
     def _directory_accepted(self, topic_id: bytes, partition: int, directory_id: bytes) -> None:
@@ -146,16 +146,16 @@ class ReplicaPart:
 
 
 def replica_settings(config: ServerConfig) -> ReplicaSettings:
-    whole, selector = config.settings.whole, config.settings.optional_text("replica.selector.class") or ""
+    integer, selector = config.settings.whole, config.settings.optional_text("replica.selector.class") or ""
     return ReplicaSettings(
-        replica_lag_time_max_ms=whole("replica.lag.time.max.ms"),
-        replica_fetch_wait_max_ms=whole("replica.fetch.wait.max.ms"),
-        replica_fetch_min_bytes=whole("replica.fetch.min.bytes"),
-        replica_fetch_max_bytes=whole("replica.fetch.max.bytes"),
-        replica_fetch_response_max_bytes=whole("replica.fetch.response.max.bytes"),
-        replica_fetch_backoff_ms=whole("replica.fetch.backoff.ms"),
-        max_incremental_fetch_session_cache_slots=whole("max.incremental.fetch.session.cache.slots"),
-        broker_session_timeout_ms=whole("broker.session.timeout.ms"),
+        replica_lag_time_max_ms=integer("replica.lag.time.max.ms"),
+        replica_fetch_wait_max_ms=integer("replica.fetch.wait.max.ms"),
+        replica_fetch_min_bytes=integer("replica.fetch.min.bytes"),
+        replica_fetch_max_bytes=integer("replica.fetch.max.bytes"),
+        replica_fetch_response_max_bytes=integer("replica.fetch.response.max.bytes"),
+        replica_fetch_backoff_ms=integer("replica.fetch.backoff.ms"),
+        max_incremental_fetch_session_cache_slots=integer("max.incremental.fetch.session.cache.slots"),
+        broker_session_timeout_ms=integer("broker.session.timeout.ms"),
         is_rack_aware=selector.endswith(_RACK_AWARE),
         replication_quota_windows=_quota_windows(config, "replication.quota.window"),
         dir_move_quota_windows=_quota_windows(config, "alter.log.dirs.replication.quota.window"),
@@ -163,10 +163,10 @@ def replica_settings(config: ServerConfig) -> ReplicaSettings:
 
 
 def _quota_windows(config: ServerConfig, prefix: str) -> QuotaWindows:
-    whole = config.settings.whole
-    return QuotaWindows(whole(f"{prefix}.num"), whole(f"{prefix}.size.seconds") * 1_000)
+    integer = config.settings.whole
+    return QuotaWindows(integer(f"{prefix}.num"), integer(f"{prefix}.size.seconds") * 1_000)
 
 
 def _disk_space(path: str) -> tuple[int, int]:
-    found = os.statvfs(path)
-    return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
+    statistics = os.statvfs(path)
+    return statistics.f_blocks * statistics.f_frsize, statistics.f_bavail * statistics.f_frsize

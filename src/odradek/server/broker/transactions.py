@@ -1,5 +1,5 @@
-"""What a broker does for transactions besides coordinating them: it sends markers to the leaders of their partitions,
-writes those that are sent to it, and verifies partitions with other coordinators.
+"""Transactions of a broker besides their coordinator: it sends markers to the leaders of their partitions, writes those
+that are sent to it, and verifies partitions with other coordinators.
 
 Markers and verifications that concern this broker itself need no connection: the domain objects are called directly.
 """

@@ -90,9 +90,9 @@ class DynamicConfig:
         """Nothing of it is ours."""
 
     def _heeded(self, image: MetadataImage, resource: ConfigResource) -> dict[str, str]:
-        wanted = image.configs.settings(resource)
-        heeded = usable(wanted, resource == self._own)
-        for name, value in wanted.items():
+        dynamic_values = image.configs.settings(resource)
+        heeded = usable(dynamic_values, resource == self._own)
+        for name, value in dynamic_values.items():
             if name not in heeded:
                 logger.error("%s is set for %s, and cannot be applied", name, _words(resource))
             elif rejection(name, value) is not None:
@@ -108,11 +108,11 @@ class DynamicConfig:
             self._update(settings)
 
     def _update(self, settings: Settings) -> None:
-        before, after = self.settings.given, settings.given
-        changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        previous, updated = self.settings.given, settings.given
+        changed = [name for name in {**previous, **updated} if previous.get(name) != updated.get(name)]
         self.settings = settings
         for name in changed:
-            logger.info("%s: %s instead of %s", name, _shown(name, after), _shown(name, before))
+            logger.info("%s: %s instead of %s", name, _shown(name, updated), _shown(name, previous))
         for subscriber in self._subscribers:
             if not subscriber.names.isdisjoint(changed):
                 _tell(subscriber, settings)

@@ -1,4 +1,4 @@
-"""Whether settings that each may be what they are go together, and may be reached from those in force.
+"""Rules for dynamic settings: combinations that are valid, and changes that are possible at run time.
 
 Kafka checks the first as it does at the start, and has each part that is told of a change look at it before: pools of
 threads are at most doubled and at most halved at once. Words and order are Kafka's, since clients show them; even those
@@ -37,11 +37,11 @@ class _Requirement(NamedTuple):
 
 def per_ip_overrides(settings: Settings) -> dict[str, int]:
     """Limits by address. Raises InvalidRequest."""
-    found: dict[str, int] = {}
+    overrides: dict[str, int] = {}
     for entry in filter(None, settings.items(PER_IP_OVERRIDES)):
         host, _, limit = entry.rpartition(":")
         try:
-            found[host.strip()] = int(limit)
+            overrides[host.strip()] = int(limit)
         except ValueError:
             host = ""
         if not host:
@@ -49,7 +49,7 @@ def per_ip_overrides(settings: Settings) -> dict[str, int]:
                 f"Error parsing configuration property '{PER_IP_OVERRIDES}': {entry} is no address with a limit, "
                 "as 127.0.0.1:100 is"
             )
-    return found
+    return overrides
 
 
 def check_together(settings: Settings) -> None:
@@ -74,12 +74,12 @@ def _requirements(after: Settings) -> Iterator[_Requirement]:
     cordoned = after.items("cordoned.log.dirs")
     log_dirs = after.items("log.dirs") or after.items("log.dir")
     if _ALL_DIRS in cordoned:
-        words = f"When cordoned.log.dirs is set to {_ALL_DIRS}, it must not contain other values"
-        yield _Requirement(len(cordoned) == 1, words)
+        message = f"When cordoned.log.dirs is set to {_ALL_DIRS}, it must not contain other values"
+        yield _Requirement(len(cordoned) == 1, message)
     else:
         unknown = [path for path in cordoned if path not in log_dirs]
-        words = "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. Missing entries : "
-        yield _Requirement(not unknown, words + ", ".join(unknown))
+        message = "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. Missing entries : "
+        yield _Requirement(not unknown, message + ", ".join(unknown))
     roll_ms, jitter_ms = after.optional_whole("log.roll.ms"), after.optional_whole("log.roll.jitter.ms")
     yield _Requirement(roll_ms is None or roll_ms >= 1, "log.roll.ms must be greater than or equal to 1")
     yield _Requirement(jitter_ms is None or jitter_ms >= 0, "log.roll.jitter.ms must be greater than or equal to 0")
@@ -98,7 +98,7 @@ def _requirements(after: Settings) -> Iterator[_Requirement]:
 
 
 def _objections(before: Settings, after: Settings, changed: set[str]) -> Iterator[str]:
-    """Of listeners, then of pools of threads, then of the cleaner."""
+    """Yield the objections against the change: for listeners, then thread pools, then the cleaner."""
     for name in ("max.connections", "max.connection.creation.rate"):
         if name in changed and after.whole(name) <= 0:
             yield f"Invalid {name} {after.whole(name)}"
@@ -110,11 +110,11 @@ def _objections(before: Settings, after: Settings, changed: set[str]) -> Iterato
 
 
 def _pool_objections(name: str, now: int, then: int) -> Iterator[str]:
-    words = f"Dynamic thread count update validation failed for {name}={then}, value should"
+    message = f"Dynamic thread count update validation failed for {name}={then}, value should"
     if then < now // 2:
-        yield f"{words} be at least half the current value {now}"
+        yield f"{message} be at least half the current value {now}"
     if then > now * 2:
-        yield f"{words} not be greater than double the current value {now}"
+        yield f"{message} not be greater than double the current value {now}"
 
 
 def _cleaner_objections(now: int, then: int) -> Iterator[str]:

@@ -36,10 +36,10 @@ class VoterAddress(NamedTuple):
 
 def parse_listener(text: str) -> tuple[str, HostPort]:
     """Name, in capitals, and address."""
-    found = _LISTENER.fullmatch(text)
-    if found is None:
+    match = _LISTENER.fullmatch(text)
+    if match is None:
         raise BadAddress(f'"{text}" is no listener.')
-    return found[1].upper(), HostPort(found[2], parse_port(found[3], text))
+    return match[1].upper(), HostPort(match[2], parse_port(match[3], text))
 
 
 def parse_voter(text: str) -> VoterAddress:
@@ -67,5 +67,5 @@ def parse_initial_controller(text: str) -> VoterAddress:
 
 
 def repeated(items: Iterable[_Item]) -> list[_Item]:
-    """What is there more than once, in the order of its first place."""
+    """Return the items that occur more than once, in the order of their first occurrence."""
     return [item for item, count in Counter(items).items() if count > 1]

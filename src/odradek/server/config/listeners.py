@@ -1,4 +1,4 @@
-"""Where a node listens, what it tells others, and under which names: Kafka's rules for the five settings about it.
+"""Listeners of a node, their advertised addresses and names: Kafka's rules for the five settings about it.
 
 `listeners` are bound. `advertised.listeners` are what brokers register and clients connect to, the same as
 `listeners` unless set. `controller.listener.names` says which names are for controllers: on a node that is one they
@@ -47,10 +47,10 @@ def read_listeners(settings: Settings, own_voter: HostPort | None, problems: Pro
     bound = _parse(settings, "listeners", protocols, problems)
     _check_ports(settings, bound, problems)
     advertised = _parse(settings, "advertised.listeners", protocols, problems)
-    told = advertised if settings.is_given("advertised.listeners") else bound
+    advertised_listeners = advertised if settings.is_given("advertised.listeners") else bound
     return Listeners(
         bound,
-        tuple(listener for listener in told if listener.name not in controller_names),
+        tuple(listener for listener in advertised_listeners if listener.name not in controller_names),
         _advertised_to_controllers(bound, advertised, controller_names, own_voter),
         controller_names,
         _inter_broker_name(settings, protocols, problems),
@@ -125,10 +125,11 @@ def _advertised_to_controllers(
     controller_names: Sequence[str],
     own_voter: HostPort | None,
 ) -> tuple[Listener, ...]:
-    """As advertised; else as bound, where "every address" is better said by the voters' own list."""
-    told: list[Listener] = []
+    """Return the advertised addresses, else the bound ones, with the host of the voters' list in place of a
+    wildcard."""
+    listeners: list[Listener] = []
     for name in controller_names:
-        listener = next((one for one in (*advertised, *bound) if one.name == name), None)
+        listener = next((candidate for candidate in (*advertised, *bound) if candidate.name == name), None)
         if listener is None:
             continue
         if listener not in advertised and listener.host in ("", NOT_ROUTABLE):
@@ -136,8 +137,8 @@ def _advertised_to_controllers(
             if own_voter is not None and name == controller_names[0]:
                 address = own_voter
             listener = Listener(name, listener.protocol, address.host, address.port)
-        told.append(listener)
-    return tuple(told)
+        listeners.append(listener)
+    return tuple(listeners)
 
 
 def _inter_broker_name(settings: Settings, protocols: Mapping[str, str], problems: Problems) -> str:

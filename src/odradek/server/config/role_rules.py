@@ -1,4 +1,4 @@
-"""What a node needs for the roles that it plays: Kafka's rules about roles, voters and listeners together."""
+"""Rules about the roles of a node: Kafka's rules for roles, voters and listeners together."""
 
 from collections.abc import Sequence
 
@@ -98,19 +98,19 @@ class RoleChecks:
                 self._problems.warning(self._settings.where(key), "only controllers use it, and this is a broker.")
 
     def _check_broker(self) -> None:
-        told = [listener.name for listener in self._listeners.advertised_to_clients]
+        advertised_names = [listener.name for listener in self._listeners.advertised_to_clients]
         bound = [listener.name for listener in self._listeners.bound]
-        if not told:
+        if not advertised_names:
             key = _ADVERTISED if self._settings.is_given(_ADVERTISED) else "listeners"
             self._error(key, "no listener is left for clients.", f"A broker has one that is not in {_NAMES}.")
             return
-        if self._listeners.inter_broker_name not in told:
+        if self._listeners.inter_broker_name not in advertised_names:
             self._error(
                 "inter.broker.listener.name",
                 f'"{self._listeners.inter_broker_name}" is not among the advertised listeners.',
-                f"It is one of {_list(told)}.",
+                f"It is one of {_list(advertised_names)}.",
             )
-        for name in told:
+        for name in advertised_names:
             if name not in bound:
                 self._error(_ADVERTISED, f"this node does not listen on {name}.", f"Its listeners are {_list(bound)}.")
 

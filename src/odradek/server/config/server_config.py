@@ -53,7 +53,7 @@ class ServerConfig:
 
     @property
     def all_dirs(self) -> tuple[str, ...]:
-        """With the one of the metadata log, sorted: what is formatted and locked."""
+        """Return all log directories and the metadata log directory, sorted: those that are formatted and locked."""
         return tuple(sorted({*self.log_dirs, self.metadata_log_dir}))
 
     @property
@@ -72,18 +72,18 @@ class ServerConfig:
         return self.settings.whole(setting) if self.settings.is_given(setting) else 0
 
     def quorum(self) -> QuorumConfig:
-        whole, prefix = self.settings.whole, "controller.quorum."
+        integer, prefix = self.settings.whole, "controller.quorum."
         return QuorumConfig(
-            election_timeout_ms=whole(prefix + "election.timeout.ms"),
-            fetch_timeout_ms=whole(prefix + "fetch.timeout.ms"),
-            election_backoff_max_ms=whole(prefix + "election.backoff.max.ms"),
+            election_timeout_ms=integer(prefix + "election.timeout.ms"),
+            fetch_timeout_ms=integer(prefix + "fetch.timeout.ms"),
+            election_backoff_max_ms=integer(prefix + "election.backoff.max.ms"),
             append_linger_ms=self.append_linger_ms,
-            request_timeout_ms=whole(prefix + "request.timeout.ms"),
-            retry_backoff_ms=whole(prefix + "retry.backoff.ms"),
+            request_timeout_ms=integer(prefix + "request.timeout.ms"),
+            retry_backoff_ms=integer(prefix + "retry.backoff.ms"),
             auto_join=self.settings.boolean(prefix + "auto.join.enable"),
-            fetch_snapshot_max_bytes=whole(prefix + "fetch.snapshot.max.bytes"),
-            fetch_max_bytes=whole(prefix + "fetch.max.bytes"),
-            disconnect_grace_ms=whole("odradek.quorum.disconnect.grace.ms"),
+            fetch_snapshot_max_bytes=integer(prefix + "fetch.snapshot.max.bytes"),
+            fetch_max_bytes=integer(prefix + "fetch.max.bytes"),
+            disconnect_grace_ms=integer("odradek.quorum.disconnect.grace.ms"),
         )
 
 
@@ -209,10 +209,10 @@ def _log_dirs(settings: Settings, problems: Problems) -> tuple[str, ...]:
 
 def _metadata_log_dir(settings: Settings, log_dirs: Sequence[str], problems: Problems) -> str:
     key = "metadata.log.dir"
-    given = settings.optional_text(key)
-    if given == "":
+    configured = settings.optional_text(key)
+    if configured == "":
         problems.error(settings.where(key), "it is empty.", "Name a directory, or leave it out: the first of log.dirs.")
-    return _plain_path(given) if given else next(iter(log_dirs), "")
+    return _plain_path(configured) if configured else next(iter(log_dirs), "")
 
 
 def _plain_path(text: str) -> str:

@@ -58,11 +58,11 @@ def _check_rule(settings: Settings, rule: _AtMost, problems: Problems) -> None:
         return
     # Told where somebody set something: the other one may be a default that nobody knows.
     key, other, value, bound = rule.low, rule.high, low, high
-    words = "less than" if rule.is_strict else "at most"
+    relation = "less than" if rule.is_strict else "at most"
     if not settings.is_given(rule.low) and settings.is_given(rule.high):
         key, other, value, bound = rule.high, rule.low, high, low
-        words = "more than" if rule.is_strict else "at least"
-    problems.error(settings.where(key), f"{value} does not fit {other}={bound}.", f"It is {words} {other}.")
+        relation = "more than" if rule.is_strict else "at least"
+    problems.error(settings.where(key), f"{value} does not fit {other}={bound}.", f"It is {relation} {other}.")
 
 
 def _check_times(settings: Settings, problems: Problems) -> None:
@@ -98,9 +98,9 @@ def _check_cleaner(settings: Settings, problems: Problems) -> None:
     if threads == 0:
         problems.error(settings.where("log.cleaner.threads"), "0 threads clean nothing.", "It is at least 1.")
     elif settings.whole(key) // threads <= _MEGABYTE:
-        where = settings.where(key if settings.is_given(key) else "log.cleaner.threads")
+        location = settings.where(key if settings.is_given(key) else "log.cleaner.threads")
         problems.error(
-            where, f"{settings.whole(key)} bytes are too few for {threads} threads.", "It is over 1 MiB a thread."
+            location, f"{settings.whole(key)} bytes are too few for {threads} threads.", "It is over 1 MiB a thread."
         )
 
 

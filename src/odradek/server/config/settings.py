@@ -55,14 +55,14 @@ class Settings:
 
     @property
     def given(self) -> dict[str, str]:
-        """What was set, as text: the static layer of the node's configuration. Under either of its names, the id is
-        set under both."""
-        values = {key: given.value for key, given in self._given.items()}
+        """Return the configured values as text: the static layer of the node's configuration. The node id is present
+        under both of its names."""
+        values = {key: configured.value for key, configured in self._given.items()}
         node_id = values.get("node.id", values.get("broker.id"))
         return values if node_id is None else values | {"node.id": node_id, "broker.id": node_id}
 
     def replaced(self, values: Mapping[str, str]) -> "Settings":
-        """Those of the same node with other values; where they come from, people do not need to know."""
+        """Return the settings of the same node with other values, without their line numbers."""
         return Settings(self.path, {key: Given(value, self.path) for key, value in values.items()})
 
     def is_given(self, key: str) -> bool:
@@ -70,14 +70,14 @@ class Settings:
 
     def where(self, key: str) -> str:
         """For messages: the place of the key, or the file if the key is not there."""
-        given = self._given.get(key)
-        return f"{self.path if given is None else given.place}: {key}"
+        configured = self._given.get(key)
+        return f"{self.path if configured is None else configured.place}: {key}"
 
     def optional_text(self, key: str) -> str | None:
-        given = self._given.get(key)
-        if given is None or key in self._wrong:
+        configured = self._given.get(key)
+        if configured is None or key in self._wrong:
             return self._definitions[key].default
-        return given.value.strip()
+        return configured.value.strip()
 
     def text(self, key: str) -> str:
         value = self.optional_text(key)
@@ -99,12 +99,13 @@ class Settings:
         return self.text(key).lower() == "true"
 
     def items(self, key: str) -> tuple[str, ...]:
-        """Of a list, each once; none if it is empty, or neither given nor with a default."""
+        """Return the items of a list without duplicates; none if it is empty, or neither configured nor with a
+        default."""
         return tuple(dict.fromkeys(_split(self.optional_text(key) or "")))
 
     def check_each(self, problems: Problems) -> None:
         """Every given value against its definition; unknown names are warned about."""
-        for key, given in self._given.items():
+        for key, configured in self._given.items():
             definition = self._definitions.get(key)
             if definition is None:
                 self._warn_unknown(key, problems)
@@ -113,7 +114,7 @@ class Settings:
                     self.where(key), "it has no effect in a file.", "Set it while nodes run: odradek configs alter."
                 )
             elif key not in _WITH_OWN_CHECKS:
-                self._check(definition, given.value.strip(), problems)
+                self._check(definition, configured.value.strip(), problems)
 
     def _check(self, definition: ConfigDefinition, text: str, problems: Problems) -> None:
         key = definition.name
@@ -139,7 +140,7 @@ class Settings:
 
 def read_settings(properties: Properties, overrides: Iterable[str], problems: Problems) -> Settings:
     """`overrides` are `key=value` each; raises InputError for one that is not."""
-    given = {
+    configured = {
         key: Given(value, f"{properties.path}:{properties.lines[key]}") for key, value in properties.values.items()
     }
     for duplicate in properties.duplicates:
@@ -153,8 +154,8 @@ def read_settings(properties: Properties, overrides: Iterable[str], problems: Pr
             raise InputError(
                 f'{OVERRIDE} "{override}": an override is key=value, for example log.dirs=/var/lib/odradek.'
             )
-        given[key.strip()] = Given(value, OVERRIDE)
-    return Settings(properties.path, given)
+        configured[key.strip()] = Given(value, OVERRIDE)
+    return Settings(properties.path, configured)
 
 
 def _split(text: str) -> list[str]:

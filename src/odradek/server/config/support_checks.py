@@ -47,7 +47,7 @@ def check_support(settings: Settings, listeners: Listeners, problems: Problems) 
 
 
 def is_for_zookeeper(settings: Settings) -> bool:
-    """Whether the file describes a broker in ZooKeeper mode: one error says so, instead of all that is missing."""
+    """Return True for a broker in ZooKeeper mode: a single error says so, instead of one for each missing setting."""
     return settings.is_given(_ZOOKEEPER) and not settings.is_given("process.roles")
 
 

@@ -56,9 +56,9 @@ def _controller_settings(
 
 
 def _bootstrap(files: FileSystem, config: ServerConfig) -> list[MetadataRecord]:
-    """What formatting left. A directory from before there was such a file begins with the latest version."""
-    found = read_bootstrap(files, config.metadata_log_dir)
-    if found is not None:
-        return found
+    """Return the bootstrap records that formatting wrote. A directory without them starts with the latest version."""
+    records = read_bootstrap(files, config.metadata_log_dir)
+    if records is not None:
+        return records
     level = FeatureLevelRecord(name=metadata_version.FEATURE_NAME, feature_level=int(LATEST_PRODUCTION))
     return [MetadataRecord(level, 0)]

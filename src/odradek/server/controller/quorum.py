@@ -53,8 +53,8 @@ def local_node(config: ServerConfig, dirs: NodeDirs, ports: dict[str, int]) -> L
     listener = config.listeners.controller_names[0]
     endpoints = NO_ENDPOINTS
     if config.is_controller:
-        told = advertised_endpoints(config.listeners.advertised_to_controllers, ports)
-        endpoints = Endpoints.of(Endpoint(one.name, one.host, one.port) for one in told)
+        advertised = advertised_endpoints(config.listeners.advertised_to_controllers, ports)
+        endpoints = Endpoints.of(Endpoint(endpoint.name, endpoint.host, endpoint.port) for endpoint in advertised)
     return LocalNode(
         cluster_id=dirs.cluster_id,
         id=config.node_id,

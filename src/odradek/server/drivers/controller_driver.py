@@ -69,11 +69,11 @@ class ControllerDriver:
             # An expected refusal is an answer; whatever is raised here may have left a decision half replayed.
             self._fatal(error)
             raise
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._answers[submission.id] = answer
+        response: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._answers[submission.id] = response
         self._append(submission.appends)
         self._after()
-        return answer
+        return response
 
     # What Raft says
 
@@ -137,13 +137,13 @@ class ControllerDriver:
 
     def _after(self) -> None:
         for answer_id, response, error in self.core.take_results():
-            answer = self._answers.pop(answer_id, None)
-            if answer is None or answer.done():
+            waiting = self._answers.pop(answer_id, None)
+            if waiting is None or waiting.done():
                 continue  # the asker has gone
             if error is None:
-                answer.set_result(response)
+                waiting.set_result(response)
             else:
-                answer.set_exception(error)
+                waiting.set_exception(error)
         for slow in self.core.slow_events:
             logger.warning("%s took %d ms, after %d ms in the queue", slow.name, slow.elapsed_ms, slow.queue_ms)
         self.core.slow_events.clear()
@@ -168,11 +168,11 @@ class ControllerDriver:
         core, epoch = self.core, self.core.leader_and_epoch.epoch
         if not core.is_active or level <= self._raft.kraft_version:
             return
-        asked = UpdateFeaturesRequest(
+        dry_run = UpdateFeaturesRequest(
             timeout_ms=request.timeout_ms, feature_updates=request.feature_updates, validate_only=True
         )
         context = OperationContext(self._clock.monotonic_ms(), core.next_write_offset)
-        if decide(core.controls, asked, context).response.error_code == 0:
+        if decide(core.controls, dry_run, context).response.error_code == 0:
             self._raft.upgrade_kraft_version(epoch, level, validate_only=request.validate_only)
             self._driver.poke()
             self._follow_log_end()

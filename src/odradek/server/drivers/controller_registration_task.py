@@ -69,13 +69,15 @@ class ControllerRegistrar:
     def on_metadata_update(self, delta: MetadataDelta, image: MetadataImage, manifest: LoaderManifest) -> None:
         version = image.features.metadata_version
         self._is_supported = version is not None and version.is_controller_registration_supported
-        known = image.cluster.controllers.get(self._node_id)
-        is_registered = known is not None and known.incarnation_id == self._incarnation_id
+        registration = image.cluster.controllers.get(self._node_id)
+        is_registered = registration is not None and registration.incarnation_id == self._incarnation_id
         if is_registered is not self._is_registered:
             self._is_registered = is_registered
             self._losses += not is_registered
-            what = "is registered" if is_registered else "is no longer registered, or another process is under its id"
-            logger.info("controller %d %s, as of offset %d", self._node_id, what, image.offset)
+            description = (
+                "is registered" if is_registered else "is no longer registered, or another process is under its id"
+            )
+            logger.info("controller %d %s, as of offset %d", self._node_id, description, image.offset)
         self._register_if_needed()
 
     def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:

@@ -107,19 +107,20 @@ class CoordinatorDriver(Generic[AnyShard]):
         return self.runtime.read(self.partition_for(key), operation, timeout_ms=self._timeout_ms)
 
     async def read_all(self, operation: Callable[[AnyShard], Answer]) -> list[Answer]:
-        """Of every partition here; those that move away meanwhile are left out. Raises ApiError of one that loads."""
+        """Read from every partition that is led here; those that move away meanwhile are left out. Raise the ApiError
+        of a partition that is loading."""
         replies = [
             self.runtime.read(partition, operation, timeout_ms=self._timeout_ms)
             for partition in self.runtime.partitions()
         ]
-        found = []
+        results = []
         for reply in replies:
             try:
-                found.append(await answer(reply))
+                results.append(await answer(reply))
             except ApiError as error:
                 if error.code != ErrorCode.NOT_COORDINATOR:
                     raise
-        return found
+        return results
 
     def complete_transaction(
         self, partition: int, writer: Writer, coordinator_epoch: int, is_committed: bool
@@ -141,7 +142,7 @@ class CoordinatorDriver(Generic[AnyShard]):
         self.runtime.metadata_changed(delta, image)
 
     def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:
-        """Of no interest here."""
+        """Ignore the change: coordinators do not depend on the controller."""
 
     def _follow(self, before: TopicImage | None, topic: TopicImage | None) -> None:
         if before is not None and (topic is None or topic.id != before.id):
@@ -149,11 +150,11 @@ class CoordinatorDriver(Generic[AnyShard]):
         if topic is None:
             return
         self._partition_count = len(topic.partitions)
-        for number, partition in sorted(topic.partitions.items()):
+        for partition_index, partition in sorted(topic.partitions.items()):
             if partition.leader != self._node_id:
-                self.runtime.unload(number, partition.leader_epoch)
-            elif self.runtime.load(number, partition.leader_epoch):
-                self._to_load.append(number)
+                self.runtime.unload(partition_index, partition.leader_epoch)
+            elif self.runtime.load(partition_index, partition.leader_epoch):
+                self._to_load.append(partition_index)
         if self._to_load and self._loading is None:
             self._loading = self._tasks.start(self._load())
             self._loading.add_done_callback(self._load_ended)

@@ -42,9 +42,9 @@ class ReplicaLog:
         self.on_high_watermark: Callable[[int], None] = lambda partition: None
 
     def is_led(self, partition: int) -> bool:
-        """Whether the replica is ready: metadata may tell of a leadership a little before."""
-        found = self._manager.partitions.online.get(TopicPartition(self._topic, partition))
-        return found is not None and found.is_leader
+        """Return True if the replica leads the partition: the metadata may report the leadership a little earlier."""
+        replica = self._manager.partitions.online.get(TopicPartition(self._topic, partition))
+        return replica is not None and replica.is_leader
 
     def append(self, partition: int, batch: bytes, writer: Writer) -> int:
         tp = TopicPartition(self._topic, partition)
@@ -64,8 +64,8 @@ class ReplicaLog:
         )
         result = results[0]
         if result.error_code:
-            said = result.error_message or f"{tp}: {error_name(result.error_code)}"
-            raise ApiError(said, result.error_code)
+            message = result.error_message or f"{tp}: {error_name(result.error_code)}"
+            raise ApiError(message, result.error_code)
         return result.base_offset + int(header_at(batch, 0)[_LAST_OFFSET_DELTA]) + 1
 
     def high_watermark(self, partition: int) -> int:
@@ -93,8 +93,8 @@ class ReplicaLog:
         self._manager.purgatories.produce.watch(operation, [tp], _NEVER_MS)
 
     def _log(self, partition: int) -> UnifiedLog:
-        found = self._manager.partitions.find(TopicPartition(self._topic, partition))
-        return found.leader().log
+        replica = self._manager.partitions.find(TopicPartition(self._topic, partition))
+        return replica.leader().log
 
 
 class _Watch(DelayedOperation):

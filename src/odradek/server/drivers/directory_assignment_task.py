@@ -65,11 +65,11 @@ class DirectoryAssignments:
         try:
             while self._waiting:
                 await asyncio.sleep(self._linger_ms / 1000)
-                told = dict(list(self._waiting.items())[:_MAX_PER_REQUEST])
-                answered = await self._send(told)
+                batch = dict(list(self._waiting.items())[:_MAX_PER_REQUEST])
+                answered = await self._send(batch)
                 self._linger_ms = _LINGER_MS if answered else min(2 * self._linger_ms, _LINGER_MS_MAX)
                 for replica, code in answered.items():
-                    self._answered(replica, told[replica], code)
+                    self._answered(replica, batch[replica], code)
         finally:
             self._task = None
 
@@ -85,20 +85,20 @@ class DirectoryAssignments:
     async def _send(self, told: dict[_Replica, bytes]) -> dict[_Replica, int]:
         """The controller's word on each; none if it said nothing."""
         try:
-            answer: AssignReplicasToDirsResponse = await self._channel.send(self._request(told), _TIMEOUT_MS)
+            response: AssignReplicasToDirsResponse = await self._channel.send(self._request(told), _TIMEOUT_MS)
         except ApiError as error:
             logger.warning("the controller was not told of %d log directories: %s", len(told), error)
             return {}
-        if answer.error_code:
-            logger.warning("AssignReplicasToDirs was refused with %s", error_name(answer.error_code))
+        if response.error_code:
+            logger.warning("AssignReplicasToDirs was refused with %s", error_name(response.error_code))
             return {}
-        found = {
+        codes = {
             (topic.topic_id, partition.partition_index): partition.error_code
-            for directory in answer.directories
+            for directory in response.directories
             for topic in directory.topics
             for partition in topic.partitions
         }
-        return {replica: code for replica, code in found.items() if replica in told}
+        return {replica: code for replica, code in codes.items() if replica in told}
 
     def _request(self, told: dict[_Replica, bytes]) -> AssignReplicasToDirsRequest:
         directories: dict[bytes, dict[bytes, TopicData]] = {}

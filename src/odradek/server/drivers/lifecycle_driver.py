@@ -198,8 +198,8 @@ class BrokerDriver:
 
     def _is_without_directories(self, image: MetadataImage) -> bool:
         """It registered while the cluster had no word for directories."""
-        known = image.cluster.brokers.get(self._config.node_id)
-        return known is not None and known.epoch == self._core.epoch and not known.directories
+        registration = image.cluster.brokers.get(self._config.node_id)
+        return registration is not None and registration.epoch == self._core.epoch and not registration.directories
 
     def _sees_another_stop(self, delta: MetadataDelta) -> bool:
         changed = () if delta.cluster is None else delta.cluster.brokers.changes.values()
@@ -208,10 +208,10 @@ class BrokerDriver:
 
     def _cordoned(self, image: MetadataImage) -> tuple[bytes, ...]:
         """`cordoned.log.dirs` as set for this broker, for all brokers, or in its file; `*` is all of them."""
-        key, kind = "cordoned.log.dirs", ConfigResourceType.BROKER
+        key, resource_type = "cordoned.log.dirs", ConfigResourceType.BROKER
         paths = self._config.settings.items(key)
         for name in ("", str(self._config.node_id)):
-            text = image.configs.settings(ConfigResource(kind, name)).get(key)
+            text = image.configs.settings(ConfigResource(resource_type, name)).get(key)
             paths = paths if text is None else tuple(path.strip() for path in text.split(","))
         return tuple(uuid for path, uuid in self._directories.items() if path in paths or "*" in paths)
 
@@ -288,8 +288,8 @@ class BrokerDriver:
         if not troubles:
             return ""
         key = "controller.quorum.voters" if self._config.voters else "controller.quorum.bootstrap.servers"
-        where = self._config.settings.where(key)
-        return f". {'; '.join(troubles)}. Start the controllers of this cluster, or correct {where}."
+        location = self._config.settings.where(key)
+        return f". {'; '.join(troubles)}. Start the controllers of this cluster, or correct {location}."
 
     async def _next_change(self) -> None:
         self._changed.clear()

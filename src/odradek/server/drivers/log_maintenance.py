@@ -1,4 +1,4 @@
-"""What is done for the logs again and again, on the event loop and beside it.
+"""Periodic maintenance of the logs, on the event loop and in worker threads.
 
 Jobs that only decide and rename run on the loop. Those that wait for the disk are taken apart as
 `log.manager.maintenance` says: what touches the logs runs on the loop, what syncs, cleans or removes runs in a worker.

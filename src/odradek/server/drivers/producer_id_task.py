@@ -34,7 +34,7 @@ class ProducerIds:
         return self.take()
 
     async def at_hand(self) -> None:
-        """When there is one to `take`. Raises ApiError as `next_id` does."""
+        """Wait until `take` has an id. Raise ApiError as `next_id` does."""
         while not self._next and self._following is None:
             await asyncio.shield(self._ask())
 
@@ -73,13 +73,13 @@ class ProducerIds:
     async def _allocate(self) -> None:
         request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch())
         try:
-            answer = await self._channel.send(request, _TIMEOUT_MS)
+            response = await self._channel.send(request, _TIMEOUT_MS)
         except ApiError as error:
             raise ApiError(f"no producer ids: {error}", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) from error
-        if answer.error_code:
-            name = error_name(answer.error_code)
+        if response.error_code:
+            name = error_name(response.error_code)
             raise ApiError(f"no producer ids: {name}", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        if answer.producer_id_start < 0 or answer.producer_id_len <= 0:
-            block = f"{answer.producer_id_len} from {answer.producer_id_start}"
+        if response.producer_id_start < 0 or response.producer_id_len <= 0:
+            block = f"{response.producer_id_len} from {response.producer_id_start}"
             raise ApiError(f"no producer ids: {block}", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        self._following = range(answer.producer_id_start, answer.producer_id_start + answer.producer_id_len)
+        self._following = range(response.producer_id_start, response.producer_id_start + response.producer_id_len)

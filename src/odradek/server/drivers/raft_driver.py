@@ -51,7 +51,7 @@ logger = logging.getLogger("odradek.raft")
 
 
 class StateMachine(Protocol):
-    """What the log is kept for. Called between steps, in the order of the log."""
+    """State machine on top of the log. Called between steps, in the order of the log."""
 
     def committed(self, batches: tuple[CommittedBatch, ...]) -> None: ...
 
@@ -116,8 +116,8 @@ class RaftDriver:
 
     def voters(self) -> list[Node]:
         listener = self.raft.local.listener
-        found = [self.raft.voters.destination(voter_id, listener) for voter_id in self.raft.voters.ids]
-        return [Node(voter.id, voter.host, voter.port) for voter in found if voter is not None]
+        destinations = [self.raft.voters.destination(voter_id, listener) for voter_id in self.raft.voters.ids]
+        return [Node(voter.id, voter.host, voter.port) for voter in destinations if voter is not None]
 
     def peer_troubles(self) -> list[str]:
         """Why other nodes of the quorum cannot be talked with, for those who can do something about it."""
@@ -125,20 +125,20 @@ class RaftDriver:
 
     async def between_steps(self, call: Callable[[], None]) -> None:
         """Run `call` while nothing else touches the replica or its log."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        completed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def run() -> None:
-            if done.cancelled():
+            if completed.cancelled():
                 return  # the asker has gone, and what the call was to work on with it
             try:
                 call()
             except Exception as error:
-                done.set_exception(error)
+                completed.set_exception(error)
                 raise
-            done.set_result(None)
+            completed.set_result(None)
 
         self._put(run)
-        await done
+        await completed
 
     def poke(self) -> None:
         """Something was appended, or a deadline has come nearer."""
@@ -183,12 +183,12 @@ class RaftDriver:
             assert callable(event)
             event()
             return
-        before = self.raft.state
+        previous = self.raft.state
         effects = self.raft.step(event, self._clock.monotonic_ms())
-        if self.raft.state is not before:
+        if self.raft.state is not previous:
             # A replica that finds no majority tries again and again; that is no change that anybody must read.
-            level = logging.INFO if str(before) != str(self.raft.state) else logging.DEBUG
-            logger.log(level, "%s", describe_change(before, self.raft.state, event))
+            level = logging.INFO if str(previous) != str(self.raft.state) else logging.DEBUG
+            logger.log(level, "%s", describe_change(previous, self.raft.state, event))
         for effect in effects:
             await self._carry_out(effect)
 
@@ -233,7 +233,7 @@ class RaftDriver:
         destination = effect.destination
         channel = self._channels.channel(*destination)
         try:
-            answer = await channel.send(effect.message, self._config.request_timeout_ms)
+            response = await channel.send(effect.message, self._config.request_timeout_ms)
         except (VersionsDiffer, UnsupportedVersion):
             self._put(RequestFailed(effect.correlation_id, ErrorCode.UNSUPPORTED_VERSION))
         except Disconnected as error:
@@ -243,11 +243,11 @@ class RaftDriver:
             self._peers.failed(destination, error)
             self._put(RequestFailed(effect.correlation_id))
         else:
-            self._peers.answered(destination, answer)
-            self._put(Response(effect.correlation_id, answer))
+            self._peers.answered(destination, response)
+            self._put(Response(effect.correlation_id, response))
 
     async def _close(self) -> None:
-        """Whoever still waits is told that this replica is no longer there."""
+        """Fail the pending requests, cancel the others, and close the channels."""
         self._is_closed = True
         for task in self._sending:
             task.cancel()

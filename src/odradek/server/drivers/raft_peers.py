@@ -36,7 +36,7 @@ class Peers:
             logger.warning("%s belongs to another cluster: INCONSISTENT_CLUSTER_ID; trying on", _name(peer))
 
     def troubles(self) -> list[str]:
-        """What is wrong with those that cannot be talked with, now."""
+        """Return the current problems with unreachable nodes."""
         silent = [f"{host}:{port} does not answer: {why}" for (host, port), why in self._silent.items()]
         return silent + [f"{host}:{port} belongs to another cluster" for host, port in sorted(self._strangers)]
 

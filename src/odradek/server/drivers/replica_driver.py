@@ -78,7 +78,7 @@ class ReplicaDriver:
             self._apply_slice()
 
     def _apply_slice(self) -> None:
-        """What a small change needs is done before this returns."""
+        """Apply images for one slice; a small change is complete when this returns."""
         until_ms = self._clock.monotonic_ms() + _SLICE_MS
         while self._images and not self._is_closed:
             delta, image = self._images[0]

@@ -60,7 +60,7 @@ class LocalNode:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What stays the same from start to start, but that nodes may be added."""
+    """Properties of a cluster that persist between starts; nodes may be added."""
 
     cluster_id: str
     node_count: int
@@ -84,10 +84,10 @@ def prepare_cluster(
     if "," in directory:
         raise InputError(f"{directory}: a data directory may have no comma in its name; log.dirs is a list.")
     path = f"{directory}/{_CLUSTER_FILE}"
-    found = _read_shape(files, path) if files.exists(path) else None
-    shape = _shape(files, directory, found, node_count)
+    existing = _read_shape(files, path) if files.exists(path) else None
+    shape = _shape(files, directory, existing, node_count)
     _check_ports(port, shape)
-    if shape != found:
+    if shape != existing:
         _write_shape(files, path, shape)
     return tuple(
         _prepare_node(files, clock, f"{directory}/node-{node_id}", shape, node_id, port, settings or {})
@@ -96,7 +96,7 @@ def prepare_cluster(
 
 
 def ports_needed(node_count: int) -> int:
-    """By a new cluster, in a row."""
+    """Return the number of consecutive ports that a new cluster needs."""
     return node_count + _first_controllers(node_count)
 
 
@@ -178,7 +178,9 @@ def _node_settings(shape: _Shape, node_id: int, port: int, data: str) -> Mapping
     if node_id <= shape.controller_count:
         listeners.append(f"CONTROLLER://{HOST}:{_controller_port(port, shape, node_id)}")
         roles = "broker,controller"
-    voters = [f"{each}@{HOST}:{_controller_port(port, shape, each)}" for each in _ids(shape.controller_count)]
+    voters = [
+        f"{voter_id}@{HOST}:{_controller_port(port, shape, voter_id)}" for voter_id in _ids(shape.controller_count)
+    ]
     return {
         "process.roles": roles,
         "node.id": str(node_id),
@@ -192,7 +194,7 @@ def _node_settings(shape: _Shape, node_id: int, port: int, data: str) -> Mapping
 
 
 def _laptop_settings(node_count: int) -> Mapping[str, str]:
-    """What Kafka's defaults expect of many machines."""
+    """Return settings for one machine where Kafka's defaults assume several."""
     copies = str(min(_COPIES, node_count))
     min_isr = str(max(1, min(_COPIES, node_count) - 1))
     return {

@@ -73,7 +73,7 @@ class ControllerChannel:
 
     @property
     def controller_versions(self) -> Mapping[int, Versions] | None:
-        """What the controller serves; None until a connection to it told us."""
+        """Return the versions that the controller serves; None until a connection has been made."""
         return (self._channel.api_versions or None) if self._channel is not None else None
 
     async def send(self, request: Message, timeout_ms: float) -> Any:
@@ -115,17 +115,17 @@ class ControllerChannel:
 
     async def _ask(self, node: Node, request: Message, timeout_ms: float) -> Any:
         """One attempt, given up when another node leads."""
-        asked = asyncio.ensure_future(self._channel_to(node).send(request, timeout_ms))
+        sending = asyncio.ensure_future(self._channel_to(node).send(request, timeout_ms))
         # It may fail when nobody waits for it any more.
-        asked.add_done_callback(lambda done: done.cancelled() or done.exception())
+        sending.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
-            while not asked.done():
-                await asyncio.wait([asked], timeout=RETRY_BACKOFF_MS / 1000)
-                if not asked.done() and self._quorum.leader() not in (node, None):
+            while not sending.done():
+                await asyncio.wait([sending], timeout=RETRY_BACKOFF_MS / 1000)
+                if not sending.done() and self._quorum.leader() not in (node, None):
                     raise ControllerMoved(f"node {node.id} is no longer the active controller")
         finally:
-            asked.cancel()
-        return asked.result()
+            sending.cancel()
+        return sending.result()
 
     def _channel_to(self, node: Node) -> Channel:
         if self._channel is not None and self._node == node:

@@ -50,10 +50,10 @@ class TopicCreation:
         self._begin([name], self._send, "a coordinator")
 
     def _begin(self, names: list[str], ask: _Ask, whose: str) -> None:
-        wanted = [name for name in names if name not in self._under_way]
-        if wanted:
-            self._under_way.update(wanted)
-            task = asyncio.ensure_future(self._create(wanted, ask, whose))
+        new_names = [name for name in names if name not in self._under_way]
+        if new_names:
+            self._under_way.update(new_names)
+            task = asyncio.ensure_future(self._create(new_names, ask, whose))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -90,16 +90,16 @@ class TopicCreation:
             request_api_key=ApiKey.CREATE_TOPICS, request_api_version=version, client_id=self._client_id
         )
         data = b"".join(request_parts(header, request))
-        answer = await self._forwarder.forward(data, principal, client_address, self._timeout_ms)
-        response = parse_response(answer, ApiKey.CREATE_TOPICS, version)[1]
+        response_data = await self._forwarder.forward(data, principal, client_address, self._timeout_ms)
+        response = parse_response(response_data, ApiKey.CREATE_TOPICS, version)[1]
         assert isinstance(response, CreateTopicsResponse)
         return response
 
 
 def _common_version(controller: Mapping[int, Versions] | None) -> int:
     last = CreateTopicsRequest.VERSIONS[1]
-    known = (controller or {}).get(ApiKey.CREATE_TOPICS)
-    return last if known is None else min(last, known.last)
+    controller_versions = (controller or {}).get(ApiKey.CREATE_TOPICS)
+    return last if controller_versions is None else min(last, controller_versions.last)
 
 
 def _creatable(name: str, settings: Settings) -> CreatableTopic:

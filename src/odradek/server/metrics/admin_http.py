@@ -15,7 +15,7 @@ from odradek.common.addresses import BadAddress, HostPort, parse_host_port
 from odradek.common.failures import InputError
 from odradek.observability.http_pages import HttpPages, Page, health_page
 from odradek.server.config.settings import Settings
-from odradek.server.metrics.health import ailment
+from odradek.server.metrics.health import health_problem
 from odradek.server.metrics.loop_delay import LoopDelay
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ class AdminServer:
         try:
             await self._pages.start()
         except OSError as error:
-            where = self._node.config.settings.where(SETTING)
+            location = self._node.config.settings.where(SETTING)
             reason = error.strerror or error
-            raise InputError(f"{where}: {self._pages.address}: {reason}. Choose an address that is free.") from None
+            raise InputError(f"{location}: {self._pages.address}: {reason}. Choose an address that is free.") from None
         self._delay.start()
         logger.info("metrics and health on http://%s", self._pages.address)
 
@@ -64,7 +64,7 @@ class AdminServer:
         await self._pages.stop()
 
     async def _healthy(self) -> Page:
-        return health_page(ailment(self._node))
+        return health_page(health_problem(self._node))
 
     async def _measured(self) -> Page:
         # Imported by the first who asks: a node that nobody watches needs none of it.

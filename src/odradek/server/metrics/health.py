@@ -1,4 +1,4 @@
-"""Whether a node does what it is there for: the answer to a load balancer, or to whoever restarts it."""
+"""Health of a node, for load balancers and for supervisors that restart it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from odradek.server.node import Node
 
 
-def ailment(node: Node) -> str:
-    """What is wrong, in a few words; empty if nothing is."""
+def health_problem(node: Node) -> str:
+    """Return a short description of what is wrong; an empty string if nothing is."""
     if node.fault is not None:
         return printable(f"broken: {node.fault}")
     if getattr(node, "quorum", None) is None:
         return "starting"
     if node.quorum.raft.leader_and_epoch.leader_id is None:
-        return "nobody leads the quorum"
+        return "the quorum has no leader"
     if node.config.is_broker:
         state = BrokerState.NOT_RUNNING if node.broker is None else node.broker.driver.state
         if state is not BrokerState.RUNNING:

@@ -1,8 +1,8 @@
-"""How late the event loop is: the time by which a timer of its own comes after it was due."""
+"""Delay of the event loop: how much later than scheduled a timer fires."""
 
 import asyncio
 
-#: Often enough to meet what holds up the loop for long, and nothing to speak of in cost.
+#: Frequent enough to notice what blocks the loop for long, at a negligible cost.
 _PERIOD_S = 0.1
 
 
@@ -20,14 +20,14 @@ class LoopDelay:
             self._timer.cancel()
 
     def take_longest_s(self) -> float:
-        """Since the last time that it was taken."""
+        """Return the longest delay since the last call."""
         longest_s, self._longest_s = self._longest_s, 0.0
         return longest_s
 
     def _set(self, loop: asyncio.AbstractEventLoop) -> None:
         self._due_s = loop.time() + _PERIOD_S
-        self._timer = loop.call_at(self._due_s, self._come, loop)
+        self._timer = loop.call_at(self._due_s, self._fire, loop)
 
-    def _come(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _fire(self, loop: asyncio.AbstractEventLoop) -> None:
         self._longest_s = max(self._longest_s, loop.time() - self._due_s)
         self._set(loop)

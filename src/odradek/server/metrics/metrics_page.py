@@ -1,38 +1,31 @@
-"""A node's figures in Prometheus form.
+"""The page of a node's metrics in Prometheus format: one module of this package per subject.
 
-Nothing is kept for them: what a node counts it counts in plain integers where it happens (`network.traffic`), and all
-else is read off its parts when somebody asks. That is done in a worker thread, since a broker has a few series for
-each of its partitions, perhaps ten thousand of them, and the loop has better things to do. What is read may change
-meanwhile: figures of one answer can be a few milliseconds apart.
+Nothing is stored for the metrics: a node counts in plain integers where things happen (`network.request_metrics`), and
+everything else is read from its parts during a scrape. A scrape runs in a worker thread, because a broker has several
+series for each of its partitions, perhaps ten thousand of them. Values may change meanwhile: those of one scrape can be
+a few milliseconds apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from odradek.common.metrics_text import metrics_text
-from odradek.log.unified_log import UnifiedLog
-from odradek.network.endpoint import Endpoint
-from odradek.network.traffic import ApiTraffic, bound_s
-from odradek.protocol.api_keys import ApiKey
-from odradek.protocol.error_codes import ErrorCode
-from odradek.replica.broker_replicas import BrokerReplicas
-from odradek.replica.partition import Partition
-from odradek.replica.partition_leader import PartitionLeader
+from odradek.server.metrics.gauge import gauge
 from odradek.server.metrics.loop_delay import LoopDelay
+from odradek.server.metrics.quorum_metrics import quorum_metrics
+from odradek.server.metrics.replica_metrics import replica_metrics
+from odradek.server.metrics.request_metrics import request_metrics
 
 if TYPE_CHECKING:
     from odradek.server.node import Node
 
-#: From 16 µs to 34 s; the buckets below and above are summed up in these and in +Inf.
-_FIRST_BUCKET, _LAST_BUCKET = 4, 25
-
-_PARTITION = ("topic", "partition")
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
@@ -44,7 +37,7 @@ class Metrics:
         self._registry.register(_NodeCollector(node, delay))
 
     def text(self) -> bytes:
-        """In any thread."""
+        """Return the page; in any thread."""
         return metrics_text(self._registry)
 
 
@@ -54,158 +47,27 @@ class _NodeCollector(Collector):
         self._delay = delay
 
     def describe(self) -> Iterable[Metric]:
-        """Registering would otherwise collect, from parts that are not there yet."""
+        """Return nothing: registering would otherwise collect metrics of parts that do not exist yet."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
         node = self._node
         listeners = getattr(node, "listeners", None)
         if listeners is not None:
-            yield from _traffic([each.endpoint for each in (*listeners.for_controllers, *listeners.for_clients)])
+            yield from request_metrics([listener.endpoint for listener in listeners.all])
         if getattr(node, "quorum", None) is not None:
-            yield from _quorum(node)
+            is_active = node.controller is not None and node.controller.core.is_active
+            metadata_offset = node.quorum.image().offset
+            yield from quorum_metrics(node.quorum.raft, metadata_offset, is_active_controller=is_active)
         if node.broker is not None:
-            yield _gauge(
-                "broker_state", "Kafka's number for the broker's state; 3 is running", node.broker.driver.state
+            yield gauge(
+                "broker_state", "State of the broker as numbered by Kafka; 3 is running", node.broker.driver.state
             )
             manager = getattr(node.broker.replicas, "manager", None)
             if manager is not None:
-                yield from _replicas(manager)
-        yield _gauge(
+                yield from replica_metrics(manager)
+        yield gauge(
             "event_loop_delay_seconds",
-            "The longest time by which the loop was late since the last time it was asked",
+            "Longest delay of the event loop since the last scrape",
             self._delay.take_longest_s(),
         )
-
-
-def _gauge(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(f"odradek_{name}", text, value=value)
-
-
-# Requests
-
-
-def _traffic(endpoints: list[Endpoint]) -> Iterator[Metric]:
-    labels = ("listener", "api")
-    requests = CounterMetricFamily("odradek_requests", "Requests that were answered", labels=labels)
-    errors = CounterMetricFamily("odradek_request_errors", "Error codes in answers", labels=(*labels, "error"))
-    durations = HistogramMetricFamily(
-        "odradek_request_duration_seconds", "From the beginning of a request to its answer", labels=labels
-    )
-    received = CounterMetricFamily("odradek_received_bytes", "Bytes that came in", labels=("listener",))
-    sent = CounterMetricFamily("odradek_sent_bytes", "Bytes that went out", labels=("listener",))
-    connections = GaugeMetricFamily("odradek_connections", "Connections that are open", labels=("listener",))
-    for endpoint in endpoints:
-        traffic = endpoint.traffic
-        received.add_metric((endpoint.name,), traffic.received_bytes)
-        sent.add_metric((endpoint.name,), traffic.sent_bytes)
-        connections.add_metric((endpoint.name,), len(endpoint.connections))
-        for api_key, api in list(traffic.apis.items()):
-            names = (endpoint.name, ApiKey(api_key).name)
-            requests.add_metric(names, api.requests)
-            durations.add_metric(names, _buckets(api), api.spent_ns / 1e9)
-            for code, count in list(api.errors.items()):
-                errors.add_metric((*names, ErrorCode(code).name), count)
-    yield from (requests, errors, durations, received, sent, connections)
-
-
-def _buckets(api: ApiTraffic) -> list[tuple[str, float]]:
-    counts = list(api.buckets)
-    total = sum(counts[:_FIRST_BUCKET])
-    found: list[tuple[str, float]] = []
-    for bucket in range(_FIRST_BUCKET, _LAST_BUCKET + 1):
-        total += counts[bucket]
-        found.append((repr(bound_s(bucket)), total))
-    return [*found, ("+Inf", sum(counts))]
-
-
-# The quorum
-
-
-def _quorum(node: Node) -> Iterator[Metric]:
-    raft = node.quorum.raft
-    leader = raft.leader_and_epoch
-    is_active = node.controller is not None and node.controller.core.is_active
-    yield _gauge("active_controller", "1 on the controller that decides", int(is_active))
-    yield _gauge("raft_epoch", "Epoch of the metadata quorum", leader.epoch)
-    yield _gauge("raft_leader_id", "Who leads it, as far as this node knows; -1 for nobody", _id_of(leader.leader_id))
-    yield _gauge("raft_high_watermark", "Up to where its log is committed", raft.high_watermark or 0)
-    yield _gauge("metadata_offset", "Up to where this node has replayed it", node.quorum.image().offset)
-
-
-def _id_of(leader_id: int | None) -> int:
-    return -1 if leader_id is None else leader_id
-
-
-# Replicas
-
-
-def _replicas(manager: BrokerReplicas) -> Iterator[Metric]:
-    partitions = list(manager.partitions.online.values())
-    led = [partition.role for partition in partitions if isinstance(partition.role, PartitionLeader)]
-    under_replicated = sum(1 for leader in led if leader.is_under_replicated)
-    under_min_isr = sum(1 for leader in led if leader.is_under_min_isr)
-    for name, text, count in (
-        ("partitions", "Replicas on this broker", len(partitions)),
-        ("leader_partitions", "Those that this broker leads", len(led)),
-        ("offline_partitions", "Replicas whose log directory has failed", len(manager.partitions.offline)),
-        (
-            "under_replicated_partitions",
-            "Led here, with replicas out of sync",
-            under_replicated,
-        ),
-        (
-            "under_min_isr_partitions",
-            "Led here, with too few in sync for acks=all",
-            under_min_isr,
-        ),
-    ):
-        yield _gauge(name, text, count)
-    waiting = GaugeMetricFamily("odradek_purgatory_requests", "Requests that wait", labels=("purgatory",))
-    waiting.add_metric(("produce",), len(manager.purgatories.produce))
-    waiting.add_metric(("fetch",), len(manager.purgatories.fetch))
-    waiting.add_metric(("delete_records",), len(manager.purgatories.delete_records))
-    yield waiting
-    yield from _of_partitions(partitions)
-    yield _in_sync(led)
-    yield _lags(led)
-
-
-_OF_LOG: tuple[tuple[str, str, Callable[[UnifiedLog], int]], ...] = (
-    ("log_size_bytes", "Size of the log on disk", lambda log: log.segments.size_bytes),
-    ("log_start_offset", "The first offset that is served", lambda log: log.offsets.log_start_offset),
-    ("log_end_offset", "The next offset", lambda log: log.offsets.log_end_offset),
-    ("high_watermark", "Up to where it is committed", lambda log: log.offsets.high_watermark),
-)
-
-
-def _of_partitions(partitions: list[Partition]) -> Iterator[Metric]:
-    logs = [(_names(each), each.log) for each in partitions]
-    for name, text, read in _OF_LOG:
-        family = GaugeMetricFamily(f"odradek_partition_{name}", text, labels=_PARTITION)
-        for names, log in logs:
-            if log is not None:
-                family.add_metric(names, read(log))
-        yield family
-
-
-def _in_sync(led: list[PartitionLeader]) -> Metric:
-    family = GaugeMetricFamily("odradek_partition_isr", "Replicas in sync, as the leader knows", labels=_PARTITION)
-    for leader in led:
-        family.add_metric(_names(leader), len(leader.isr_state.isr))
-    return family
-
-
-def _names(partition: Partition | PartitionLeader) -> tuple[str, str]:
-    topic, number = partition.topic_partition
-    return topic, str(number)
-
-
-def _lags(led: list[PartitionLeader]) -> Metric:
-    text = "Records that a follower does not have yet, as its leader sees it"
-    family = GaugeMetricFamily("odradek_follower_lag_records", text, labels=(*_PARTITION, "follower"))
-    for leader in led:
-        for follower in leader.followers.values():
-            lag = leader.log.offsets.log_end_offset - max(follower.log_end_offset, 0)
-            family.add_metric((*_names(leader), str(follower.broker_id)), max(lag, 0))
-    return family

@@ -1,4 +1,4 @@
-"""How many files and connections the process may have open.
+"""Limit on open files and connections of the process.
 
 Systems give a process a small number and let it have more for the asking, and a broker needs more: one for each
 partition that is written to, and one for each connection. Kafka's JVM asks likewise.
@@ -14,7 +14,7 @@ _FEW = 10_000
 
 
 def allow_many_descriptors() -> None:
-    """As many as the system lets this process have."""
+    """Raise the limit to the maximum that the system allows."""
     allowed, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed != limit:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

@@ -43,7 +43,7 @@ _CONTROLLER_FORM = "Each is id@host:port:directory-id, separated by commas; odra
 
 @dataclass(frozen=True, slots=True)
 class FormatRequest:
-    """What the command line says. At most one of the three about voters is given."""
+    """Arguments of the command line. At most one of the three about voters is given."""
 
     cluster_id: str
     ignore_formatted: bool = False
@@ -190,15 +190,15 @@ def _plan_directory(
     voters: Sequence[VoterAddress] | None,
     new_uuid: Callable[[], bytes],
 ) -> DirectoryPlan:
-    directory_id, kind, voter_set = None, "data directory", None
+    directory_id, directory_kind, voter_set = None, "data directory", None
     if path == config.metadata_log_dir:
-        kind = "metadata directory"
+        directory_kind = "metadata directory"
         if voters is not None:
             directory_id = next((voter.directory_id for voter in voters if voter.id == config.node_id), None)
-            kind = f"dynamic metadata {'' if directory_id is None else 'voter '}directory"
+            directory_kind = f"dynamic metadata {'' if directory_id is None else 'voter '}directory"
             voter_set = _voter_set(voters, config.listeners.controller_names[0])
     meta = MetaProperties(1, cluster_id, config.node_id, directory_id or new_uuid())
-    return DirectoryPlan(path, kind, meta, voter_set)
+    return DirectoryPlan(path, directory_kind, meta, voter_set)
 
 
 def _voter_set(voters: Sequence[VoterAddress], listener: str) -> VoterSet:

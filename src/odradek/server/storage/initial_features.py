@@ -1,4 +1,4 @@
-"""Which features a new cluster starts with: the release's, as far as nobody asked for others."""
+"""Features of a new cluster: the release's levels, except for those that were requested explicitly."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,13 +34,15 @@ class InitialFeatures:
 
 def initial_features(asked: Iterable[str], release_version: str | None, *, dynamic_quorum: bool) -> InitialFeatures:
     """`asked` are `name=level` each. Raises InputError for what is unknown or does not go together."""
-    wanted = dict(_parse(text) for text in asked)
-    version = _version(wanted.pop(metadata_version.FEATURE_NAME, None), release_version)
-    for name in wanted:
+    requested = dict(_parse(text) for text in asked)
+    version = _version(requested.pop(metadata_version.FEATURE_NAME, None), release_version)
+    for name in requested:
         if name not in FEATURES:
             raise InputError(f'--feature: there is no "{name}". Known ones: {", ".join(sorted(FEATURES))}.')
-    _check_kraft_version(wanted.get(KRAFT_VERSION), dynamic_quorum)
-    levels = {name: default_level(name, version) for name in FEATURES} | {KRAFT_VERSION: int(dynamic_quorum)} | wanted
+    _check_kraft_version(requested.get(KRAFT_VERSION), dynamic_quorum)
+    levels = (
+        {name: default_level(name, version) for name in FEATURES} | {KRAFT_VERSION: int(dynamic_quorum)} | requested
+    )
     for name, level in levels.items():
         reason = unmet_dependency(name, level, {**levels, metadata_version.FEATURE_NAME: version})
         if reason is not None:
@@ -65,8 +67,10 @@ def _version(level: int | None, release_version: str | None) -> MetadataVersion:
     try:
         return MetadataVersion(level)
     except ValueError:
-        known = f"{min(MetadataVersion).value} to {max(MetadataVersion).value}"
-        raise InputError(f"--feature metadata.version={level}: there is no such level, only {known}.") from None
+        supported_range = f"{min(MetadataVersion).value} to {max(MetadataVersion).value}"
+        raise InputError(
+            f"--feature metadata.version={level}: there is no such level, only {supported_range}."
+        ) from None
 
 
 def _check_kraft_version(level: int | None, dynamic_quorum: bool) -> None:

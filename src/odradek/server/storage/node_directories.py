@@ -39,7 +39,7 @@ def take_dirs(files: FileSystem, config: ServerConfig) -> NodeDirs:
     if info.other_problems or _is_fatal(config, offline):
         advice = [f"odradek storage format -c {config.settings.path} makes directories ready."]
         raise InputError("\n".join([*info.problems, *(advice if info.unformatted else ())]))
-    metas = {one.path: one.meta for one in info.directories if one.meta is not None}
+    metas = {directory.path: directory.meta for directory in info.directories if directory.meta is not None}
     cluster_id = next(meta.cluster_id for meta in metas.values() if meta.cluster_id is not None)
     directory_ids = {path: meta.directory_id for path, meta in metas.items() if meta.directory_id is not None}
     missing = [path for path in metas if path not in directory_ids]

@@ -1,4 +1,4 @@
-"""What the directories of a node say about themselves, and what is wrong with them.
+"""Report on the directories of a node and their problems.
 
 A directory that cannot be read, or whose `meta.properties` is damaged, has failed: a node can do without it. A
 directory that is missing or not formatted has not failed. It may be new, or its disk may not be mounted yet, and a node

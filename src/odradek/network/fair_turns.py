@@ -1,22 +1,23 @@
-"""Connections with more to do than fits into one turn of the loop. Each goes on for a slice when its turn comes.
+"""Fair turns for connections with more requests than fit into one turn of the event loop.
 
-One slice in each turn of the loop: who asks for little is served in between, however much others have sent.
+One connection continues for one time slice in each turn of the loop, so connections with few requests are served in
+between, however much the others have sent.
 """
 
 import asyncio
 from collections import OrderedDict
 from typing import Protocol
 
-#: How long a connection goes on at a time: some twenty small requests. To stop and go on costs about as much as one.
+#: Duration of a slice: about twenty small requests. Interrupting a connection costs about as much as one of them.
 SLICE_NS = 500_000
 
 
 class Sliced(Protocol):
     def go_on(self) -> None:
-        """For a slice; it lines up again if that was not enough."""
+        """Continue for a slice; line up again if that was not enough."""
 
 
-class Turns:
+class FairTurns:
     __slots__ = ("_waiting",)
 
     def __init__(self) -> None:

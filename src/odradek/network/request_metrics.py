@@ -1,7 +1,7 @@
-"""What goes through a listener, counted in plain integers, so that nobody pays for metrics but who asks for them.
+"""Requests, bytes and error codes of a listener, counted in plain integers: their cost is independent of scrapes.
 
-A request costs two looks at the clock and a few additions. Durations fall into buckets of powers of two, found by the
-length of a number in bits. Error codes are looked for only where a response of that kind can have one.
+A request costs two readings of the clock and a few additions. Durations fall into buckets of powers of two, found by
+the bit length of the duration. Error codes are looked up only in responses that can have one.
 """
 
 from collections.abc import Sequence
@@ -19,18 +19,18 @@ _UNIT_BITS = 10
 _BUCKETS = 64
 
 
-class ApiTraffic:
-    """Of one API on one listener. A request is counted when it is answered, or needs no answer."""
+class ApiMetrics:
+    """Counters of one API on one listener. A request is counted when its response is ready, or when it has none."""
 
     __slots__ = ("buckets", "errors", "requests", "spent_ns")
 
     def __init__(self) -> None:
         self.requests = 0
-        #: From the moment in which a request began until its answer was there, waiting in a purgatory included.
+        #: Time from the start of the requests to their responses, waiting in a purgatory included.
         self.spent_ns = 0
-        #: How many took less than `bound_s` of their place, and not less than that of the one before.
+        #: Requests that took less than the `bound_s` of the bucket, and not less than that of the previous bucket.
         self.buckets = [0] * _BUCKETS
-        #: By error code, how many were said; one response may say many.
+        #: Count by error code; one response may contain many.
         self.errors: dict[int, int] = {}
 
     def count(self, spent_ns: int) -> None:
@@ -43,19 +43,19 @@ def bound_s(bucket: int) -> float:
     return float(1 << (bucket + _UNIT_BITS)) / 1e9
 
 
-class Traffic:
+class RequestMetrics:
     __slots__ = ("apis", "received_bytes", "sent_bytes")
 
     def __init__(self) -> None:
-        self.apis: dict[int, ApiTraffic] = {}
+        self.apis: dict[int, ApiMetrics] = {}
         self.received_bytes = 0
         self.sent_bytes = 0
 
-    def of(self, api_key: int) -> ApiTraffic:
-        found = self.apis.get(api_key)
-        if found is None:
-            found = self.apis[api_key] = ApiTraffic()
-        return found
+    def of(self, api_key: int) -> ApiMetrics:
+        api = self.apis.get(api_key)
+        if api is None:
+            api = self.apis[api_key] = ApiMetrics()
+        return api
 
     def answered(self, api_key: int, spent_ns: int, response: Message | None) -> None:
         api = self.of(api_key)
@@ -66,10 +66,10 @@ class Traffic:
 
 
 class _Plan(NamedTuple):
-    """Where a message, or a structure in one, has error codes."""
+    """Fields of a message, or of a structure in one, that hold error codes."""
 
     has_code: bool
-    #: Fields with structures that have some, and whether they are arrays.
+    #: Name of a field whose structures have error codes, whether it is an array, and the plan of the structure.
     within: "Sequence[tuple[str, bool, _Plan]]"
 
 
@@ -100,5 +100,5 @@ def _count_errors(plan: _Plan, message: Message, errors: dict[int, int]) -> None
     for name, is_array, part in plan.within:
         value = getattr(message, name)
         if value:
-            for each in value if is_array else (value,):
-                _count_errors(part, each, errors)
+            for element in value if is_array else (value,):
+                _count_errors(part, element, errors)

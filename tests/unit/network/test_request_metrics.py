@@ -1,6 +1,6 @@
 """Counting requests, durations and error codes."""
 
-from odradek.network.traffic import ApiTraffic, Traffic, bound_s
+from odradek.network.request_metrics import ApiMetrics, RequestMetrics, bound_s
 from odradek.protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from odradek.protocol.messages.heartbeat_response import HeartbeatResponse
 from odradek.protocol.messages.metadata_response import MetadataResponse, MetadataResponsePartition
@@ -9,7 +9,7 @@ from odradek.protocol.messages.metadata_response import MetadataResponseTopic as
 
 def test_a_duration_falls_below_the_bound_of_its_bucket_and_not_below_the_one_before() -> None:
     for spent_ns in (0, 1023, 1024, 1025, 999_999, 1 << 40):
-        api = ApiTraffic()
+        api = ApiMetrics()
         api.count(spent_ns)
         bucket = api.buckets.index(1)
         assert spent_ns / 1e9 < bound_s(bucket)
@@ -18,7 +18,7 @@ def test_a_duration_falls_below_the_bound_of_its_bucket_and_not_below_the_one_be
 
 
 def test_error_codes_are_counted_wherever_a_response_has_them() -> None:
-    traffic = Traffic()
+    traffic = RequestMetrics()
     partitions = [PartitionData(error_code=code, records=None) for code in (0, 6, 6, 1)]
     fetched = FetchResponse(error_code=70, responses=[FetchableTopicResponse(partitions=partitions)])
     traffic.answered(1, 10, fetched)
