@@ -31,7 +31,7 @@ PRIVATE_ACCESSES: dict[str, int] = {
     "raft": 1,
     "replica": 8,
     "sim": 11,
-    "spark": 12,
+    "spark": 1,
     "testing": 2,
 }
 
