@@ -28,7 +28,7 @@ PRIVATE_ACCESSES: dict[str, int] = {
     "inspection": 1,
     "log": 4,
     "sim": 11,
-    "spark": 12,
+    "spark": 1,
     "testing": 2,
 }
 
