@@ -28,8 +28,9 @@ from odradek.log.values import Isolation
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY, MetadataProvenance
 from odradek.protocol.messages.topic_record import TopicRecord
-from odradek.replica.replica_manager import ReplicaManager
-from odradek.replica.values import FetchEntry, FetchParams, ProduceEntry
+from odradek.replica.broker_replicas import BrokerReplicas, build_replicas
+from odradek.replica.requests import FetchEntry, FetchParams, ProduceEntry
+from odradek.replica.settings import ReplicaSettings
 from timing import scratch_directory
 
 ROUNDS = 40
@@ -43,7 +44,7 @@ def no_answer(_: Any) -> None:
     pass
 
 
-def open_manager(directory: str, partitions: int, replicas: tuple[int, ...] = (0,)) -> ReplicaManager:
+def open_manager(directory: str, partitions: int, replicas: tuple[int, ...] = (0,)) -> BrokerReplicas:
     opened = open_log_dirs(
         OsFileSystem(),
         [f"{directory}/data"],
@@ -56,14 +57,21 @@ def open_manager(directory: str, partitions: int, replicas: tuple[int, ...] = (0
     uuids, sessions = count(1), count(1)
     clock = SystemClock()
     logs = LogManager(OsFileSystem(), clock, opened, LogConfig(), new_uuid=lambda: next(uuids).to_bytes(16, "big"))
-    manager = ReplicaManager(0, clock, logs, new_session_id=lambda: next(sessions))
+    manager = build_replicas(
+        0,
+        clock,
+        logs,
+        ReplicaSettings(),
+        report_directory=lambda topic_id, partition, directory_id: None,
+        new_session_id=lambda: next(sessions),
+    )
     delta = MetadataDelta(EMPTY)
     for replica in replicas:
         delta.replay(broker_record(replica))
     delta.replay(TopicRecord(name=TOPIC, topic_id=TOPIC_ID))
     for number in range(partitions):
         delta.replay(partition_record(list(replicas), number=number))
-    manager.apply(delta, delta.apply(MetadataProvenance(1, 1)))
+    manager.metadata.apply(delta, delta.apply(MetadataProvenance(1, 1)))
     return manager
 
 
@@ -80,24 +88,24 @@ def in_turn(prepare: Callable[[], Any], request: Callable[[Any], object], floor:
     return {"median_us": median, "floor_us": bare, "note": f"{median - bare:.1f} µs above the log"}
 
 
-def produce_row(manager: ReplicaManager, acks: int) -> Row:
-    tp, log = TopicPartition(TOPIC, 0), manager.partitions[TopicPartition(TOPIC, 1)].local_log()
+def produce_row(manager: BrokerReplicas, acks: int) -> Row:
+    tp, log = TopicPartition(TOPIC, 0), manager.partitions.online[TopicPartition(TOPIC, 1)].local_log()
     figures = in_turn(
         lambda: bytearray(batch("x" * 100)),
-        lambda records: manager.produce([ProduceEntry(tp, records)], acks, 1_000, no_answer),
+        lambda records: manager.produce.append([ProduceEntry(tp, records)], acks, 1_000, no_answer),
         lambda records: log.appender.append_as_leader(records, 0),
     )
     return {"operation": f"produce one record, acks {acks}", **figures}
 
 
-def fetch_row(manager: ReplicaManager) -> Row:
+def fetch_row(manager: BrokerReplicas) -> Row:
     tp = TopicPartition(TOPIC, 0)
-    log = manager.partitions[tp].local_log()
+    log = manager.partitions.online[tp].local_log()
     params = FetchParams(500, 1, 1 << 20, Isolation.HIGH_WATERMARK)
     end = log.offsets.log_end_offset
     figures = in_turn(
         lambda: end - 20,
-        lambda offset: manager.fetch(params, [FetchEntry(tp, TOPIC_ID, offset, 1 << 20)], no_answer),
+        lambda offset: manager.fetch.fetch(params, [FetchEntry(tp, TOPIC_ID, offset, 1 << 20)], no_answer),
         lambda offset: log.reader.read(offset, 1 << 20, Isolation.HIGH_WATERMARK),
     )
     return {"operation": "fetch: find records of one partition", **figures}
@@ -110,7 +118,7 @@ def follower_row(directory: str) -> Row:
     times = []
     for _ in range(15):
         started = time.process_time_ns()
-        manager.fetch(params, entries, no_answer)
+        manager.fetch.fetch(params, entries, no_answer)
         times.append((time.process_time_ns() - started) / 1000)
     median = statistics.median(times)
     note = f"{median / IDLE_PARTITIONS:.1f} µs a partition"

@@ -23,9 +23,8 @@ from odradek.protocol.messages.partition_record import PartitionRecord
 from odradek.protocol.messages.register_broker_record import RegisterBrokerRecord
 from odradek.protocol.messages.remove_topic_record import RemoveTopicRecord
 from odradek.protocol.messages.topic_record import TopicRecord
-from odradek.replica.replica_manager import ReplicaManager
-from odradek.replica.settings import ReplicaSettings
-from odradek.replica.values import (
+from odradek.replica.broker_replicas import build_replicas
+from odradek.replica.requests import (
     FetchEntry,
     FetchParams,
     FetchResult,
@@ -34,6 +33,7 @@ from odradek.replica.values import (
     ProduceEntry,
     ProduceResult,
 )
+from odradek.replica.settings import ReplicaSettings
 from odradek.sim.replica.serving import serve_fetch, serve_list_offsets
 from odradek.sim.world.disk import SimulatedDisk
 
@@ -99,10 +99,16 @@ class Broker:
         logs = open_logs(self.disk, self.clock, self.id, self.config, self.dirs)
         logs.load_all()
         sessions = count(1)
-        self.manager = ReplicaManager(self.id, self.clock, logs, self.settings, new_session_id=lambda: next(sessions))
-        self.manager.broker_epoch = 100 + self.id
-        self.manager.on_assignment = lambda *args: self.assigned.append(args)
-        self.manager.on_dir_failed = self.failed_dirs.append
+        self.replicas = build_replicas(
+            self.id,
+            self.clock,
+            logs,
+            self.settings,
+            report_directory=lambda *args: self.assigned.append(args),
+            new_session_id=lambda: next(sessions),
+        )
+        self.replicas.view.set_broker_epoch(100 + self.id)
+        self.replicas.failures.on_directory_failed(self.failed_dirs.append)
 
     def produce(
         self, *values: str, acks: int = -1, tp: TopicPartition = TP, **fields: Any
@@ -110,7 +116,7 @@ class Broker:
         """The list gets the results when they are there."""
         answers: list[list[ProduceResult]] = []
         records = fields.pop("records", None) or batch(*values)
-        self.manager.produce([ProduceEntry(tp, records, **fields)], acks, 1_000, answers.append)
+        self.replicas.produce.append([ProduceEntry(tp, records, **fields)], acks, 1_000, answers.append)
         return answers
 
     def fetch(self, offset: int = 0, *, tp: TopicPartition = TP, **fields: Any) -> list[list[FetchResult]]:
@@ -120,17 +126,17 @@ class Broker:
         entry = FetchEntry(tp, **{"topic_id": TOPIC_ID, "fetch_offset": offset, "max_bytes": 1 << 20, **entry_fields})
         values = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "isolation": Isolation.HIGH_WATERMARK}
         answers: list[list[FetchResult]] = []
-        self.manager.fetch(FetchParams(**{**values, **fields}), [entry], answers.append)
+        self.replicas.fetch.fetch(FetchParams(**{**values, **fields}), [entry], answers.append)
         return answers
 
     def list_offset(
         self, timestamp: int, isolation: Isolation = Isolation.HIGH_WATERMARK, replica_id: int = -1
     ) -> ListOffsetsResult:
-        return self.manager.list_offsets([ListOffsetsEntry(TP, timestamp)], replica_id, isolation)[0]
+        return self.replicas.offsets.list_offsets([ListOffsetsEntry(TP, timestamp)], replica_id, isolation)[0]
 
     def move(self) -> None:
         """Copy and sync what is on its way to another log directory, until there is nothing to do for now."""
-        moves = self.manager.dir_moves
+        moves = self.replicas.log_dir_moves
         while True:
             flush = moves.next_flush()
             if flush is not None:
@@ -142,7 +148,7 @@ class Broker:
 
     @property
     def log(self) -> UnifiedLog:
-        return self.manager.partitions[TP].local_log()
+        return self.replicas.partitions.online[TP].local_log()
 
 
 def broker_record(broker_id: int, *, epoch: int | None = None, fenced: bool = False, **fields: Any) -> Message:
@@ -204,8 +210,8 @@ class Cluster:
             for resource in delta.configs.changed if delta.configs is not None else ():
                 settings = self.image.configs.settings(resource)
                 config = LogConfig.parse(settings, self.config) if settings else None
-                update_topic_config(broker.manager.logs, resource.name, config)
-            broker.manager.apply(delta, self.image)
+                update_topic_config(broker.replicas.logs, resource.name, config)
+            broker.replicas.metadata.apply(delta, self.image)
 
     def create_topic(self, replicas: Sequence[int] | None = None, **fields: Any) -> None:
         chosen = list(range(self.size)) if replicas is None else list(replicas)
@@ -225,11 +231,11 @@ class Cluster:
         delta = MetadataDelta(EMPTY)
         for record in self.image.records(_OPTIONS):
             delta.replay(record.message)
-        broker.manager.apply(delta, self.image)
+        broker.replicas.metadata.apply(delta, self.image)
 
     def fetch_once(self, follower_id: int) -> bool:
         """One request of each of a broker's fetchers and its answer, at once; whether there was any."""
-        follower = self.brokers[follower_id].manager
+        follower = self.brokers[follower_id].replicas
         now_ms = self.clock.monotonic_ms()
         did_fetch = False
         for fetcher in list(follower.fetchers.by_source.values()):
@@ -237,7 +243,7 @@ class Cluster:
             if request is None:
                 continue
             did_fetch = True
-            source = self.brokers[fetcher.source_id].manager
+            source = self.brokers[fetcher.source_id].replicas
             if isinstance(request, ListOffsetsRequest):
                 fetcher.handle_response(serve_list_offsets(source, request), now_ms)
                 continue

@@ -1,21 +1,23 @@
-"""Whether the controllers still take this broker for what it takes itself for.
+"""The lease that heartbeats give a broker, and the checks that replace it when it has expired.
 
-A controller fences a broker that it has not heard from for `broker.session.timeout.ms`, and elects other leaders. A
-broker that is cut off does not learn of it: it still has the metadata of before. So each answered heartbeat is a lease:
-until the session time after it was sent, no controller can have fenced the broker for its silence.
+A controller fences a broker from which it has received no heartbeat for `broker.session.timeout.ms`, and elects other
+leaders. A broker that is cut off does not learn of it: its metadata stays as it was. So each acknowledged heartbeat is
+a lease: until the session timeout after it was sent, no controller can have fenced the broker for its silence.
 
-When the lease is over the broker cannot know whether it still leads. All controllers may be down, in which case nobody
-else was elected and records must go on flowing; or the broker alone is cut off. The followers tell the two apart: they
-go on fetching from a leader until they hear of another. `Partition.check_may_append` therefore accepts a client's
-records for as long as every follower in the ISR fetches, and refuses them with NOT_LEADER_OR_FOLLOWER otherwise. One
-fetch proves nothing: when a process was stopped for a while, a fetch of before is the first thing that it finds. In
-Kafka such a leader goes on, and records with `acks` 0 or 1 are lost when it truncates its log later. With `acks` all
-nothing changes but the error: they could not have been acknowledged without those followers.
+When the lease has expired the broker cannot know whether it still leads. Either all controllers are down, in which case
+no other leader was elected and records must continue to flow, or the broker alone is cut off. The followers tell the
+two cases apart: they continue to fetch from a leader until they learn of another. `PartitionLeader.check_may_append`
+therefore accepts a client's records for as long as every follower in the ISR fetches, and rejects them with
+NOT_LEADER_OR_FOLLOWER otherwise. A single fetch proves nothing: a process that was suspended for a while first reads
+a fetch from before the suspension. In Kafka such a leader continues, and records with `acks` 0 or 1 are lost when it
+truncates its log later. With `acks` all only the error code changes: the records could not have been acknowledged
+without those followers.
 
 A lease does not cover a broken heartbeat connection: a controller that sees it break fences the broker after a grace
-(`controller/heartbeats`), within the lease. Nor does an answer say that the metadata of the new leaders has arrived.
+period (`controller/heartbeats`), within the lease. Nor does an acknowledged heartbeat mean that the metadata of the
+new leaders has arrived.
 
-A broker that was told that it is fenced refuses both records and reads.
+A broker that has been notified of its fencing rejects both appends and reads.
 """
 
 from __future__ import annotations
@@ -24,34 +26,34 @@ import logging
 
 logger = logging.getLogger("odradek.replica")
 
-#: Until the driver tells of a heartbeat there is no lease that could end.
+#: Before the first heartbeat there is no lease that could expire.
 _ALWAYS_MS = 1 << 62
 
 
 class ControllerContact:
-    __slots__ = ("_heard_ms", "_is_refusing", "is_fenced", "session_timeout_ms", "trusted_until_ms")
+    __slots__ = ("_is_rejecting", "_last_sent_ms", "is_fenced", "session_timeout_ms", "trusted_until_ms")
 
     def __init__(self, session_timeout_ms: int) -> None:
         self.session_timeout_ms = session_timeout_ms
         self.is_fenced = False
-        #: The end of the lease, on the monotonic clock.
+        #: End of the lease, on the monotonic clock.
         self.trusted_until_ms = _ALWAYS_MS
-        self._heard_ms = 0
-        self._is_refusing = False
+        self._last_sent_ms = 0
+        self._is_rejecting = False
 
-    def heard(self, sent_ms: int, *, is_fenced: bool) -> None:
-        """A controller has answered the heartbeat that was sent at `sent_ms`."""
-        self._heard_ms, self.is_fenced = sent_ms, is_fenced
+    def heartbeat_acknowledged(self, sent_ms: int, *, is_fenced: bool) -> None:
+        """Record that a controller has acknowledged the heartbeat that was sent at `sent_ms`."""
+        self._last_sent_ms, self.is_fenced = sent_ms, is_fenced
         self.trusted_until_ms = -_ALWAYS_MS if is_fenced else sent_ms + self.session_timeout_ms
-        if self._is_refusing and not is_fenced:
-            self._is_refusing = False
-            logger.info("a controller has answered: records are accepted again")
+        if self._is_rejecting and not is_fenced:
+            self._is_rejecting = False
+            logger.info("a controller has acknowledged a heartbeat: records are accepted again")
 
-    def note_refusal(self, reason: str, now_ms: int) -> None:
-        """Say once why records are refused, until they are accepted again."""
-        if not self._is_refusing:
-            self._is_refusing = True
+    def log_rejection(self, reason: str, now_ms: int) -> None:
+        """Log once why records are rejected, until they are accepted again."""
+        if not self._is_rejecting:
+            self._is_rejecting = True
             logger.warning(
-                "records are refused: %s; the last heartbeat that a controller answered was sent %d ms ago",
-                *(reason, now_ms - self._heard_ms),
+                "records are rejected: %s; the last heartbeat that a controller acknowledged was sent %d ms ago",
+                *(reason, now_ms - self._last_sent_ms),
             )

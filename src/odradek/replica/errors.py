@@ -1,4 +1,4 @@
-"""What a replica refuses, each with Kafka's code. Refusals of the log itself are in `log.errors`."""
+"""Errors of replicas with Kafka's codes. Errors of the log itself are in `log.errors`."""
 
 from odradek.common.failures import ApiError
 
@@ -8,7 +8,7 @@ class UnknownTopicOrPartition(ApiError):
 
 
 class NotLeaderOrFollower(ApiError):
-    """The asker's metadata is old, or this broker's is."""
+    """The metadata of the client is out of date, or that of this broker."""
 
     code = 6
 
@@ -18,7 +18,7 @@ class ReplicaNotAvailable(ApiError):
 
 
 class NotEnoughReplicas(ApiError):
-    """Fewer in sync than `min.insync.replicas`: nothing was appended."""
+    """Fewer replicas are in sync than `min.insync.replicas`: nothing was appended."""
 
     code = 19
 
@@ -28,7 +28,7 @@ class PolicyViolation(ApiError):
 
 
 class UnknownLeaderEpoch(ApiError):
-    """The asker knows of a later leader epoch than this broker."""
+    """The request has a later leader epoch than this broker."""
 
     code = 75
 

@@ -1,52 +1,52 @@
-"""A follower's fetches from one other broker, for all partitions that the other leads and this broker follows.
+"""A follower's fetches from one other broker, for all partitions that it leads and this broker follows.
 
 Each partition is in one of these phases:
 
     FETCHING ──OFFSET_OUT_OF_RANGE──► RESET_TO_END ──leader's end is not below ours──► RESET_TO_START
-       ▲                                   │ (ask for the leader's end; if it is below      │ (ask for its start)
-       └───────────────────────────────────┴── ours, cut to it) ◄──────────────────────────┘
+       ▲                                   │ (request the leader's end; if it is           │ (request its start)
+       └───────────────────────────────────┴── below ours, truncate to it) ◄───────────────┘
 
-A log without any leader epoch cannot be compared with the leader's and is cut to its high watermark before it is read
-on; any other is compared with each fetch (KIP-595): the request carries the epoch of the last record, and a leader that
-knows better answers where to cut. After an error a partition pauses for `replica.fetch.backoff.ms`; one that the source
-fences, or whose own log fails, is dropped until the metadata says something new.
+A log without any leader epoch cannot be compared with the leader's and is truncated to its high watermark before it is
+fetched; any other is compared with each fetch (KIP-595): the request has the epoch of the last record, and the leader
+responds with the offset to truncate to if its log differs. After an error a partition pauses for
+`replica.fetch.backoff.ms`; one whose leader epoch is fenced by the source, or whose own log fails, is removed until its
+metadata changes.
 
-There is one request under way at a time. The driver asks `next_request` when `is_ready`, and hands over the response or
-the failure; `deadline_ms` says when a pause is over. An answer counts for a partition only if its epoch and offset are
-still those that were asked for.
+There is one request in flight at a time. The driver calls `next_request` when `is_ready`, and passes the response or
+the failure; `deadline_ms` is the end of the earliest pause. A response applies to a partition only if the partition's
+epoch and offset are still those of the request.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from odradek.common.failures import ApiError, Fault, check
 from odradek.common.ids import TopicPartition
+from odradek.common.ports import Clock
 from odradek.common.special_timestamps import EARLIEST, LATEST
 from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
+from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import EpochEndOffset
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.fetch_session import FetchSessionHandler, PartitionFetch
 from odradek.protocol.messages import fetch_request, list_offsets_request
 from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
-from odradek.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsResponse
+from odradek.protocol.messages.list_offsets_response import ListOffsetsResponse
 from odradek.records.errors import CorruptRecord, InvalidRecord
+from odradek.replica.cluster_view import ClusterView
+from odradek.replica.hosted_partitions import HostedPartitions
 from odradek.replica.log_lines import PartitionLogLines
-from odradek.replica.partition import Partition
-from odradek.replica.partition_follow import (
-    append_as_follower,
-    follow_offsets,
-    restart_log,
-    truncate,
-    truncation_offset,
-)
-from odradek.replica.values import NO_EPOCH
-
-if TYPE_CHECKING:
-    from odradek.replica.replica_manager import ReplicaManager
+from odradek.replica.partition_follower import PartitionFollower, truncation_offset
+from odradek.replica.purgatory import DelayedOperation, Purgatory
+from odradek.replica.replica_failures import ReplicaFailures
+from odradek.replica.replication_quota import ReplicationQuota
+from odradek.replica.requests import NO_EPOCH
+from odradek.replica.settings import ReplicaSettings
 
 logger = logging.getLogger("odradek.replica.fetcher")
 
@@ -59,7 +59,7 @@ class Phase(Enum):
     RESET_TO_START = "reset to start"
 
 
-class FetchFrom(NamedTuple):
+class FetchSource(NamedTuple):
     """A partition to be fetched, at the leader epoch in which the source leads it."""
 
     topic_partition: TopicPartition
@@ -68,7 +68,7 @@ class FetchFrom(NamedTuple):
 
 
 class FetchState:
-    """Where a partition is."""
+    """Progress of one partition. Public to read."""
 
     __slots__ = ("fetch_offset", "lag", "last_fetched_epoch", "leader_epoch", "not_before_ms", "phase", "topic_id")
 
@@ -78,18 +78,67 @@ class FetchState:
         self.fetch_offset = 0
         self.last_fetched_epoch = NO_EPOCH
         self.phase = Phase.FETCHING
+        #: End of a pause, if any.
         self.not_before_ms: int | None = None
-        #: Behind the leader's high watermark; None until it has answered.
+        #: Lag behind the leader's high watermark; None until the first response.
         self.lag: int | None = None
 
     def __repr__(self) -> str:
         return f"FetchState({self.phase.value} at {self.fetch_offset}, epoch {self.leader_epoch}, lag {self.lag})"
 
+    def is_due(self, now_ms: int) -> bool:
+        return self.not_before_ms is None or self.not_before_ms <= now_ms
 
-class Fetcher:
-    def __init__(self, manager: ReplicaManager, source_id: int) -> None:
-        self._manager = manager
+    def pause_until(self, until_ms: int) -> None:
+        """Pause, unless a pause has begun already."""
+        if self.not_before_ms is None:
+            self.not_before_ms = until_ms
+
+    def end_pause(self) -> None:
+        self.not_before_ms = None
+
+    def fetch_from_end(self, log: UnifiedLog) -> None:
+        """Fetch from the end of the local log."""
+        self.phase = Phase.FETCHING
+        self.fetch_offset = log.offsets.log_end_offset
+        latest = log.epochs.latest_epoch
+        self.last_fetched_epoch = NO_EPOCH if latest is None else latest
+
+    def reset(self, phase: Phase) -> None:
+        self.phase = phase
+
+    def appended(self, next_offset: int, last_epoch: int) -> None:
+        """Advance after an append to the local log."""
+        self.fetch_offset = next_offset
+        if last_epoch >= 0:
+            self.last_fetched_epoch = last_epoch
+
+    def set_leader_high_watermark(self, high_watermark: int) -> None:
+        self.lag = max(0, high_watermark - self.fetch_offset)
+
+
+class FollowerFetcher:
+    def __init__(
+        self,
+        source_id: int,
+        view: ClusterView,
+        clock: Clock,
+        settings: ReplicaSettings,
+        partitions: HostedPartitions,
+        fetch_purgatory: Purgatory[DelayedOperation],
+        failures: ReplicaFailures,
+        quota: ReplicationQuota,
+        mark_failed: Callable[[TopicPartition], None],
+    ) -> None:
         self.source_id = source_id
+        self._view = view
+        self._clock = clock
+        self._settings = settings
+        self._partitions = partitions
+        self._fetch_purgatory = fetch_purgatory
+        self._failures = failures
+        self._quota = quota
+        self._mark_failed = mark_failed
         self.states: dict[TopicPartition, FetchState] = {}
         self.is_closed = False
         self._session = FetchSessionHandler()
@@ -98,38 +147,34 @@ class Fetcher:
 
     # -- partitions
 
-    def add(self, wanted: FetchFrom) -> None:
-        """At the same epoch it goes on where it is."""
-        tp = wanted.topic_partition
+    def add(self, source: FetchSource) -> None:
+        """Fetch a partition; at an unchanged leader epoch it continues at its offset."""
+        tp = source.topic_partition
         state = self.states.get(tp)
-        if state is not None and state.leader_epoch == wanted.leader_epoch:
+        if state is not None and state.leader_epoch == source.leader_epoch:
             return
-        log = self._partition(tp).local_log()
-        state = FetchState(wanted.topic_id, wanted.leader_epoch)
+        follower = self._follower(tp)
+        log = follower.log
+        state = FetchState(source.topic_id, source.leader_epoch)
         if log.epochs.latest_epoch is None and log.offsets.high_watermark < log.offsets.log_end_offset:
-            truncate(self._partition(tp), log.offsets.high_watermark)
-        self._read_on(tp, state)
+            follower.truncate(log.offsets.high_watermark)
+        state.fetch_from_end(log)
         self.states[tp] = state
 
     def remove(self, tp: TopicPartition) -> None:
         self.states.pop(tp, None)
 
-    def source_changed(self) -> None:
-        """Another process is there now: its sessions are gone, and there is no reason to wait any longer."""
+    def close(self) -> None:
+        self.is_closed = True
+
+    def restart_session(self) -> None:
+        """Start a new session without pauses: the source is another process, which does not know the old session."""
         self._session = FetchSessionHandler()
         for state in self.states.values():
-            state.not_before_ms = None
+            state.end_pause()
 
-    def _partition(self, tp: TopicPartition) -> Partition:
-        return self._manager.find(tp)
-
-    def _read_on(self, tp: TopicPartition, state: FetchState) -> None:
-        """From where the log ends now."""
-        log = self._partition(tp).local_log()
-        state.phase = Phase.FETCHING
-        state.fetch_offset = log.offsets.log_end_offset
-        latest = log.epochs.latest_epoch
-        state.last_fetched_epoch = NO_EPOCH if latest is None else latest
+    def _follower(self, tp: TopicPartition) -> PartitionFollower:
+        return self._partitions.find(tp).follower()
 
     # -- requests
 
@@ -140,24 +185,24 @@ class Fetcher:
     def is_ready(self, now_ms: int) -> bool:
         if self._inflight is not None or self.is_closed:
             return False
-        return any(state.not_before_ms is None or state.not_before_ms <= now_ms for state in self.states.values())
+        return any(state.is_due(now_ms) for state in self.states.values())
 
     @property
     def deadline_ms(self) -> int | None:
-        """When a pause is over; None if a request is under way, or nothing pauses."""
+        """End of the earliest pause; None if a request is in flight, or no partition pauses."""
         if self._inflight is not None:
             return None
         pauses = [state.not_before_ms for state in self.states.values() if state.not_before_ms is not None]
         return min(pauses, default=None)
 
     def next_request(self, now_ms: int) -> Request | None:
-        """To send now; then nothing until it is answered or has failed."""
+        """Return a request to send now, or None; there is no other until it has a response or has failed."""
         if self._inflight is not None or self.is_closed:
             return None
         ready: dict[TopicPartition, FetchState] = {}
         for tp, state in self.states.items():
             if state.not_before_ms is None or state.not_before_ms <= now_ms:
-                state.not_before_ms = None
+                state.end_pause()
                 ready[tp] = state
         resetting = {tp: state for tp, state in ready.items() if state.phase is not Phase.FETCHING}
         if resetting:
@@ -180,33 +225,33 @@ class Fetcher:
                     timestamp=LATEST if state.phase is Phase.RESET_TO_END else EARLIEST,
                 )
             )
-        return list_offsets_request.ListOffsetsRequest(replica_id=self._manager.broker_id, topics=list(topics.values()))
+        return list_offsets_request.ListOffsetsRequest(replica_id=self._view.broker_id, topics=list(topics.values()))
 
     def _fetch_request(self, ready: dict[TopicPartition, FetchState], now_ms: int) -> fetch_request.FetchRequest | None:
-        partitions, throttle = self._manager.partitions, self._manager.follower_throttle
-        throttled_ms = throttle.delay_ms(now_ms)
+        settings, online = self._settings, self._partitions.online
+        throttled_ms = self._quota.delay_ms(now_ms)
         if throttled_ms:
             # Not longer than the backoff: the rate may be raised meanwhile.
-            pause_ms = min(throttled_ms, self._manager.settings.replica_fetch_backoff_ms)
-            for tp in [tp for tp, state in ready.items() if self._is_held_back(tp, state)]:
-                ready.pop(tp).not_before_ms = now_ms + pause_ms
+            pause_ms = min(throttled_ms, settings.replica_fetch_backoff_ms)
+            for tp in [tp for tp, state in ready.items() if self._is_throttled(tp, state)]:
+                ready.pop(tp).pause_until(now_ms + pause_ms)
         fetches = {
             tp: PartitionFetch(
                 state.topic_id,
                 state.fetch_offset,
-                self._manager.settings.replica_fetch_max_bytes,
+                settings.replica_fetch_max_bytes,
                 state.leader_epoch,
-                partitions[tp].local_log().offsets.log_start_offset,
+                online[tp].local_log().offsets.log_start_offset,
                 state.last_fetched_epoch,
             )
             for tp, state in ready.items()
         }
         if not fetches and self._session.is_full:
             return None
-        settings, manager = self._manager.settings, self._manager
         session_data = self._session.build(fetches)
+        view = self._view
         return fetch_request.FetchRequest(
-            replica_state=fetch_request.ReplicaState(replica_id=manager.broker_id, replica_epoch=manager.broker_epoch),
+            replica_state=fetch_request.ReplicaState(replica_id=view.broker_id, replica_epoch=view.broker_epoch),
             max_wait_ms=settings.replica_fetch_wait_max_ms,
             min_bytes=settings.replica_fetch_min_bytes,
             max_bytes=settings.replica_fetch_response_max_bytes,
@@ -216,165 +261,159 @@ class Fetcher:
             forgotten_topics_data=session_data.forgotten_topics(),
         )
 
-    def _is_held_back(self, tp: TopicPartition, state: FetchState) -> bool:
-        """Return whether the exceeded rate applies to the replica; it never does to one that is in sync."""
-        log = self._manager.partitions[tp].local_log()
+    def _is_throttled(self, tp: TopicPartition, state: FetchState) -> bool:
+        """Return whether the exceeded quota applies to the replica; it never applies to one that is in sync."""
+        log = self._partitions.online[tp].local_log()
         setting = log.config.value.follower_replication_throttled_replicas
-        return state.lag != 0 and self._manager.follower_throttle.is_throttled(tp, setting)
+        return state.lag != 0 and self._quota.applies_to(tp, setting)
 
-    # -- answers
+    # -- responses
 
     def handle_failure(self, now_ms: int) -> None:
-        """No answer came: everything pauses, and the session begins anew."""
+        """Handle a missing response: all partitions pause, and the session restarts."""
         self._inflight = None
         self._session.handle_error()
         for tp in self.states:
             self._pause(tp, now_ms)
 
     def handle_response(self, response: FetchResponse | ListOffsetsResponse, now_ms: int) -> None:
-        check(self._inflight is not None, f"an answer from broker {self.source_id} that nobody waits for")
+        check(self._inflight is not None, f"an unexpected response from broker {self.source_id}")
         request, self._inflight = self._inflight, None
         if isinstance(response, ListOffsetsResponse):
             assert isinstance(request, list_offsets_request.ListOffsetsRequest)
-            self._offsets_arrived(request, response, now_ms)
+            self._handle_list_offsets(request, response, now_ms)
             self._lines.flush()
             return
         sent = self._session.partitions
         received = self._session.handle_response(response, FetchResponse.VERSIONS[1])
         if received is None:
-            logger.info("broker %d: %s; the session begins anew", self.source_id, error_name(response.error_code))
+            logger.info("broker %d: %s; the session restarts", self.source_id, error_name(response.error_code))
             if response.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR:
                 for tp in self.states:
                     self._pause(tp, now_ms)
             return
         for tp, data in received.items():
-            self._partition_arrived(tp, sent[tp], data, now_ms)
+            self._handle_partition(tp, sent[tp], data, now_ms)
         self._lines.flush()
 
-    def _partition_arrived(self, tp: TopicPartition, sent: PartitionFetch, data: PartitionData, now_ms: int) -> None:
+    def _handle_partition(self, tp: TopicPartition, sent: PartitionFetch, data: PartitionData, now_ms: int) -> None:
         state = self.states.get(tp)
         if state is None or state.phase is not Phase.FETCHING:
             return
         if sent.fetch_offset != state.fetch_offset or sent.leader_epoch != state.leader_epoch:
             return
         if data.error_code != ErrorCode.NONE:
-            self._refused(tp, state, data.error_code, now_ms)
+            self._handle_error(tp, state, data.error_code, now_ms)
             return
         try:
             if data.diverging_epoch.end_offset >= 0:
-                self._diverges(tp, state, data)
+                self._truncate_diverging(tp, state, data)
             else:
                 self._append(tp, state, data)
         except (CorruptRecord, InvalidRecord) as error:
-            logger.error("%s: broker %d sent what cannot be appended: %s", tp, self.source_id, error)
+            logger.error("%s: broker %d sent records that cannot be appended: %s", tp, self.source_id, error)
             self._pause(tp, now_ms)
         except (StorageFault, DamagedFile) as fault:
-            self._manager.log_failed(tp, fault)
+            self._failures.log_failed(tp, fault)
         except (ApiError, Fault) as error:
-            self._drop(tp, str(error))
+            self._fail(tp, str(error))
 
-    def _diverges(self, tp: TopicPartition, state: FetchState, data: PartitionData) -> None:
-        partition = self._partition(tp)
+    def _truncate_diverging(self, tp: TopicPartition, state: FetchState, data: PartitionData) -> None:
+        follower = self._follower(tp)
         leader_end = EpochEndOffset(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        offset = truncation_offset(partition.local_log(), leader_end)
+        offset = truncation_offset(follower.log, leader_end)
         if offset <= data.log_start_offset:
-            # The leader has deleted what it knew of that epoch, and answers with where its log starts: what is left
-            # below may never have been the leader's. Kafka keeps it, and may show it once its log start is forgotten.
-            restart_log(partition, data.log_start_offset)
+            # The leader has deleted its records of that epoch, and responds with its log start offset: the local
+            # records below may never have been the leader's. Kafka keeps them, and may return them once its log start
+            # offset is lost.
+            follower.restart_at(data.log_start_offset)
         else:
-            truncate(partition, offset)
-        self._read_on(tp, state)
+            follower.truncate(offset)
+        state.fetch_from_end(follower.log)
 
     def _append(self, tp: TopicPartition, state: FetchState, data: PartitionData) -> None:
-        partition = self._partition(tp)
-        log = partition.local_log()
+        follower = self._follower(tp)
+        log = follower.log
         check(
             log.offsets.log_end_offset == state.fetch_offset,
             f"{tp}: fetched from {state.fetch_offset}, but the log ends at {log.offsets.log_end_offset}",
         )
         if data.records:
-            info = append_as_follower(partition, data.records, state.leader_epoch)
+            info = follower.append(data.records, state.leader_epoch)
             if info.valid_bytes > 0:
-                state.fetch_offset = info.last_offset + 1
-                if info.last_leader_epoch >= 0:
-                    state.last_fetched_epoch = info.last_leader_epoch
-                self.states[tp] = self.states.pop(tp)  # to the end: all have their turn
-                self._count(tp, info.valid_bytes)
-        state.lag = max(0, data.high_watermark - state.fetch_offset)
-        if follow_offsets(log, data.high_watermark, data.log_start_offset):
-            self._manager.fetch_purgatory.check(tp)
+                state.appended(info.last_offset + 1, info.last_leader_epoch)
+                self.states[tp] = self.states.pop(tp)  # to the end of the order in which partitions are fetched
+                setting = log.config.value.follower_replication_throttled_replicas
+                if self._quota.applies_to(tp, setting):
+                    self._quota.record(info.valid_bytes, self._clock.monotonic_ms())
+        state.set_leader_high_watermark(data.high_watermark)
+        if follower.set_offsets(data.high_watermark, data.log_start_offset):
+            self._fetch_purgatory.check(tp)
 
-    def _count(self, tp: TopicPartition, copied_bytes: int) -> None:
-        throttle = self._manager.follower_throttle
-        setting = self._partition(tp).local_log().config.value.follower_replication_throttled_replicas
-        if throttle.is_throttled(tp, setting):
-            throttle.record(copied_bytes, self._manager.clock.monotonic_ms())
-
-    def _refused(self, tp: TopicPartition, state: FetchState, error_code: int, now_ms: int) -> None:
+    def _handle_error(self, tp: TopicPartition, state: FetchState, error_code: int, now_ms: int) -> None:
         if error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             logger.info("%s: offset %d is out of the range of broker %d", tp, state.fetch_offset, self.source_id)
-            state.phase = Phase.RESET_TO_END
+            state.reset(Phase.RESET_TO_END)
         elif error_code == ErrorCode.FENCED_LEADER_EPOCH:
-            # The metadata that names the new leader is on its way here.
-            event = f"are no longer fetched from broker {self.source_id}: it knows a newer leader epoch"
+            # The metadata with the new leader is on its way.
+            event = f"are no longer fetched from broker {self.source_id}: it has a newer leader epoch"
             detail = f"no longer fetched from broker {self.source_id}: it is past leader epoch {state.leader_epoch}"
             self._lines.add(logging.INFO, event, tp, detail)
-            self._manager.fetchers.failed(tp)
+            self._mark_failed(tp)
         else:
             error = f"from broker {self.source_id}: {error_name(error_code)}"
             self._lines.add(logging.INFO, f"cannot be fetched {error}", tp, f"cannot be fetched {error}")
             self._pause(tp, now_ms)
 
-    # -- out of range
+    # -- offsets out of range
 
-    def _offsets_arrived(
+    def _handle_list_offsets(
         self, request: list_offsets_request.ListOffsetsRequest, response: ListOffsetsResponse, now_ms: int
     ) -> None:
-        asked = {
+        requested = {
             TopicPartition(topic.name, partition.partition_index): partition
             for topic in request.topics
             for partition in topic.partitions
         }
         for topic in response.topics:
-            for answer in topic.partitions:
-                tp = TopicPartition(topic.name, answer.partition_index)
-                state, question = self.states.get(tp), asked.get(tp)
-                if state is None or question is None or state.leader_epoch != question.current_leader_epoch:
+            for data in topic.partitions:
+                tp = TopicPartition(topic.name, data.partition_index)
+                state, sent = self.states.get(tp), requested.get(tp)
+                if state is None or sent is None or state.leader_epoch != sent.current_leader_epoch:
                     continue
-                if answer.error_code != ErrorCode.NONE:
-                    self._refused(tp, state, answer.error_code, now_ms)
-                    continue
-                if answer.offset < 0:
-                    logger.warning("%s: broker %d names the offset %d", tp, self.source_id, answer.offset)
+                if data.error_code != ErrorCode.NONE:
+                    self._handle_error(tp, state, data.error_code, now_ms)
+                elif data.offset < 0:
+                    logger.warning("%s: broker %d returned the offset %d", tp, self.source_id, data.offset)
                     self._pause(tp, now_ms)
-                    continue
-                self._reset(tp, state, answer)
+                else:
+                    self._reset(tp, state, data.offset)
 
-    def _reset(self, tp: TopicPartition, state: FetchState, answer: ListOffsetsPartitionResponse) -> None:
-        """Kafka's rule: a log that is ahead of the leader is cut to the leader's end, which only an unclean election or
-        the loss of a disk brings about; one that ends before the leader starts begins anew there."""
+    def _reset(self, tp: TopicPartition, state: FetchState, leader_offset: int) -> None:
+        """Apply Kafka's rule: a log that is ahead of the leader is truncated to the leader's end, which happens only
+        after an unclean election or the loss of a disk; one that ends before the leader's start restarts there."""
         try:
-            partition = self._partition(tp)
-            end_offset = partition.local_log().offsets.log_end_offset
-            if state.phase is Phase.RESET_TO_END and answer.offset >= end_offset:
-                state.phase = Phase.RESET_TO_START
+            follower = self._follower(tp)
+            end_offset = follower.log.offsets.log_end_offset
+            if state.phase is Phase.RESET_TO_END and leader_offset >= end_offset:
+                state.reset(Phase.RESET_TO_START)
                 return
             if state.phase is Phase.RESET_TO_END:
-                truncate(partition, answer.offset)
-            elif answer.offset > end_offset:
-                restart_log(partition, answer.offset)
-            self._read_on(tp, state)
+                follower.truncate(leader_offset)
+            elif leader_offset > end_offset:
+                follower.restart_at(leader_offset)
+            state.fetch_from_end(follower.log)
         except KafkaStorageError as error:
-            self._drop(tp, str(error))
+            self._fail(tp, str(error))
 
-    # -- what becomes of a partition
+    # -- failed partitions
 
     def _pause(self, tp: TopicPartition, now_ms: int) -> None:
         state = self.states.get(tp)
-        if state is not None and state.not_before_ms is None:
-            state.not_before_ms = now_ms + self._manager.settings.replica_fetch_backoff_ms
+        if state is not None:
+            state.pause_until(now_ms + self._settings.replica_fetch_backoff_ms)
 
-    def _drop(self, tp: TopicPartition, reason: str) -> None:
+    def _fail(self, tp: TopicPartition, reason: str) -> None:
         event = f"no longer fetched from broker {self.source_id}"
         self._lines.add(logging.WARNING, f"are {event}", tp, f"{event}: {reason}")
-        self._manager.fetchers.failed(tp)
+        self._mark_failed(tp)

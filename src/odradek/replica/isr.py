@@ -1,9 +1,9 @@
-"""Who is in sync, as the controller has committed it and as the leader has asked for it.
+"""The in-sync replicas as the controller has committed them, and the change that the leader has requested.
 
-The leader never changes the ISR by itself: it asks the controller, and until the answer is there the state is pending.
-In between neither the old nor the new ISR is known to hold, so the high watermark waits for both: `maximal` counts a
-replica that may already be in, and one that may already be out. For `min.insync.replicas` of an append, only what is
-committed counts (KIP-497).
+The leader never changes the ISR by itself: it sends a request to the controller, and until the response arrives the
+change is pending. In between neither the old nor the new ISR is known to hold, so the high watermark waits for both:
+`maximal` includes a replica that may already be in, and one that may already be out. For `min.insync.replicas` of an
+append only the committed ISR counts (KIP-497).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from odradek.protocol.messages.alter_partition_request import BrokerState
 
 
 class IsrState(NamedTuple):
-    """`isr` is what is committed. `pending` is None, or what was asked for, along with the epochs it was decided at."""
+    """The committed `isr`; `pending` is the requested change, or None."""
 
     isr: Ids
     maximal: Ids
@@ -28,7 +28,8 @@ class IsrState(NamedTuple):
 
 
 class PendingIsr:
-    """An ISR that was asked for. Compared by identity: the answer to another request is not for this one."""
+    """A requested ISR with the epochs at which it was decided. Compared by identity: the response to another request
+    does not apply to it."""
 
     __slots__ = ("isr", "leader_epoch", "partition_epoch", "with_epochs")
 
@@ -42,19 +43,17 @@ class PendingIsr:
         return f"PendingIsr({self.isr}, leader epoch {self.leader_epoch}, partition epoch {self.partition_epoch})"
 
 
-NO_ISR = IsrState((), ())
-
-
 def committed(isr: Ids, recovery: LeaderRecoveryState = LeaderRecoveryState.RECOVERED) -> IsrState:
+    """Return the state without a pending change."""
     return IsrState(isr, isr, None, recovery)
 
 
-def pending(state: IsrState, asked: PendingIsr) -> IsrState:
-    """Shrinking leaves the maximal ISR as it is; expanding adds to it."""
-    added = tuple(replica for replica in asked.isr if replica not in state.isr)
-    return IsrState(state.isr, state.isr + added, asked, state.recovery)
+def pending(state: IsrState, requested: PendingIsr) -> IsrState:
+    """Return the state while `requested` is pending. Shrinking keeps the maximal ISR; expanding adds to it."""
+    added = tuple(replica for replica in requested.isr if replica not in state.isr)
+    return IsrState(state.isr, state.isr + added, requested, state.recovery)
 
 
 def rolled_back(state: IsrState) -> IsrState:
-    """The controller refused for good: what was committed holds."""
+    """Return the state after the controller has rejected the pending change: the committed ISR holds."""
     return committed(state.isr, state.recovery)

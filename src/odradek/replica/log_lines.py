@@ -1,7 +1,7 @@
-"""Log lines about partitions, of which one event may bring thousands.
+"""Log lines about partitions, thousands of which may belong to one event.
 
 An election, a restart or a failed disk concerns every partition of a broker at once. Lines are collected while such an
-event is worked off. `flush` then writes those of a few partitions as they are, and one summary in place of many: the
+event is handled. `flush` then writes those of a few partitions as they are, and one summary in place of many: the
 details are written at DEBUG.
 """
 
@@ -11,9 +11,9 @@ import logging
 
 from odradek.common.ids import TopicPartition
 
-#: As many partitions have a line each; more of them share one.
+#: Up to this many partitions have a line each; more of them share one.
 _FEW = 5
-#: As many of them a summary names.
+#: Partitions named in a summary.
 _NAMED = 5
 
 
@@ -23,10 +23,11 @@ class PartitionLogLines:
         self._collected: dict[tuple[int, str], list[tuple[TopicPartition, str]]] = {}
 
     def add(self, level: int, event: str, tp: TopicPartition, detail: str) -> None:
-        """`event` is what all partitions of a summary have in common, `detail` all there is to say about this one."""
+        """Collect a line. `event` is common to the partitions of a summary, `detail` is about this partition."""
         self._collected.setdefault((level, event), []).append((tp, detail))
 
     def flush(self) -> None:
+        """Write the collected lines."""
         collected, self._collected = self._collected, {}
         for (level, event), lines in collected.items():
             if len(lines) > _FEW:

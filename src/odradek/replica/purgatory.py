@@ -1,13 +1,14 @@
-"""Operations that wait for something to happen to a partition, or for their time to be over.
+"""Operations that wait for an event of a partition, or for their deadline.
 
 An operation is watched under the keys (partitions) that can complete it, and has a deadline. While it waits it costs
-nothing: no timer runs for it, nobody looks at it. `check(key)` is called when something happened to a partition and
-asks the operations that watch it; `expire(now_ms)` is called at `deadline_ms` or later.
+nothing: it has no timer and is not polled. `check(key)` is called after an event of a partition and checks the
+operations that watch it; `expire(now_ms)` is called at `deadline_ms` or later.
 
-An operation says with `check` whether it is done with a key; when it is done with all that it needs it calls
-`complete` on itself, which takes it out of the purgatory. In an ordered purgatory those that watch a key become ready
-in the order in which they came (produce requests wait for ascending offsets), so the first that is not ready ends
-the search.
+An operation's `check` returns whether it no longer needs a key; when it needs none it calls `complete` on itself, which
+removes it from the purgatory. In an ordered purgatory the operations that watch a key become ready in the order of
+their arrival (produce requests wait for ascending offsets), so the first that is not ready ends the search.
+
+`Purgatories` are the three of a broker: for Produce, Fetch and DeleteRecords.
 """
 
 from __future__ import annotations
@@ -15,22 +16,22 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from odradek.common.ids import TopicPartition
 
-#: More than any number of connections with all their requests in flight; beyond it an operation expires at once.
+#: More than all connections can have in flight; beyond it an operation expires at once.
 MAX_OPERATIONS = 1 << 20
 
-#: Dead deadlines that are tolerated besides as many as there are live ones.
+#: Deadlines of completed operations that are tolerated in addition to as many as there are live ones.
 _SPARE_DEADLINES = 64
 
-#: Usually few are ready at once, and copying all that wait for each event would cost the square of their number.
-_CHECKED_AT_ONCE = 16
+#: Operations copied at once: usually few are ready, and copying all for each event would have quadratic cost.
+_CHECK_BATCH = 16
 
 
 class DelayedOperation:
-    """Subclasses say what they wait for. Completed exactly once, by an event or by its deadline."""
+    """An operation that is completed exactly once, by an event or by its deadline."""
 
     __slots__ = ("_keys", "_purgatory", "is_completed")
 
@@ -40,23 +41,28 @@ class DelayedOperation:
         self._keys: tuple[TopicPartition, ...] = ()
 
     def check(self, key: TopicPartition) -> bool:
-        """Something happened to `key`: complete if that was all; True if the key needs no watching any more."""
+        """Handle an event of `key`: complete if it was the last one needed. Return whether the key is not needed."""
         raise NotImplementedError
 
     def on_complete(self) -> None:
-        """Answer; called once."""
+        """Send the response; called once."""
         raise NotImplementedError
 
     def on_expire(self) -> None:
-        """The deadline has passed; `on_complete` follows."""
+        """Handle the deadline; `on_complete` follows."""
 
     def complete(self) -> None:
         if self.is_completed:
             return
         self.is_completed = True
         if self._purgatory is not None:
-            self._purgatory.forget(self)
+            self._purgatory.forget(self, self._keys)
         self.on_complete()
+
+    def watched_by(self, purgatory: Purgatory[Any], keys: tuple[TopicPartition, ...]) -> None:
+        """Note the purgatory that watches this operation, which forgets it on completion."""
+        self._purgatory = purgatory
+        self._keys = keys
 
 
 Operation = TypeVar("Operation", bound=DelayedOperation)
@@ -67,7 +73,7 @@ class Purgatory(Generic[Operation]):
 
     def __init__(self, *, is_ordered: bool = False, max_operations: int = MAX_OPERATIONS) -> None:
         self.is_ordered = is_ordered
-        #: By key, in the order of their coming. Public so that a hot path can see with one look that nobody waits.
+        #: Operations by key, in the order of arrival. Public to read, so that a hot path can skip keys without any.
         self.watched: dict[TopicPartition, dict[Operation, None]] = {}
         self._max_operations = max_operations
         self._deadlines: list[tuple[int, int, Operation]] = []
@@ -79,32 +85,32 @@ class Purgatory(Generic[Operation]):
 
     @property
     def deadline_ms(self) -> int | None:
-        """When `expire` is next worth calling."""
+        """Earliest deadline of a live operation."""
         deadlines = self._deadlines
         while deadlines and deadlines[0][2].is_completed:
             heapq.heappop(deadlines)
         return deadlines[0][0] if deadlines else None
 
     def watch(self, operation: Operation, keys: Iterable[TopicPartition], deadline_ms: int) -> None:
-        """Until one of the keys completes it, or the deadline. A full purgatory lets it expire at once."""
+        """Watch the operation until an event of a key or the deadline completes it; a full purgatory expires it."""
         if self._live >= self._max_operations:
             operation.on_expire()
             operation.complete()
             return
-        operation._keys = tuple(keys)
-        operation._purgatory = self  # type: ignore[assignment]
+        watched_keys = tuple(keys)
+        operation.watched_by(self, watched_keys)
         self._live += 1
         self._sequence += 1
         heapq.heappush(self._deadlines, (deadline_ms, self._sequence, operation))
         watched = self.watched
-        for key in operation._keys:
+        for key in watched_keys:
             watchers = watched.get(key)
             if watchers is None:
                 watchers = watched[key] = {}
             watchers[operation] = None
 
     def check(self, key: TopicPartition) -> None:
-        """Something happened to the partition."""
+        """Check the operations that watch the partition, after an event."""
         watchers = self.watched.get(key)
         if watchers is None:
             return
@@ -119,8 +125,8 @@ class Purgatory(Generic[Operation]):
             del self.watched[key]
 
     def _check_first(self, key: TopicPartition, watchers: dict[Operation, None]) -> bool:
-        """The next few in their order; whether there may be more that are ready."""
-        first = list(islice(watchers, _CHECKED_AT_ONCE))
+        """Check the next few in order; return whether more may be ready."""
+        first = list(islice(watchers, _CHECK_BATCH))
         for operation in first:
             if not operation.is_completed and not operation.check(key):
                 return False
@@ -128,7 +134,7 @@ class Purgatory(Generic[Operation]):
         return bool(first)
 
     def expire(self, now_ms: int) -> int:
-        """Complete those whose time is over; how many."""
+        """Complete the operations whose deadline has passed; return their count."""
         count = 0
         deadlines = self._deadlines
         while deadlines and deadlines[0][0] <= now_ms:
@@ -139,15 +145,42 @@ class Purgatory(Generic[Operation]):
                 count += 1
         return count
 
-    def forget(self, operation: Operation) -> None:
-        """For `DelayedOperation.complete`."""
+    def forget(self, operation: Operation, keys: tuple[TopicPartition, ...]) -> None:
+        """Remove a completed operation; called by `DelayedOperation.complete`."""
         self._live -= 1
-        for key in operation._keys:
+        for key in keys:
             watchers = self.watched.get(key)
             if watchers is not None:
                 watchers.pop(operation, None)
                 if not watchers:
                     del self.watched[key]
         if len(self._deadlines) > 2 * self._live + _SPARE_DEADLINES:
-            self._deadlines = [entry for entry in self._deadlines if not entry[2].is_completed]
+            self._deadlines = [deadline for deadline in self._deadlines if not deadline[2].is_completed]
             heapq.heapify(self._deadlines)
+
+
+class Purgatories:
+    __slots__ = ("delete_records", "fetch", "produce")
+
+    def __init__(self) -> None:
+        self.produce: Purgatory[DelayedOperation] = Purgatory(is_ordered=True)
+        self.fetch: Purgatory[DelayedOperation] = Purgatory()
+        self.delete_records: Purgatory[DelayedOperation] = Purgatory()
+
+    def check_waiting(self, tp: TopicPartition) -> None:
+        """Check all operations that wait for the partition: its high watermark advanced, or its role changed."""
+        self.produce.check(tp)
+        self.fetch.check(tp)
+        self.delete_records.check(tp)
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """Earliest deadline of all operations."""
+        deadlines = (self.produce.deadline_ms, self.fetch.deadline_ms, self.delete_records.deadline_ms)
+        return min((deadline_ms for deadline_ms in deadlines if deadline_ms is not None), default=None)
+
+    def expire(self, now_ms: int) -> None:
+        """Complete the operations whose deadline has passed."""
+        self.produce.expire(now_ms)
+        self.fetch.expire(now_ms)
+        self.delete_records.expire(now_ms)

@@ -57,7 +57,7 @@ class World:
         self._services = {
             Listener.CONTROLLER: bench_services(self.bench, authorizer=authorizer),
             Listener.BROKER: Services(
-                replicas=self.cluster.brokers[0].manager,
+                replicas=self.cluster.brokers[0].replicas,
                 image=lambda: self.cluster.image,
                 forwarder=ToController(bench_services(self.bench, authorizer=authorizer)),
                 authorizer=authorizer,

@@ -67,7 +67,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "api.shared": (
         *("api.dispatch", "protocol", "security", "metadata", "coordinator.group.values", "controller.topic_names"),
-        *("replica.values", "replica.fetch_session", "common"),
+        *("replica.requests", "replica.fetch_sessions", "common"),
     ),
     "api.handlers": (
         *("api.dispatch", "api.shared", "protocol", "security", "replica", "coordinator", "controller", "metadata"),

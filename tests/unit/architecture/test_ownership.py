@@ -28,7 +28,6 @@ PRIVATE_ACCESSES: dict[str, int] = {
     "inspection": 1,
     "log": 4,
     "raft": 1,
-    "replica": 8,
     "sim": 11,
     "spark": 12,
     "testing": 2,
@@ -37,7 +36,6 @@ PRIVATE_ACCESSES: dict[str, int] = {
 #: Core -> assignments to attributes of other objects.
 FOREIGN_ASSIGNMENTS: dict[str, int] = {
     "coordinator": 43,
-    "replica": 28,
     "log": 31,
     "protocol": 1,
 }

@@ -8,7 +8,7 @@ from helpers.logs import batch
 from helpers.replica import TOPIC_ID, TP, Broker, Cluster
 from odradek.log.offsets import AppendOrigin
 from odradek.protocol.error_codes import ErrorCode
-from odradek.replica.values import ProduceEntry
+from odradek.replica.requests import ProduceEntry
 
 SESSION_MS = 9_000
 ACCEPTED, REFUSED = ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -17,7 +17,7 @@ ACCEPTED, REFUSED = ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER
 def leader_of(cluster: Cluster) -> Broker:
     leader = cluster.brokers[0]
     cluster.replicate()
-    leader.manager.contact.heard(cluster.clock.monotonic_ms(), is_fenced=False)
+    leader.replicas.contact.heartbeat_acknowledged(cluster.clock.monotonic_ms(), is_fenced=False)
     return leader
 
 
@@ -36,11 +36,11 @@ def test_the_lease_of_a_heartbeat_lasts_for_the_session_time() -> None:
     end_offset = leader.log.offsets.log_end_offset
     cluster.clock.now_ms += 2
     assert [produce(leader, acks) for acks in (0, 1, -1)] == [REFUSED] * 3
-    assert leader.manager.produce_one(TP, batch("x"), TOPIC_ID, 1).error_code == REFUSED
+    assert leader.replicas.produce.append_one(TP, batch("x"), TOPIC_ID, 1).error_code == REFUSED
     assert leader.log.offsets.log_end_offset == end_offset, "nothing was appended"
-    leader.manager.contact.heard(cluster.clock.monotonic_ms(), is_fenced=False)
+    leader.replicas.contact.heartbeat_acknowledged(cluster.clock.monotonic_ms(), is_fenced=False)
     assert produce(leader, acks=1) == ACCEPTED
-    assert leader.manager.produce_one(TP, batch("x"), TOPIC_ID, 1).error_code == ACCEPTED
+    assert leader.replicas.produce.append_one(TP, batch("x"), TOPIC_ID, 1).error_code == ACCEPTED
 
 
 def test_records_flow_without_a_controller_while_the_followers_fetch() -> None:
@@ -90,7 +90,7 @@ def test_a_leader_that_is_alone_in_the_isr_goes_on(fields: dict[str, list[int]])
     cluster = Cluster(size=2)
     cluster.create_topic(**fields)
     leader = cluster.brokers[0]
-    leader.manager.contact.heard(cluster.clock.monotonic_ms(), is_fenced=False)
+    leader.replicas.contact.heartbeat_acknowledged(cluster.clock.monotonic_ms(), is_fenced=False)
     cluster.clock.now_ms += 10 * SESSION_MS
     assert produce(leader, acks=1) == ACCEPTED
 
@@ -106,7 +106,7 @@ def test_reads_and_appends_of_coordinators_go_on() -> None:
     assert found.error_code == ACCEPTED and found.size_bytes > 0
     answers: list[object] = []
     entries = [ProduceEntry(TP, batch("x"))]
-    leader.manager.produce(entries, -1, 1_000, answers.append, origin=AppendOrigin.COORDINATOR)
+    leader.replicas.produce.append(entries, -1, 1_000, answers.append, origin=AppendOrigin.COORDINATOR)
     assert not answers, "it waits for the follower, as ever"
 
 
@@ -116,11 +116,11 @@ def test_a_fenced_broker_takes_no_records_and_serves_no_reads() -> None:
     leader = leader_of(cluster)
     produce(leader, acks=1)
     cluster.replicate()
-    leader.manager.contact.heard(cluster.clock.monotonic_ms(), is_fenced=True)
+    leader.replicas.contact.heartbeat_acknowledged(cluster.clock.monotonic_ms(), is_fenced=True)
     assert produce(leader, acks=1) == REFUSED
     assert leader.fetch(0)[0][0].error_code == REFUSED
     assert leader.fetch(0, replica_id=1)[0][0].error_code == ACCEPTED, "a follower may still need the records"
-    leader.manager.contact.heard(cluster.clock.monotonic_ms(), is_fenced=False)
+    leader.replicas.contact.heartbeat_acknowledged(cluster.clock.monotonic_ms(), is_fenced=False)
     assert produce(leader, acks=1) == ACCEPTED
     assert leader.fetch(0)[0][0].error_code == ACCEPTED
 
@@ -134,9 +134,9 @@ def test_it_is_logged_once_when_it_begins_and_once_when_it_ends(caplog: pytest.L
     with caplog.at_level(logging.INFO, logger="odradek.replica"):
         for _ in range(3):
             produce(leader, acks=1)
-        leader.manager.contact.heard(cluster.clock.monotonic_ms(), is_fenced=False)
+        leader.replicas.contact.heartbeat_acknowledged(cluster.clock.monotonic_ms(), is_fenced=False)
     assert caplog.messages == [
-        "records are refused: no controller answers, and topic-0 is not fetched by broker 1; "
-        "the last heartbeat that a controller answered was sent 9001 ms ago",
-        "a controller has answered: records are accepted again",
+        "records are rejected: no controller responds, and topic-0 is not fetched by broker 1; "
+        "the last heartbeat that a controller acknowledged was sent 9001 ms ago",
+        "a controller has acknowledged a heartbeat: records are accepted again",
     ]

@@ -20,11 +20,11 @@ def test_nothing_is_lost_wherever_the_broker_stops() -> None:
     broker.log.flusher.flush()
     broker.disk.settle()
     image_before = cluster.image
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.replicas.log_dir_moves.start(TP, TARGET)
     broker.move()
     agreed_after = len(broker.disk.journal)
     cluster.replay(change_record(directories=[TARGET_ID]))
-    broker.manager.dir_moves.assignment_accepted(TP, TARGET_ID)
+    broker.replicas.log_dir_moves.assignment_accepted(TP, TARGET_ID)
     broker.move()
     assert broker.log.log_dir == TARGET
     image_after, crashes = cluster.image, 0
@@ -43,7 +43,7 @@ def check(cluster: Cluster, broker: Broker, disk: SimulatedDisk, what: str) -> N
     broker.start()
     cluster.tell(broker)
     assert stored_values(broker.log) == VALUES, what
-    moves = broker.manager.dir_moves
+    moves = broker.replicas.log_dir_moves
     broker.move()
     if TP in moves.moves:
         moves.assignment_accepted(TP, TARGET_ID)

@@ -21,7 +21,7 @@ from odradek.protocol.messages.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from odradek.protocol.messages.topic_record import TopicRecord
-from odradek.replica.fetcher import Fetcher, Phase
+from odradek.replica.fetcher import FollowerFetcher, Phase
 
 
 class Follower:
@@ -30,15 +30,15 @@ class Follower:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.broker = cluster.brokers[1]
-        self.manager = self.broker.manager
+        self.replicas = self.broker.replicas
 
     @property
     def now_ms(self) -> int:
         return self.cluster.clock.monotonic_ms()
 
     @property
-    def fetcher(self) -> Fetcher:
-        [fetcher] = self.manager.fetchers.by_source.values()
+    def fetcher(self) -> FollowerFetcher:
+        [fetcher] = self.replicas.fetchers.by_source.values()
         return fetcher
 
     def request(self) -> Any:
@@ -148,9 +148,9 @@ def test_a_fenced_partition_waits_for_metadata(follower: Follower) -> None:
     follower.request()
     fetcher = follower.fetcher
     follower.answer(error_code=ErrorCode.FENCED_LEADER_EPOCH)
-    assert fetcher.is_closed and list(follower.manager.fetchers.failed_partitions) == [TP]
+    assert fetcher.is_closed and list(follower.replicas.fetchers.failed_partitions) == [TP]
     follower.cluster.replay(change_record(leader=0))
-    assert follower.request() is not None and not follower.manager.fetchers.failed_partitions
+    assert follower.request() is not None and not follower.replicas.fetchers.failed_partitions
 
 
 def test_an_answer_to_an_epoch_that_is_over_is_ignored(follower: Follower) -> None:
@@ -174,7 +174,7 @@ def test_records_at_another_offset_than_asked_for_are_refused(follower: Follower
     follower.request()
     follower.answer(records=leaders_batch("b", offset=0), high_watermark=0)
     assert stored_values(follower.broker.log) == [b"a"]
-    assert list(follower.manager.fetchers.failed_partitions) == [TP]
+    assert list(follower.replicas.fetchers.failed_partitions) == [TP]
 
 
 def test_an_incomplete_batch_at_the_end_is_left_for_the_next_fetch(follower: Follower) -> None:
@@ -269,12 +269,12 @@ def test_the_own_disk_fails() -> None:
     fetcher = follower.fetcher
     follower.broker.disk.fail(kind="write", path="*.log")
     follower.answer(records=leaders_batch("a"), high_watermark=1)
-    assert fetcher.is_closed and list(follower.manager.offline) == [TP]
+    assert fetcher.is_closed and list(follower.replicas.partitions.offline) == [TP]
 
 
 def test_a_driver_is_told_when_there_is_something_to_send(follower: Follower) -> None:
     told: list[tuple[int, bool]] = []
-    follower.manager.fetchers.on_ready = lambda fetcher: told.append((fetcher.source_id, fetcher.is_closed))
+    follower.replicas.fetchers.on_ready(lambda fetcher: told.append((fetcher.source_id, fetcher.is_closed)))
     follower.cluster.replay(change_record(leader=1, isr=[0, 1]))
     assert told == [(0, True)]
     follower.cluster.replay(change_record(leader=0, isr=[0, 1]))

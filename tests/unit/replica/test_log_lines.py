@@ -56,12 +56,12 @@ def test_a_follower_behind_its_leader_says_so_once_and_without_a_warning(caplog:
     cluster.replay(*(partition_record([0, 1], number=number) for number in range(1, MANY)))
     cluster.replicate()
     for number in range(MANY):
-        cluster.brokers[0].manager.partitions[TP._replace(partition=number)].leader_epoch += 1
+        cluster.brokers[0].replicas.partitions.online[TP._replace(partition=number)].role.leader_epoch += 1
     caplog.clear()
     with caplog.at_level(logging.INFO, logger="odradek.replica"):
         cluster.fetch_once(1)
     [record] = caplog.records
     assert record.levelno == logging.INFO
     assert record.getMessage().startswith(
-        f"{MANY} partitions are no longer fetched from broker 0: it knows a newer leader epoch: topic-"
+        f"{MANY} partitions are no longer fetched from broker 0: it has a newer leader epoch: topic-"
     )

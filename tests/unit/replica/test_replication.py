@@ -12,8 +12,8 @@ from odradek.log.values import Isolation
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_partition_response as answers
 from odradek.protocol.messages.fence_broker_record import FenceBrokerRecord
+from odradek.replica.requests import DeleteRecordsEntry
 from odradek.replica.settings import ReplicaSettings
-from odradek.replica.values import DeleteRecordsEntry
 
 LAG_MS = ReplicaSettings().replica_lag_time_max_ms
 
@@ -27,7 +27,7 @@ def cluster() -> Cluster:
 
 def asked_isr(broker: Broker) -> list[int]:
     """What a leader asks the controller for."""
-    request = broker.manager.alter_partition.next_request(broker.clock.monotonic_ms())
+    request = broker.replicas.alter_partition.next_request(broker.clock.monotonic_ms())
     assert request is not None
     [topic] = request.topics
     [partition] = topic.partitions
@@ -41,11 +41,11 @@ def answer(broker: Broker, isr: list[int] | None = None, *, epoch: int = 1, erro
     response = answers.AlterPartitionResponse(
         error_code=code, topics=[answers.TopicData(topic_id=TOPIC_ID, partitions=[data])]
     )
-    broker.manager.alter_partition.handle_response(response, broker.clock.monotonic_ms())
+    broker.replicas.alter_partition.handle_response(response, broker.clock.monotonic_ms())
 
 
 def isr_of(broker: Broker) -> tuple[int, ...]:
-    return broker.manager.partitions[TP].isr_state.isr
+    return broker.replicas.partitions.online[TP].leader().isr_state.isr
 
 
 def test_followers_copy_the_leader_byte_for_byte(cluster: Cluster) -> None:
@@ -75,7 +75,7 @@ def test_acks_all_waits_for_every_member_of_the_isr(cluster: Cluster) -> None:
 def test_acks_all_times_out_and_the_record_stays(cluster: Cluster) -> None:
     leader = cluster.brokers[0]
     produced = leader.produce("a")
-    leader.manager.tick(1_000)
+    leader.replicas.tick(1_000)
     assert produced[0][0].error_code == ErrorCode.REQUEST_TIMED_OUT
     assert leader.log.offsets.log_end_offset == 1
 
@@ -85,7 +85,7 @@ def test_many_that_wait_are_answered_in_their_order(cluster: Cluster) -> None:
     produced = [leader.produce(str(number)) for number in range(100)]
     cluster.replicate()
     assert [found[0][0].base_offset for found in produced] == list(range(100))
-    assert len(leader.manager.produce_purgatory) == 0
+    assert len(leader.replicas.purgatories.produce) == 0
 
 
 def test_too_few_in_sync_refuse_acks_all_before_anything_is_written(cluster: Cluster) -> None:
@@ -103,7 +103,7 @@ def test_an_isr_that_shrank_below_the_minimum_leaves_acks_all_waiting(cluster: C
     produced = cluster.brokers[0].produce("a")
     cluster.replay(change_record(isr=[0]))
     assert produced == []
-    cluster.brokers[0].manager.tick(1_000)
+    cluster.brokers[0].replicas.tick(1_000)
     assert produced[0][0].error_code == ErrorCode.REQUEST_TIMED_OUT
 
 
@@ -153,7 +153,7 @@ def test_a_follower_that_stays_behind_leaves_the_isr(cluster: Cluster) -> None:
     for _ in range(4):
         cluster.clock.now_ms += LAG_MS // 3
         cluster.fetch_once(1)
-        leader.manager.tick(cluster.clock.monotonic_ms())
+        leader.replicas.tick(cluster.clock.monotonic_ms())
     assert asked_isr(leader) == [0, 1]
     assert leader.log.offsets.high_watermark == 0, "until the controller has agreed, broker 2 counts"
     answer(leader, [0, 1])
@@ -170,7 +170,7 @@ def test_a_follower_that_has_caught_up_joins_the_isr() -> None:
     cluster.fetch_once(1)
     assert leader.log.offsets.high_watermark == 1
     cluster.fetch_once(2)
-    assert not leader.manager.alter_partition.wants_to_send, "it has nothing yet"
+    assert not leader.replicas.alter_partition.has_requests, "it has nothing yet"
     cluster.fetch_once(2)
     assert asked_isr(leader) == [0, 1, 2]
     leader.produce("b", acks=1)
@@ -194,7 +194,7 @@ def test_who_may_not_join_the_isr(reason: str) -> None:
     }
     cluster.replay(records[reason])
     cluster.replicate()
-    assert not leader.manager.alter_partition.wants_to_send
+    assert not leader.replicas.alter_partition.has_requests
 
 
 def test_a_fetch_of_an_earlier_registration_is_no_progress(cluster: Cluster) -> None:
@@ -219,12 +219,12 @@ class TestAnswersOfTheController:
         for _ in range(4):
             cluster.clock.now_ms += LAG_MS // 3
             cluster.fetch_once(1)
-            leader.manager.tick(cluster.clock.monotonic_ms())
+            leader.replicas.tick(cluster.clock.monotonic_ms())
         assert asked_isr(leader) == [0, 1]
         return leader
 
     def state(self, leader: Broker) -> Any:
-        return leader.manager.partitions[TP].isr_state
+        return leader.replicas.partitions.online[TP].leader().isr_state
 
     @pytest.mark.parametrize("error", [ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED])
     def test_refused_for_now(self, leader: Broker, error: int) -> None:
@@ -245,7 +245,7 @@ class TestAnswersOfTheController:
     def test_refused_until_there_is_new_metadata(self, cluster: Cluster, leader: Broker, error: int) -> None:
         answer(leader, error=error)
         assert self.state(leader).is_inflight
-        assert not leader.manager.alter_partition.wants_to_send
+        assert not leader.replicas.alter_partition.has_requests
         cluster.replay(change_record(isr=[0, 1]))
         assert not self.state(leader).is_inflight and isr_of(leader) == (0, 1)
 
@@ -254,7 +254,7 @@ class TestAnswersOfTheController:
         assert asked_isr(leader) == [0, 1]
 
     def test_a_request_that_failed_is_sent_again_after_a_pause(self, leader: Broker) -> None:
-        outbox = leader.manager.alter_partition
+        outbox = leader.replicas.alter_partition
         now_ms = leader.clock.monotonic_ms()
         answer(leader, code=ErrorCode.STALE_BROKER_EPOCH)
         assert outbox.next_request(now_ms) is None and outbox.deadline_ms == now_ms + 50
@@ -291,7 +291,7 @@ def test_a_follower_out_of_range_starts_where_the_leader_starts(cluster: Cluster
     for _ in range(3):
         cluster.fetch_once(1)
     done: list[Any] = []
-    leader.manager.delete_records([DeleteRecordsEntry(TP, -1)], 1_000, done.append)
+    leader.replicas.deletion.delete([DeleteRecordsEntry(TP, -1)], 1_000, done.append)
     leader.produce("c", acks=1)
     cluster.replicate(8)
     assert cluster.brokers[2].log.offsets.log_start_offset == 2
@@ -303,9 +303,9 @@ def test_records_are_deleted_up_to_the_high_watermark_only(cluster: Cluster) -> 
     leader = cluster.brokers[0]
     leader.produce("a", acks=1)
     done: list[Any] = []
-    leader.manager.delete_records([DeleteRecordsEntry(TP, 1)], 1_000, done.append)
+    leader.replicas.deletion.delete([DeleteRecordsEntry(TP, 1)], 1_000, done.append)
     assert done[0][0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
-    cluster.brokers[1].manager.delete_records([DeleteRecordsEntry(TP, 0)], 1_000, done.append)
+    cluster.brokers[1].replicas.deletion.delete([DeleteRecordsEntry(TP, 0)], 1_000, done.append)
     assert done[1][0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
@@ -322,7 +322,7 @@ def test_a_replica_without_any_epoch_is_cut_to_its_high_watermark(cluster: Clust
 
 
 def test_a_source_that_is_down_is_asked_again_after_a_pause(cluster: Cluster) -> None:
-    manager = cluster.brokers[1].manager
+    manager = cluster.brokers[1].replicas
     [fetcher] = manager.fetchers.by_source.values()
     now_ms = cluster.clock.monotonic_ms()
     assert fetcher.next_request(now_ms) is not None and fetcher.next_request(now_ms) is None

@@ -11,7 +11,7 @@ from odradek.log.values import Isolation
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.records.batch import read_batches
-from odradek.replica.values import EpochEntry, FetchEntry, FetchParams, ProduceEntry
+from odradek.replica.requests import EpochEntry, FetchEntry, FetchParams, ProduceEntry
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def cluster() -> Cluster:
 
 
 def values_of(cluster: Cluster, result: Any) -> list[bytes]:
-    data = cluster.brokers[0].manager.read_records(result)
+    data = cluster.brokers[0].replicas.fetch.read_records(result)
     return [record.value or b"" for found in read_batches(data) for record in found.records()]
 
 
@@ -51,7 +51,7 @@ def test_one_bad_partition_does_not_spoil_the_others(cluster: Cluster) -> None:
     damaged = bytearray(batch("x"))
     damaged[-1] ^= 1
     entries = [ProduceEntry(other, batch("x")), ProduceEntry(TP, bytes(damaged)), ProduceEntry(TP, batch("a"))]
-    cluster.brokers[0].manager.produce(entries, -1, 1_000, answers.append)
+    cluster.brokers[0].replicas.produce.append(entries, -1, 1_000, answers.append)
     assert [result.error_code for result in answers[0]] == [
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.CORRUPT_MESSAGE,
@@ -115,8 +115,8 @@ def test_bytes_are_shared_among_partitions_in_their_order() -> None:
         broker.produce("x" * 100, tp=tp)
     entries = [FetchEntry(tp, TOPIC_ID, 0, 1 << 20) for tp in tps]
     answers: list[Any] = []
-    broker.manager.fetch(FetchParams(0, 1, 10, Isolation.HIGH_WATERMARK), entries, answers.append)
-    broker.manager.fetch(FetchParams(0, 1, 1 << 20, Isolation.HIGH_WATERMARK), entries, answers.append)
+    broker.replicas.fetch.fetch(FetchParams(0, 1, 10, Isolation.HIGH_WATERMARK), entries, answers.append)
+    broker.replicas.fetch.fetch(FetchParams(0, 1, 1 << 20, Isolation.HIGH_WATERMARK), entries, answers.append)
     small, large = answers
     assert small[0].size_bytes > 100 and small[1].size_bytes == 0
     assert large[0].size_bytes == large[1].size_bytes > 100
@@ -125,19 +125,19 @@ def test_bytes_are_shared_among_partitions_in_their_order() -> None:
 def test_a_fetch_waits_for_records_and_gets_them(cluster: Cluster) -> None:
     broker = cluster.brokers[0]
     answers = broker.fetch(0, max_wait_ms=500)
-    assert answers == [] and len(broker.manager.fetch_purgatory) == 1
+    assert answers == [] and len(broker.replicas.purgatories.fetch) == 1
     broker.produce("a")
     assert values_of(cluster, answers[0][0]) == [b"a"]
-    assert len(broker.manager.fetch_purgatory) == 0
+    assert len(broker.replicas.purgatories.fetch) == 0
 
 
 def test_a_fetch_that_finds_nothing_is_answered_when_its_time_is_over(cluster: Cluster) -> None:
     broker = cluster.brokers[0]
     answers = broker.fetch(0, max_wait_ms=500)
-    assert broker.manager.deadline_ms == 500
-    broker.manager.tick(499)
+    assert broker.replicas.deadline_ms == 500
+    broker.replicas.tick(499)
     assert answers == []
-    broker.manager.tick(500)
+    broker.replicas.tick(500)
     [[result]] = answers
     assert (result.error_code, result.size_bytes, result.high_watermark) == (0, 0, 0)
 
@@ -183,7 +183,7 @@ def test_ends_of_epochs(cluster: Cluster) -> None:
     broker.produce("a", "b")
     cluster.replay(change_record(leader=0))
     broker.produce("c")
-    ask = broker.manager.offsets_for_leader_epoch
+    ask = broker.replicas.offsets.offsets_for_epoch
     assert [(found.leader_epoch, found.end_offset) for found in ask([EpochEntry(TP, 0), EpochEntry(TP, 1)])] == [
         (0, 2),
         (1, 3),
@@ -219,14 +219,14 @@ def test_the_disk_fails_under_an_append() -> None:
     [[refused]] = broker.produce("b")
     assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert len(broker.failed_dirs) == 1
-    assert sorted(info.error_code for info in broker.manager.describe_log_dirs()) == [0, 56]
+    assert sorted(info.error_code for info in broker.replicas.description.log_dirs()) == [0, 56]
 
 
 def test_log_dirs_are_described(cluster: Cluster) -> None:
     cluster.brokers[0].produce("a")
-    [info] = cluster.brokers[0].manager.describe_log_dirs()
+    [info] = cluster.brokers[0].replicas.description.log_dirs()
     assert info.path == "/data0" and info.error_code == 0
     [replica] = info.replicas
     assert (replica.topic_partition, replica.offset_lag, replica.is_future) == (TP, 0, False)
     assert replica.size_bytes == len(batch("a"))
-    assert cluster.brokers[0].manager.describe_log_dirs([])[0].replicas == ()
+    assert cluster.brokers[0].replicas.description.log_dirs([])[0].replicas == ()

@@ -24,8 +24,8 @@ def broker() -> Broker:
 @pytest.fixture
 def world(broker: Broker) -> World:
     world = World()
-    world.publishers.append(LogConfigs(broker.manager.logs, world.dynamic))
-    follow_settings(world.dynamic, broker.manager)
+    world.publishers.append(LogConfigs(broker.replicas.logs, world.dynamic))
+    follow_settings(world.dynamic, broker.replicas)
     return world
 
 
@@ -45,7 +45,7 @@ def test_defaults_of_topics_hold_at_once(broker: Broker, world: World) -> None:
 def test_what_was_set_before_the_start_holds(broker: Broker) -> None:
     world = World()
     world.set(ALL, "log.segment.bytes", "2000000")
-    world.publish(world.last_delta, LogConfigs(broker.manager.logs, world.dynamic))
+    world.publish(world.last_delta, LogConfigs(broker.replicas.logs, world.dynamic))
     assert broker.log.config.value.segment_bytes == 2_000_000
 
 
@@ -56,7 +56,7 @@ def test_settings_that_do_not_go_together_are_left_alone(broker: Broker, world: 
 
 
 def test_the_cleaner_and_the_memory_of_producers(broker: Broker, world: World) -> None:
-    logs = broker.manager.logs
+    logs = broker.replicas.logs
     world.set(OWN, "log.cleaner.threads", "2")
     world.set(OWN, "log.cleaner.io.max.bytes.per.second", "1e6")
     assert (logs.cleaner.config.threads, logs.cleaner.throttle.bytes_per_second) == (2, 1e6)
@@ -69,32 +69,32 @@ def test_the_cleaner_and_the_memory_of_producers(broker: Broker, world: World) -
 
 def test_nothing_new_is_made_in_a_cordoned_directory() -> None:
     cluster, world = Cluster(dirs=2), World(log_dirs="/data0,/data1")
-    manager = cluster.brokers[0].manager
+    manager = cluster.brokers[0].replicas
     follow_settings(world.dynamic, manager)
     world.set(OWN, "cordoned.log.dirs", "/data0")
     cluster.create_topic()
     cluster.replay(*(partition_record([0], number=number, directories=[UNASSIGNED]) for number in range(1, 4)))
     assert {log.log_dir for tp, log in manager.logs.current.items() if tp.partition} == {"/data1"}
     moved = TopicPartition(TOPIC, 1)
-    assert manager.alter_replica_log_dirs([(moved, "/data0")]) == [ErrorCode.INVALID_REPLICA_ASSIGNMENT]
-    assert {info.path: info.is_cordoned for info in manager.describe_log_dirs()} == {"/data0": True, "/data1": False}
+    assert manager.log_dir_moves.start(moved, "/data0") == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert {info.path: info.is_cordoned for info in manager.description.log_dirs()} == {"/data0": True, "/data1": False}
     world.set(OWN, "cordoned.log.dirs", "*")
     cluster.replay(partition_record([0], number=4, directories=[UNASSIGNED]))
     assert TopicPartition(TOPIC, 4) in manager.logs.current, "where there is no choice, there is none"
     world.set(OWN, "cordoned.log.dirs", None)
-    assert manager.alter_replica_log_dirs([(moved, "/data0")]) == [0]
+    assert manager.log_dir_moves.start(moved, "/data0") == 0
 
 
 def test_rates(broker: Broker, world: World) -> None:
-    manager = broker.manager
-    throttles = (manager.leader_throttle, manager.follower_throttle, manager.dir_moves.throttle)
-    assert [throttle.rate_bytes for throttle in throttles] == [None] * 3
+    manager = broker.replicas
+    quotas = (manager.leader_quota, manager.follower_quota, manager.log_dir_moves.quota)
+    assert [quota.rate_bytes for quota in quotas] == [None] * 3
     world.set(OWN, "leader.replication.throttled.rate", "1")
     world.set(ALL, "follower.replication.throttled.rate", "2")
     world.set(OWN, "replica.alter.log.dirs.io.max.bytes.per.second", "3")
-    assert [throttle.rate_bytes for throttle in throttles] == [1, 2, 3]
+    assert [quota.rate_bytes for quota in quotas] == [1, 2, 3]
     world.set(OWN, "leader.replication.throttled.rate", None)
-    assert manager.leader_throttle.rate_bytes is None
+    assert manager.leader_quota.rate_bytes is None
 
 
 def test_limits_of_connections() -> None:

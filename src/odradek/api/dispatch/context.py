@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from odradek.coordinator.transaction.marker_writing import MarkerWriter
     from odradek.coordinator.transaction.partition_addition import PartitionAddition
     from odradek.metadata.image.topics import TopicImage
-    from odradek.replica.replica_manager import ReplicaManager
+    from odradek.replica.broker_replicas import BrokerReplicas
 
 #: Whoever has not said who they are. Kafka's name.
 ANONYMOUS = "User:ANONYMOUS"
@@ -68,7 +68,7 @@ class Services:
     #: Makes one of the cluster's own topics, whatever clients may have made: begins, and does not wait.
     create_internal_topic: Callable[[str], None] = lambda topic: None
     #: On a broker.
-    replicas: "ReplicaManager | None" = None
+    replicas: "BrokerReplicas | None" = None
     groups: "Coordinator[Any] | None" = None
     transactions: "Coordinator[Any] | None" = None
     verifier: Verifier | None = None
@@ -156,7 +156,7 @@ class Context:
         return found
 
     @property
-    def replicas(self) -> "ReplicaManager":
+    def replicas(self) -> "BrokerReplicas":
         found = self.session.services.replicas
         check(found is not None, "a request for replicas on a node that has none")
         assert found is not None

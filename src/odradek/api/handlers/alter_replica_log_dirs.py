@@ -32,7 +32,7 @@ async def handle(ctx: Context, request: AlterReplicaLogDirsRequest) -> AlterRepl
     topics: dict[str, AlterReplicaLogDirTopicResult] = {}
     # Of a replica that is to go to two places the last one counts.
     for tp, path in dict(wanted).items():
-        [code] = ctx.replicas.alter_replica_log_dirs([(tp, path)])
+        code = ctx.replicas.log_dir_moves.start(tp, path)
         topic = topics.setdefault(tp.topic, AlterReplicaLogDirTopicResult(topic_name=tp.topic))
         topic.partitions.append(AlterReplicaLogDirPartitionResult(partition_index=tp.partition, error_code=code))
         await asyncio.sleep(0)  # a log was made for it: others may have the loop

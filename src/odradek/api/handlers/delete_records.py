@@ -17,7 +17,7 @@ from odradek.protocol.messages.delete_records_response import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from odradek.replica.values import DeleteRecordsEntry, DeleteRecordsResult
+from odradek.replica.requests import DeleteRecordsEntry, DeleteRecordsResult
 from odradek.security.resources import Operation, ResourceType
 
 _REFUSED = DeleteRecordsResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -36,7 +36,7 @@ async def handle(ctx: Context, request: DeleteRecordsRequest) -> DeleteRecordsRe
         if not done.done():
             done.set_result(found)
 
-    ctx.replicas.delete_records(only_allowed(entries, allowed), request.timeout_ms, answer)
+    ctx.replicas.deletion.delete(only_allowed(entries, allowed), request.timeout_ms, answer)
     if not done.done():
         ctx.services.began_to_wait()
     results = with_refused(entries, allowed, await done, _REFUSED)

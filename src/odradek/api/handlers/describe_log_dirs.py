@@ -17,7 +17,7 @@ from odradek.protocol.messages.describe_log_dirs_response import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from odradek.replica.values import LogDirInfo, ReplicaInfo
+from odradek.replica.requests import LogDirInfo, ReplicaInfo
 from odradek.security.resources import Operation
 
 
@@ -26,7 +26,7 @@ def handle(ctx: Context, request: DescribeLogDirsRequest) -> DescribeLogDirsResp
     wanted = None
     if request.topics is not None:
         wanted = [TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions]
-    found = ctx.replicas.describe_log_dirs(wanted)
+    found = ctx.replicas.description.log_dirs(wanted)
     return DescribeLogDirsResponse(results=[_directory(ctx, info) for info in found])
 
 

@@ -20,7 +20,7 @@ from odradek.protocol.messages.describe_producers_response import (
     ProducerState,
     TopicResponse,
 )
-from odradek.replica.values import ProducerInfo
+from odradek.replica.requests import ProducerInfo
 from odradek.security.resources import Operation, Resource, ResourceType
 
 
@@ -46,7 +46,7 @@ def _partition(ctx: Context, partition: TopicPartition) -> PartitionResponse:
             partition_index=partition.partition, error_code=error.code, error_message=str(error) or None
         )
     try:
-        producers = ctx.replicas.producers(partition)
+        producers = ctx.replicas.description.producers(partition)
     except ApiError as error:  # without a message, as Kafka
         return PartitionResponse(partition_index=partition.partition, error_code=error.code)
     return PartitionResponse(partition_index=partition.partition, active_producers=[_state(one) for one in producers])

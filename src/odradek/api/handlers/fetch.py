@@ -30,8 +30,8 @@ from odradek.metadata.leader_hints import LeaderHints
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse
-from odradek.replica.fetch_session import FetchContext
-from odradek.replica.values import FetchCallback, FetchEntry, FetchResult
+from odradek.replica.fetch_sessions import FetchContext
+from odradek.replica.requests import FetchCallback, FetchEntry, FetchResult
 from odradek.security.authorizer import ALLOW_ALL, EVERYTHING
 from odradek.security.resources import CLUSTER, Operation, ResourceType
 
@@ -41,7 +41,7 @@ _NOT_AUTHORIZED = FetchResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 def handle(ctx: Context, request: FetchRequest) -> "Answer | asyncio.Future[Answer]":
     version = ctx.api_version
     is_follower = replica_of(request, version)[0] >= 0
-    session = ctx.replicas.sessions.open(
+    session = ctx.replicas.fetch_sessions.open(
         request.session_id,
         request.session_epoch,
         version,
@@ -60,7 +60,7 @@ def handle(ctx: Context, request: FetchRequest) -> "Answer | asyncio.Future[Answ
     if not entries:
         respond([])
     else:
-        ctx.replicas.fetch(fetch_params(request, version, ctx.services.fetch_max_bytes), entries, respond)
+        ctx.replicas.fetch.fetch(fetch_params(request, version, ctx.services.fetch_max_bytes), entries, respond)
     if call.response is not None:
         return call.response
     call.later = asyncio.get_running_loop().create_future()
@@ -101,7 +101,7 @@ class _FetchCall:
         ctx, session, hints = self._ctx, self._session, None
         if ctx.api_version >= FIRST_VERSION_WITH_LEADER:
             hints = LeaderHints(ctx.services.image(), ctx.listener_name, ctx.services.node_id)
-        answered = session.answer(results)  # before `session_id` is read: it creates the session
-        self.response = fetch_response(session.session_id, answered, ctx.replicas.read_records, hints)
+        selected = session.select(results)  # before `session_id` is read: it creates the session
+        self.response = fetch_response(session.session_id, selected, ctx.replicas.fetch.read_records, hints)
         if self.later is not None:
             self.later.set_result(self.response)

@@ -28,7 +28,7 @@ from odradek.protocol.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from odradek.replica.values import CONSUMER, NO_EPOCH, Isolation, ListOffsetsEntry, ListOffsetsResult
+from odradek.replica.requests import CONSUMER, NO_EPOCH, Isolation, ListOffsetsEntry, ListOffsetsResult
 from odradek.security.resources import Operation, ResourceType
 
 _REFUSED = ListOffsetsResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -58,7 +58,7 @@ def handle(ctx: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
         for topic in request.topics
         for asked in topic.partitions
     ]
-    found = ctx.replicas.list_offsets(only_allowed(entries, allowed), request.replica_id, isolation)
+    found = ctx.replicas.offsets.list_offsets(only_allowed(entries, allowed), request.replica_id, isolation)
     results = with_refused(entries, allowed, found, _REFUSED)
     times = Counter(entry.topic_partition for entry in entries)
     answers = {

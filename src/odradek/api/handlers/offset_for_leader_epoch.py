@@ -17,7 +17,7 @@ from odradek.protocol.messages.offset_for_leader_epoch_response import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
-from odradek.replica.values import EpochEntry, EpochResult
+from odradek.replica.requests import EpochEntry, EpochResult
 from odradek.security.authorizer import EVERYTHING
 from odradek.security.resources import CLUSTER, Operation, ResourceType
 
@@ -33,7 +33,7 @@ def handle(ctx: Context, request: OffsetForLeaderEpochRequest) -> OffsetForLeade
         for topic in request.topics
         for asked in topic.partitions
     ]
-    found = ctx.replicas.offsets_for_leader_epoch(only_allowed(entries, allowed))
+    found = ctx.replicas.offsets.offsets_for_epoch(only_allowed(entries, allowed))
     results = with_refused(entries, allowed, found, _REFUSED)
     return OffsetForLeaderEpochResponse(
         topics=[

@@ -33,8 +33,8 @@ from odradek.protocol.messages.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from odradek.replica.values import ProduceEntry, ProduceResult
-from odradek.replica.verification import Guards, start_verifications
+from odradek.replica.requests import ProduceEntry, ProduceResult
+from odradek.replica.transaction_verification import Guards
 from odradek.security.authorizer import ALLOW_ALL, EVERYTHING
 from odradek.security.resources import Operation, ResourceType
 
@@ -71,7 +71,7 @@ def handle(ctx: Context, request: ProduceRequest) -> "Answer | Awaitable[Answer]
     if name is None or not ctx.may(Operation.WRITE, transactional_id(name)):
         raise ApiError("the transactional id may not be used", ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if ctx.connection_id not in ctx.services.verifying:
-        verification = start_verifications(ctx.replicas, asked.entries, _support(ctx).adds)
+        verification = ctx.replicas.verification.start_all(asked.entries, _support(ctx).adds)
         if not verification.guards:
             asked.refuse(verification.errors)
             return _append(asked)
@@ -81,9 +81,9 @@ def handle(ctx: Context, request: ProduceRequest) -> "Answer | Awaitable[Answer]
 def _append(asked: "_Asked", guards: Guards | None = None) -> "Answer | asyncio.Future[Answer]":
     ctx, request = asked.ctx, asked.request
     if request.acks == 0:
-        ctx.replicas.produce(asked.entries, 0, request.timeout_ms, asked.check_silently, guards=guards)
+        ctx.replicas.produce.append(asked.entries, 0, request.timeout_ms, asked.check_silently, guards=guards)
         return None
-    ctx.replicas.produce(asked.entries, request.acks, request.timeout_ms, asked.answer, guards=guards)
+    ctx.replicas.produce.append(asked.entries, request.acks, request.timeout_ms, asked.answer, guards=guards)
     if asked.response is not None:
         return asked.response
     asked.later = asyncio.get_running_loop().create_future()
@@ -102,7 +102,7 @@ async def _append_verified(asked: "_Asked", name: str) -> Answer:
         if before is not None:
             await before
         support = _support(ctx)
-        verification = start_verifications(ctx.replicas, asked.entries, support.adds)
+        verification = ctx.replicas.verification.start_all(asked.entries, support.adds)
         asked.refuse(verification.errors)
         if verification.guards:
             producer = (verification.producer_id, verification.producer_epoch)

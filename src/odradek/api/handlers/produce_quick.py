@@ -15,7 +15,7 @@ from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.protocol.message import Message
 from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.requests import parse_request
-from odradek.replica.values import ProduceResult
+from odradek.replica.requests import ProduceResult
 from odradek.security.authorizer import ALLOW_ALL
 
 #: Flexible versions; since the last of them topics have ids for names.
@@ -86,7 +86,7 @@ def quick(session: Session, frame: bytearray) -> bytes | Message | None:
     topic_partition = _by_name(name) if by_name else _by_id(session, topic_id, name)
     if topic_partition is None:
         return None
-    result = replicas.produce_one(topic_partition, records, topic_id, acks)
+    result = replicas.produce.append_one(topic_partition, records, topic_id, acks)
     if result is None:
         return None
     if result.error_code:

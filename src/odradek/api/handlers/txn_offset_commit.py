@@ -24,7 +24,7 @@ from odradek.protocol.messages.txn_offset_commit_response import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from odradek.replica.verification import NO_VERIFICATION, start_verification
+from odradek.replica.transaction_verification import NO_VERIFICATION
 from odradek.security.resources import Operation, Resource, ResourceType
 
 #: The first version whose clients know that a coordinator may be loading.
@@ -67,7 +67,7 @@ async def _verified(ctx: Context, request: TxnOffsetCommitRequest) -> Writer:
     producer, support = (request.producer_id, request.producer_epoch), _support(ctx)
     partition = TopicPartition(ctx.groups.topic, ctx.groups.partition_for(request.group_id))
     try:
-        guard = start_verification(ctx.replicas, partition, *producer, _NO_SEQUENCE, support.adds)
+        guard = ctx.replicas.verification.start(partition, *producer, _NO_SEQUENCE, support.adds)
         if guard is not NO_VERIFICATION:
             codes = await ask_coordinator(ctx, request.transactional_id, producer, (partition,), support)
             if codes:

@@ -21,8 +21,8 @@ from odradek.protocol.messages.fetch_response import (
     NodeEndpoint,
     PartitionData,
 )
-from odradek.replica.fetch_session import Answered, SessionKey
-from odradek.replica.values import FetchEntry, FetchParams, FetchResult, Isolation
+from odradek.replica.fetch_sessions import SelectedPartition, SessionKey
+from odradek.replica.requests import FetchEntry, FetchParams, FetchResult, Isolation
 
 FIRST_VERSION_WITH_LEADER = 16
 
@@ -105,7 +105,10 @@ def fetch_params(request: FetchRequest, version: int, response_bytes_max: int) -
 
 
 def fetch_response(
-    session_id: int, results: Iterable[Answered], read_records: ReadRecords, leader_hints: LeaderHints | None = None
+    session_id: int,
+    results: Iterable[SelectedPartition],
+    read_records: ReadRecords,
+    leader_hints: LeaderHints | None = None,
 ) -> FetchResponse:
     """Build the response, reading the records of each result. `leader_hints` is None below v16."""
     response = FetchResponse(session_id=session_id)

@@ -54,7 +54,7 @@ def delete_logs(
     for tp in tps:
         if tp in manager.damaged:
             try:
-                set_damaged_aside(manager, tp)
+                rename_damaged_to_stray(manager, tp)
             except KafkaStorageError as error:
                 failed[tp] = error
         for is_future in (False, True):
@@ -66,7 +66,7 @@ def delete_logs(
     return failed
 
 
-def set_damaged_aside(manager: LogManager, tp: TopicPartition) -> str:
+def rename_damaged_to_stray(manager: LogManager, tp: TopicPartition) -> str:
     """A log that was found damaged, when it was loaded or later, is renamed to `-stray`; its new path."""
     log = manager.current.get(tp)
     directory, log_dir = (

@@ -49,7 +49,7 @@ class BrokerPart:
 
     async def leave(self, timeout_ms: int) -> None:
         if self._is_started:
-            self.replicas.manager.begin_controlled_shutdown()
+            self.replicas.manager.metadata.begin_controlled_shutdown()
             await self.driver.controlled_shutdown(timeout_ms)
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ from odradek.coordinator.runtime.shard import Shard, ShardContext
 from odradek.metadata.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.metadata.publishing.loader import MetadataLoader
 from odradek.records.compression import Compression
-from odradek.replica.replica_manager import ReplicaManager
+from odradek.replica.broker_replicas import BrokerReplicas
 from odradek.server.broker.transactions import TransactionPart
 from odradek.server.config.coordinator_settings import group_settings, offsets_compression
 from odradek.server.drivers.coordinator_driver import CoordinatorDriver
@@ -39,7 +39,7 @@ class CoordinatorPart:
         self._drivers: list[CoordinatorDriver[Any]] = []
         self._transactions: TransactionPart | None = None
 
-    def start(self, services: Services, manager: ReplicaManager, new_id: "ProducerIds") -> None:
+    def start(self, services: Services, manager: BrokerReplicas, new_id: "ProducerIds") -> None:
         """After the replicas have begun to follow the metadata: a coordinator is loaded where its partition is led.
         `new_id` gives a producer id that is at hand."""
         groups = services.groups = self._groups(manager)
@@ -53,7 +53,7 @@ class CoordinatorPart:
         if self._transactions is not None:
             await self._transactions.close()
 
-    def _groups(self, manager: ReplicaManager) -> "CoordinatorDriver[GroupShard]":
+    def _groups(self, manager: BrokerReplicas) -> "CoordinatorDriver[GroupShard]":
         settings = self._base.config.settings
         chosen = group_settings(settings)
 
@@ -74,7 +74,7 @@ class CoordinatorPart:
     def _start_transactions(
         self,
         services: Services,
-        manager: ReplicaManager,
+        manager: BrokerReplicas,
         groups: "CoordinatorDriver[GroupShard]",
         new_id: "ProducerIds",
     ) -> None:
@@ -90,7 +90,7 @@ class CoordinatorPart:
 
     def _driver(
         self,
-        manager: ReplicaManager,
+        manager: BrokerReplicas,
         topic: str,
         new_shard: Callable[[ShardContext], AnyShard],
         *,

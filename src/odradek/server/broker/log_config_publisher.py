@@ -18,7 +18,7 @@ from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.config_kinds import ConfigResourceType
-from odradek.replica.replica_manager import ReplicaManager
+from odradek.replica.broker_replicas import BrokerReplicas
 from odradek.server.config.dynamic_config import DynamicConfig
 from odradek.server.config.settings import Settings
 
@@ -104,7 +104,7 @@ class LogConfigs:
             update_topic_config(self._logs, topic, config)
 
 
-def follow_settings(dynamic: DynamicConfig, manager: ReplicaManager) -> None:
+def follow_settings(dynamic: DynamicConfig, manager: BrokerReplicas) -> None:
     """Keep directories, cleaner, memory of producers and limits of copying to what is set."""
 
     def clean(settings: Settings) -> None:
@@ -122,9 +122,9 @@ def follow_settings(dynamic: DynamicConfig, manager: ReplicaManager) -> None:
             log.producers.expiration_ms, log.producers.verification_enabled = expiration_ms, is_verified
 
     def limit(settings: Settings) -> None:
-        manager.leader_throttle.rate_bytes = _rate(settings, _LEADER_RATE)
-        manager.follower_throttle.rate_bytes = _rate(settings, _FOLLOWER_RATE)
-        manager.dir_moves.throttle.rate_bytes = _rate(settings, _MOVE_RATE)
+        manager.leader_quota.set_rate(_rate(settings, _LEADER_RATE))
+        manager.follower_quota.set_rate(_rate(settings, _FOLLOWER_RATE))
+        manager.log_dir_moves.quota.set_rate(_rate(settings, _MOVE_RATE))
 
     def cordon(settings: Settings) -> None:
         wanted = settings.items(_CORDONED)

@@ -17,9 +17,9 @@ from odradek.log.manager.log_manager import LogManager
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.publishing.loader import MetadataLoader
-from odradek.replica.replica_manager import ReplicaManager
+from odradek.replica.broker_replicas import BrokerReplicas, build_replicas
+from odradek.replica.replication_quota import QuotaWindows
 from odradek.replica.settings import ReplicaSettings
-from odradek.replica.throttle import QuotaWindows
 from odradek.server.broker.log_config_publisher import LogConfigs, follow_settings
 from odradek.server.broker.logs import build_logs, close_logs, load_logs
 from odradek.server.config.server_config import ServerConfig
@@ -60,7 +60,7 @@ class ReplicaPart:
         self._tasks = BackgroundTasks(fatal)
         self._loader: MetadataLoader = quorum.loader
         self.logs: LogManager = build_logs(base)
-        self.manager: ReplicaManager
+        self.manager: BrokerReplicas
         self.driver: ReplicaDriver
         self._channel = ControllerChannel(
             quorum.driver, "alter-partition", ChannelConfig(client_id=str(config.node_id))
@@ -79,17 +79,17 @@ class ReplicaPart:
         logger.info(
             "%d logs in %d directories loaded in %d ms", len(self.logs.current), len(self.logs.live), elapsed_ms
         )
-        self.manager = ReplicaManager(
+        self.manager = build_replicas(
             self._config.node_id,
             self._clock,
             self.logs,
             replica_settings(self._config),
+            report_directory=self._assignments.tell,
             new_session_id=lambda: self._random.randrange(1, _SESSION_IDS),
         )
-        self.manager.on_dir_failed = self._on_dir_failed
-        self.manager.on_assignment = self._assignments.tell
+        self.manager.failures.on_directory_failed(self._on_dir_failed)
         self._assignments.on_accepted = self._directory_accepted
-        self._dir_moves = DirMoveTask(self.manager.dir_moves, self.logs, self._fatal)
+        self._dir_moves = DirMoveTask(self.manager.log_dir_moves, self.logs, self._fatal)
         self.driver = ReplicaDriver(
             self.manager, self._config, self._channel, self._broker_epoch, self._clock, self._fatal
         )
@@ -109,16 +109,16 @@ class ReplicaPart:
 
     def controller_answered(self, sent_ms: int, is_fenced: bool) -> None:
         """A controller has answered a heartbeat of this broker."""
-        self.manager.contact.heard(sent_ms, is_fenced=is_fenced)
+        self.manager.contact.heartbeat_acknowledged(sent_ms, is_fenced=is_fenced)
 
     def applied_image(self) -> MetadataImage:
         """What the controller may believe that this broker has done."""
         return self.driver.applied_image
 
     def _directory_accepted(self, topic_id: bytes, partition: int, directory_id: bytes) -> None:
-        topic: TopicImage | None = self.manager.image.topics.by_id.get(topic_id)
+        topic: TopicImage | None = self.manager.view.image.topics.by_id.get(topic_id)
         if topic is not None:
-            self.manager.dir_moves.assignment_accepted(TopicPartition(topic.name, partition), directory_id)
+            self.manager.log_dir_moves.assignment_accepted(TopicPartition(topic.name, partition), directory_id)
 
     def _dir_went_offline(self, path: str, _: tuple[TopicPartition, ...]) -> None:
         """Replicas of other directories could go on, but not a node without its metadata log."""

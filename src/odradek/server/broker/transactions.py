@@ -12,7 +12,7 @@ from odradek.coordinator.runtime.shard import ShardContext
 from odradek.coordinator.transaction.marker_writing import MarkerWriter
 from odradek.coordinator.transaction.markers import MarkerOutbox
 from odradek.coordinator.transaction.partition_addition import PartitionAddition
-from odradek.replica.replica_manager import ReplicaManager
+from odradek.replica.broker_replicas import BrokerReplicas
 from odradek.server.config.coordinator_settings import transaction_settings
 from odradek.server.drivers.coordinator_driver import CoordinatorDriver
 from odradek.server.drivers.fatal import FatalHandler
@@ -46,7 +46,7 @@ class TransactionPart:
 
     def start(
         self,
-        replicas: ReplicaManager,
+        replicas: BrokerReplicas,
         groups: "CoordinatorDriver[GroupShard]",
         transactions: "CoordinatorDriver[TransactionShard]",
         fatal: FatalHandler,

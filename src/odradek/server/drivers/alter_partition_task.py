@@ -39,7 +39,7 @@ class AlterPartitionTask:
     async def _send_all(self) -> None:
         outbox, clock = self._outbox, self._clock
         try:
-            while outbox.wants_to_send:
+            while outbox.has_requests:
                 request = outbox.next_request(clock.monotonic_ms())
                 if request is None:
                     if outbox.deadline_ms is not None:

@@ -19,10 +19,11 @@ from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import Isolation
 from odradek.protocol.error_names import error_name
 from odradek.records.batch import header_at
+from odradek.replica.broker_replicas import BrokerReplicas
 from odradek.replica.errors import NotEnoughReplicas
+from odradek.replica.partition_leader import PartitionLeader
 from odradek.replica.purgatory import DelayedOperation
-from odradek.replica.replica_manager import ReplicaManager
-from odradek.replica.values import NO_EPOCH, ProduceEntry, ProduceResult
+from odradek.replica.requests import ProduceEntry, ProduceResult
 
 _ACKS_LEADER = 1
 
@@ -34,7 +35,7 @@ _NEVER_MS = 1 << 62
 
 
 class ReplicaLog:
-    def __init__(self, manager: ReplicaManager, topic: str) -> None:
+    def __init__(self, manager: BrokerReplicas, topic: str) -> None:
         self._manager = manager
         self._topic = topic
         #: Told of a partition whose high watermark has reached what was watched for, or that is not led any more.
@@ -42,15 +43,16 @@ class ReplicaLog:
 
     def is_led(self, partition: int) -> bool:
         """Whether the replica is ready: metadata may tell of a leadership a little before."""
-        found = self._manager.partitions.get(TopicPartition(self._topic, partition))
+        found = self._manager.partitions.online.get(TopicPartition(self._topic, partition))
         return found is not None and found.is_leader
 
     def append(self, partition: int, batch: bytes, writer: Writer) -> int:
         tp = TopicPartition(self._topic, partition)
-        if self._manager.find(tp).is_under_min_isr:
+        role = self._manager.partitions.find(tp).role
+        if isinstance(role, PartitionLeader) and role.is_under_min_isr:
             raise NotEnoughReplicas(f"too few replicas of {tp} are in sync")
         results: list[ProduceResult] = []
-        self._manager.produce(
+        self._manager.produce.append(
             [ProduceEntry(tp, bytearray(batch))],
             _ACKS_LEADER,
             0,
@@ -80,7 +82,7 @@ class ReplicaLog:
         try:
             return log.reader.fetch(log.reader.read(offset, max_bytes, Isolation.LOG_END))
         except StorageFault as fault:
-            self._manager.storage_failed(fault)
+            self._manager.failures.storage_failed(fault)
             raise KafkaStorageError(str(fault)) from fault
         except DamagedFile as damage:
             raise KafkaStorageError(str(damage)) from damage
@@ -88,17 +90,17 @@ class ReplicaLog:
     def watch(self, partition: int, offset: int) -> None:
         tp = TopicPartition(self._topic, partition)
         operation = _Watch(self._manager, tp, offset, lambda: self.on_high_watermark(partition))
-        self._manager.produce_purgatory.watch(operation, [tp], _NEVER_MS)
+        self._manager.purgatories.produce.watch(operation, [tp], _NEVER_MS)
 
     def _log(self, partition: int) -> UnifiedLog:
-        found = self._manager.find(TopicPartition(self._topic, partition))
-        return found.log_for(NO_EPOCH, only_leader=True)
+        found = self._manager.partitions.find(TopicPartition(self._topic, partition))
+        return found.leader().log
 
 
 class _Watch(DelayedOperation):
     __slots__ = ("_manager", "_offset", "_told", "_topic_partition")
 
-    def __init__(self, manager: ReplicaManager, tp: TopicPartition, offset: int, told: Callable[[], None]) -> None:
+    def __init__(self, manager: BrokerReplicas, tp: TopicPartition, offset: int, told: Callable[[], None]) -> None:
         super().__init__()
         self._manager = manager
         self._topic_partition = tp
@@ -106,8 +108,8 @@ class _Watch(DelayedOperation):
         self._told = told
 
     def check(self, key: TopicPartition) -> bool:
-        partition = self._manager.partitions.get(key)
-        if partition is not None and partition.reached(self._offset) is None:
+        partition = self._manager.partitions.online.get(key)
+        if partition is not None and partition.role.reached(self._offset) is None:
             return False
         self.complete()
         return True

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.common.ports import Clock
-from odradek.replica.fetcher import Fetcher
+from odradek.replica.fetcher import FollowerFetcher
 
 logger = logging.getLogger("odradek.replica")
 
@@ -17,7 +17,7 @@ class FetcherTask:
 
     def __init__(
         self,
-        fetcher: Fetcher,
+        fetcher: FollowerFetcher,
         clock: Clock,
         timeout_ms: int,
         address_of: Callable[[int], tuple[str, int] | None],

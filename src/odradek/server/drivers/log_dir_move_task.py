@@ -1,7 +1,7 @@
 """Copies replicas from one log directory to another while the broker serves.
 
-The core (`replica.dir_moves`) copies a bounded piece in each step; between two steps everybody else who is ready has
-the loop, and what must be synced is synced in a worker. While a replica waits for the controller's word, or the limit
+The core (`replica.log_dir_moves`) copies a bounded piece in each step; between two steps all other tasks that are
+ready run, and what must be synced is synced in a worker. While a replica waits for the controller's word, or the limit
 is exceeded, it is looked at again after a moment: what is written to the current log meanwhile must get into the future
 one too.
 """
@@ -12,7 +12,7 @@ from odradek.log.errors import StorageFault
 from odradek.log.log_flusher import FlushPlan
 from odradek.log.manager.log_manager import LogManager
 from odradek.log.unified_log import UnifiedLog
-from odradek.replica.dir_moves import DirMoves
+from odradek.replica.log_dir_moves import LogDirMoves
 from odradek.server.drivers.background_tasks import BackgroundTasks
 from odradek.server.drivers.fatal import FatalHandler
 
@@ -21,13 +21,13 @@ _LOOK_AGAIN_MS = 50
 
 
 class DirMoveTask:
-    def __init__(self, moves: DirMoves, logs: LogManager, fatal: FatalHandler) -> None:
+    def __init__(self, moves: LogDirMoves, logs: LogManager, fatal: FatalHandler) -> None:
         self._moves = moves
         self._logs = logs
         self._tasks = BackgroundTasks(fatal)
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        moves.on_ready = self.wake
+        moves.on_ready(self.wake)
 
     def wake(self) -> None:
         """There is something to move. A broker that moves nothing has no task for it."""
@@ -37,7 +37,7 @@ class DirMoveTask:
             self._task.add_done_callback(self._ended)
 
     async def close(self) -> None:
-        self._moves.on_ready = lambda: None
+        self._moves.on_ready(lambda: None)
         await self._tasks.close()
 
     async def _run(self) -> None:

@@ -5,19 +5,19 @@ from collections.abc import Callable, Sequence
 from odradek.common.ids import TopicPartition
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.write_txn_markers_request import WritableTxnMarker
-from odradek.replica.replica_manager import ReplicaManager
-from odradek.replica.txn_markers import TransactionMarker, append_markers
-from odradek.replica.values import ProduceResult
+from odradek.replica.broker_replicas import BrokerReplicas
+from odradek.replica.produce import TransactionMarker
+from odradek.replica.requests import ProduceResult
 
 
 class ReplicaMarkerLog:
-    def __init__(self, replicas: ReplicaManager, on_new_deadline: Callable[[], None]) -> None:
+    def __init__(self, replicas: BrokerReplicas, on_new_deadline: Callable[[], None]) -> None:
         """`on_new_deadline` is called when an append waits for other replicas."""
         self._replicas = replicas
         self._on_new_deadline = on_new_deadline
 
     def hosts(self, partition: TopicPartition) -> bool:
-        return partition in self._replicas.partitions
+        return partition in self._replicas.partitions.online
 
     def append_markers(
         self,
@@ -32,7 +32,7 @@ class ReplicaMarkerLog:
             is_done = True
             on_appended([self._code(tp, result) for tp, result in zip(partitions, results, strict=True)])
 
-        append_markers(self._replicas, partitions, _marker(marker), on_results)
+        self._replicas.produce.append_markers(partitions, _marker(marker), on_results)
         if not is_done:
             self._on_new_deadline()
 

@@ -17,8 +17,8 @@ from odradek.metadata.image.broker_registration import BrokerRegistration
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY, MetadataImage
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
-from odradek.replica.fetcher import Fetcher
-from odradek.replica.replica_manager import ReplicaManager
+from odradek.replica.broker_replicas import BrokerReplicas
+from odradek.replica.fetcher import FollowerFetcher
 from odradek.server.config.server_config import ServerConfig
 from odradek.server.drivers.alter_partition_task import AlterPartitionTask
 from odradek.server.drivers.background_tasks import BackgroundTasks
@@ -39,7 +39,7 @@ class ReplicaDriver:
 
     def __init__(
         self,
-        manager: ReplicaManager,
+        manager: BrokerReplicas,
         config: ServerConfig,
         channel: Forwarder,
         broker_epoch: Callable[[], int],
@@ -57,22 +57,22 @@ class ReplicaDriver:
         self._timer = DeadlineTimer(clock, lambda: manager.deadline_ms, manager.tick, fatal)
         self._alter_partition = AlterPartitionTask(manager.alter_partition, channel, clock, fatal)
         self._fetchers = BackgroundTasks(fatal)
-        self._fetching: dict[Fetcher, FetcherTask] = {}
+        self._fetching: dict[FollowerFetcher, FetcherTask] = {}
         self._is_closed = False
         #: What the replicas are at, and the images that wait for it to be done.
         self._steps: Iterator[None] | None = None
         self._images: deque[tuple[MetadataDelta, MetadataImage]] = deque()
         #: The latest image of which the replicas have made everything.
         self.applied_image: MetadataImage = EMPTY
-        manager.alter_partition.on_ready = self._alter_partition.wake
-        manager.fetchers.on_ready = self._look_at
+        manager.alter_partition.on_ready(self._alter_partition.wake)
+        manager.fetchers.on_ready(self._look_at)
 
     # The metadata
 
     def on_metadata_update(self, delta: MetadataDelta, image: MetadataImage, manifest: LoaderManifest) -> None:
         if self._is_closed:
             return
-        self._manager.broker_epoch = self._broker_epoch()
+        self._manager.view.set_broker_epoch(self._broker_epoch())
         self._images.append((delta, image))
         if self._steps is None:
             self._apply_slice()
@@ -83,7 +83,7 @@ class ReplicaDriver:
         while self._images and not self._is_closed:
             delta, image = self._images[0]
             if self._steps is None:
-                self._steps = self._manager.apply_in_steps(delta, image)
+                self._steps = self._manager.metadata.apply_in_steps(delta, image)
             for _ in self._steps:
                 if self._clock.monotonic_ms() >= until_ms:
                     asyncio.get_running_loop().call_soon(self._apply_next_slice)
@@ -116,7 +116,7 @@ class ReplicaDriver:
 
     # Other brokers
 
-    def _look_at(self, fetcher: Fetcher) -> None:
+    def _look_at(self, fetcher: FollowerFetcher) -> None:
         running = self._fetching.get(fetcher)
         if running is not None:
             running.wake()
@@ -126,6 +126,6 @@ class ReplicaDriver:
             self._fetchers.start(task.run()).add_done_callback(lambda _: self._fetching.pop(fetcher, None))
 
     def _address_of(self, broker_id: int) -> tuple[str, int] | None:
-        broker: BrokerRegistration | None = self._manager.image.cluster.brokers.get(broker_id)
+        broker: BrokerRegistration | None = self._manager.view.image.cluster.brokers.get(broker_id)
         endpoint = broker.listeners.get(self._listener) if broker is not None else None
         return None if endpoint is None else (endpoint.host, endpoint.port)

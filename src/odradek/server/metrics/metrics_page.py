@@ -21,8 +21,9 @@ from odradek.network.endpoint import Endpoint
 from odradek.network.traffic import ApiTraffic, bound_s
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
+from odradek.replica.broker_replicas import BrokerReplicas
 from odradek.replica.partition import Partition
-from odradek.replica.replica_manager import ReplicaManager
+from odradek.replica.partition_leader import PartitionLeader
 from odradek.server.metrics.loop_delay import LoopDelay
 
 if TYPE_CHECKING:
@@ -141,29 +142,35 @@ def _id_of(leader_id: int | None) -> int:
 # Replicas
 
 
-def _replicas(manager: ReplicaManager) -> Iterator[Metric]:
-    partitions = list(manager.partitions.values())
-    led = [each for each in partitions if each.is_leader]
+def _replicas(manager: BrokerReplicas) -> Iterator[Metric]:
+    partitions = list(manager.partitions.online.values())
+    led = [partition.role for partition in partitions if isinstance(partition.role, PartitionLeader)]
+    under_replicated = sum(1 for leader in led if leader.is_under_replicated)
+    under_min_isr = sum(1 for leader in led if leader.is_under_min_isr)
     for name, text, count in (
         ("partitions", "Replicas on this broker", len(partitions)),
         ("leader_partitions", "Those that this broker leads", len(led)),
-        ("offline_partitions", "Replicas whose log directory has failed", len(manager.offline)),
-        ("under_replicated_partitions", "Led here, with replicas out of sync", _count(led, "is_under_replicated")),
-        ("under_min_isr_partitions", "Led here, with too few in sync for acks=all", _count(led, "is_under_min_isr")),
+        ("offline_partitions", "Replicas whose log directory has failed", len(manager.partitions.offline)),
+        (
+            "under_replicated_partitions",
+            "Led here, with replicas out of sync",
+            under_replicated,
+        ),
+        (
+            "under_min_isr_partitions",
+            "Led here, with too few in sync for acks=all",
+            under_min_isr,
+        ),
     ):
         yield _gauge(name, text, count)
     waiting = GaugeMetricFamily("odradek_purgatory_requests", "Requests that wait", labels=("purgatory",))
-    waiting.add_metric(("produce",), len(manager.produce_purgatory))
-    waiting.add_metric(("fetch",), len(manager.fetch_purgatory))
-    waiting.add_metric(("delete_records",), len(manager.delete_purgatory))
+    waiting.add_metric(("produce",), len(manager.purgatories.produce))
+    waiting.add_metric(("fetch",), len(manager.purgatories.fetch))
+    waiting.add_metric(("delete_records",), len(manager.purgatories.delete_records))
     yield waiting
     yield from _of_partitions(partitions)
     yield _in_sync(led)
     yield _lags(led)
-
-
-def _count(partitions: list[Partition], condition: str) -> int:
-    return sum(1 for each in partitions if getattr(each, condition))
 
 
 _OF_LOG: tuple[tuple[str, str, Callable[[UnifiedLog], int]], ...] = (
@@ -184,26 +191,23 @@ def _of_partitions(partitions: list[Partition]) -> Iterator[Metric]:
         yield family
 
 
-def _in_sync(led: list[Partition]) -> Metric:
+def _in_sync(led: list[PartitionLeader]) -> Metric:
     family = GaugeMetricFamily("odradek_partition_isr", "Replicas in sync, as the leader knows", labels=_PARTITION)
-    for partition in led:
-        family.add_metric(_names(partition), len(partition.isr_state.isr))
+    for leader in led:
+        family.add_metric(_names(leader), len(leader.isr_state.isr))
     return family
 
 
-def _names(partition: Partition) -> tuple[str, str]:
+def _names(partition: Partition | PartitionLeader) -> tuple[str, str]:
     topic, number = partition.topic_partition
     return topic, str(number)
 
 
-def _lags(led: list[Partition]) -> Metric:
+def _lags(led: list[PartitionLeader]) -> Metric:
     text = "Records that a follower does not have yet, as its leader sees it"
     family = GaugeMetricFamily("odradek_follower_lag_records", text, labels=(*_PARTITION, "follower"))
-    for partition in led:
-        log = partition.leader_log
-        if log is None:
-            continue
-        for follower in list(partition.followers.values()):
-            lag = log.offsets.log_end_offset - max(follower.log_end_offset, 0)
-            family.add_metric((*_names(partition), str(follower.broker_id)), max(lag, 0))
+    for leader in led:
+        for follower in leader.followers.values():
+            lag = leader.log.offsets.log_end_offset - max(follower.log_end_offset, 0)
+            family.add_metric((*_names(leader), str(follower.broker_id)), max(lag, 0))
     return family

@@ -25,10 +25,10 @@ from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from odradek.protocol.messages.fetch_request import FetchRequest
-from odradek.replica.fetcher import Fetcher
-from odradek.replica.replica_manager import ReplicaManager
+from odradek.replica.broker_replicas import build_replicas
+from odradek.replica.fetcher import FollowerFetcher
+from odradek.replica.requests import ProduceEntry, ProduceResult
 from odradek.replica.settings import ReplicaSettings
-from odradek.replica.values import ProduceEntry, ProduceResult
 from odradek.sim.replica.controller import CLUSTER_ID
 from odradek.sim.replica.serving import FETCH_VERSION, LIST_OFFSETS_VERSION, serve_fetch, serve_list_offsets
 from odradek.sim.world.disk import SimulatedDisk
@@ -77,8 +77,13 @@ class SimulatedBroker:
         logs = self._open_logs()
         self._previous_epoch = -1 if (epoch := broker_epoch_of_last_stop(logs)) is None else epoch
         logs.load_all()
-        self.manager = ReplicaManager(
-            self.id, cluster.clock, logs, SETTINGS, new_session_id=lambda: cluster.random.randint(1, 2**31 - 1)
+        self.manager = build_replicas(
+            self.id,
+            cluster.clock,
+            logs,
+            SETTINGS,
+            report_directory=lambda topic_id, partition, directory_id: None,
+            new_session_id=lambda: cluster.random.randint(1, 2**31 - 1),
         )
         self.loader = MetadataLoader()
         self.loader.add_publisher(self)
@@ -111,15 +116,15 @@ class SimulatedBroker:
         self.is_alive = False
         self.paused_until_ms = 0
         self.disk = self.disk.crash(keep)
-        self.cluster.controller.core.connection_lost(self.id, self.manager.broker_epoch)
+        self.cluster.controller.core.connection_lost(self.id, self.manager.view.broker_epoch)
 
     def stop(self) -> None:
         """A clean stop: the controller must let it go first."""
         self.is_stopping = True
-        self.manager.begin_controlled_shutdown()
+        self.manager.metadata.begin_controlled_shutdown()
 
     def _stopped(self) -> None:
-        self.manager.logs.shutdown(self.manager.broker_epoch)
+        self.manager.logs.shutdown(self.manager.view.broker_epoch)
         self.is_alive = False
         self.disk = self.disk.crash("all")
         self.cluster.trace(f"stopped {self.id}")
@@ -194,7 +199,7 @@ class SimulatedBroker:
         if isinstance(response, ApiError):  # its predecessor has not been fenced yet
             self._later(self._register)
             return
-        self.manager.broker_epoch = response.broker_epoch
+        self.manager.view.set_broker_epoch(response.broker_epoch)
         self.cluster.trace(f"registered {self.id} {response.broker_epoch}")
         self._heartbeat()
         self._pull()
@@ -202,7 +207,7 @@ class SimulatedBroker:
     def _heartbeat(self) -> None:
         request = BrokerHeartbeatRequest(
             broker_id=self.id,
-            broker_epoch=self.manager.broker_epoch,
+            broker_epoch=self.manager.view.broker_epoch,
             current_metadata_offset=self.loader.image.offset,
             want_shut_down=self.is_stopping,
         )
@@ -226,7 +231,7 @@ class SimulatedBroker:
         self._pull()
 
     def on_metadata_update(self, delta: MetadataDelta, image: MetadataImage, manifest: LoaderManifest) -> None:
-        self.manager.apply(delta, image)
+        self.manager.metadata.apply(delta, image)
 
     def on_controller_change(self, leader_and_epoch: LeaderAndEpoch) -> None:
         pass
@@ -255,7 +260,7 @@ class SimulatedBroker:
         else:
             outbox.handle_response(response, now_ms)
 
-    def _drive(self, fetcher: Fetcher, now_ms: int) -> None:
+    def _drive(self, fetcher: FollowerFetcher, now_ms: int) -> None:
         if not fetcher.is_ready(now_ms):
             if fetcher.deadline_ms is not None:
                 self.cluster.scheduler.at(fetcher.deadline_ms, self.on(lambda: None))
@@ -286,4 +291,6 @@ class SimulatedBroker:
     # -- clients
 
     def produce(self, tp: TopicPartition, records: bytes, acks: int, reply: Callable[[ProduceResult], None]) -> None:
-        self.manager.produce([ProduceEntry(tp, bytearray(records))], acks, 1_000, lambda results: reply(results[0]))
+        self.manager.produce.append(
+            [ProduceEntry(tp, bytearray(records))], acks, 1_000, lambda results: reply(results[0])
+        )

@@ -16,9 +16,9 @@ from odradek.protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from odradek.records.builder import BatchBuilder
-from odradek.replica.delete_records import HIGH_WATERMARK
-from odradek.replica.partition import ACKS_ALL
-from odradek.replica.values import DeleteRecordsEntry, ProduceResult
+from odradek.replica.partition_leader import ACKS_ALL
+from odradek.replica.record_deletion import HIGH_WATERMARK
+from odradek.replica.requests import DeleteRecordsEntry, ProduceResult
 from odradek.sim.replica.broker import SimulatedBroker
 from odradek.sim.replica.controller import CONTROLLER_ID, SimulatedClock, SimulatedController
 from odradek.sim.replica.ledger import PartitionLedger
@@ -92,7 +92,7 @@ class ReplicaCluster:
     def is_unfenced(self, broker: SimulatedBroker) -> bool:
         """In its present process, by the controller's latest word."""
         found = self.controller.core.controls.cluster.brokers.get(broker.id)
-        return found is not None and found.is_active and found.epoch == broker.manager.broker_epoch
+        return found is not None and found.is_active and found.epoch == broker.manager.view.broker_epoch
 
     def _controller_decided(self) -> None:
         brokers = self.controller.core.controls.cluster.brokers
@@ -106,7 +106,7 @@ class ReplicaCluster:
             ledger.note_registration(registration, epochs)
 
     def check(self, broker: SimulatedBroker) -> None:
-        for tp, partition in broker.manager.partitions.items():
+        for tp, partition in broker.manager.partitions.online.items():
             ledger = self.ledgers.get(tp)
             if ledger is not None:
                 ledger.check(broker.id, partition)
@@ -169,7 +169,7 @@ class ReplicaCluster:
 
         def deliver() -> None:
             entries = [DeleteRecordsEntry(tp, HIGH_WATERMARK)]
-            self._at_broker(broker, lambda: broker.manager.delete_records(entries, 1_000, lambda _: None))
+            self._at_broker(broker, lambda: broker.manager.deletion.delete(entries, 1_000, lambda _: None))
 
         self.network.send(CLIENT_ID, broker.id, deliver)
 

@@ -22,6 +22,7 @@ from odradek.log.values import Isolation
 from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.records.batch import read_batches
 from odradek.replica.partition import Partition
+from odradek.replica.partition_leader import PartitionLeader
 
 _READ_BYTES = 1 << 20
 
@@ -140,26 +141,27 @@ class PartitionLedger:
                 f"{self.tp}: broker {broker_id} has cut its log to {end_offset}, below the high watermark {seen.shown} "
                 "that it had shown",
             )
-        if partition.leader_log is not None:
+        role = partition.role
+        if isinstance(role, PartitionLeader):
             leader = self.leaders.setdefault(partition.leader_epoch, broker_id)
             ensure(
                 leader == broker_id,
                 f"{self.tp}: brokers {leader} and {broker_id} both lead in epoch {partition.leader_epoch}",
             )
             if high_watermark > seen.shown:
-                self._check_held(broker_id, partition, high_watermark)
+                self._check_held(broker_id, role, high_watermark)
         seen.shown = max(seen.shown, high_watermark)
         if high_watermark > seen.compared:
             self._compare(broker_id, log, seen)
 
-    def _check_held(self, broker_id: int, partition: Partition, high_watermark: int) -> None:
-        for member in partition.isr_state.isr:
+    def _check_held(self, broker_id: int, leader: PartitionLeader, high_watermark: int) -> None:
+        for member in leader.isr_state.isr:
             if member != broker_id and member not in self.damaged:
                 end_offset = self.replica(member).end_offset
                 ensure(
                     high_watermark <= end_offset,
                     f"{self.tp}: leader {broker_id} has high watermark {high_watermark}, but {member} of its isr "
-                    f"{partition.isr_state.isr} ends at {end_offset}",
+                    f"{leader.isr_state.isr} ends at {end_offset}",
                 )
 
     def _compare(self, broker_id: int, log: UnifiedLog, seen: _Seen) -> None:

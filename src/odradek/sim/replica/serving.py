@@ -20,20 +20,20 @@ from odradek.protocol.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from odradek.replica.fetch_session import Answered, FetchContext
-from odradek.replica.replica_manager import ReplicaManager
-from odradek.replica.values import FetchEntry, FetchParams, FetchResult, ListOffsetsEntry
+from odradek.replica.broker_replicas import BrokerReplicas
+from odradek.replica.fetch_sessions import FetchContext, SelectedPartition
+from odradek.replica.requests import FetchEntry, FetchParams, FetchResult, ListOffsetsEntry
 
 #: The first in which a follower says where its replica lives; topic ids and broker epochs came before.
 FETCH_VERSION = 17
 LIST_OFFSETS_VERSION = 10
 
 
-def serve_fetch(manager: ReplicaManager, request: FetchRequest, reply: Callable[[FetchResponse], None]) -> None:
+def serve_fetch(manager: BrokerReplicas, request: FetchRequest, reply: Callable[[FetchResponse], None]) -> None:
     """Of a follower: `reply` is called at once or later."""
 
     def topic_name(topic_id: bytes) -> str | None:
-        topic = manager.image.topics.by_id.get(topic_id)
+        topic = manager.view.image.topics.by_id.get(topic_id)
         return None if topic is None else topic.name
 
     entries = [
@@ -50,7 +50,7 @@ def serve_fetch(manager: ReplicaManager, request: FetchRequest, reply: Callable[
         for asked in topic.partitions
     ]
     forgotten = [(topic.topic_id, number) for topic in request.forgotten_topics_data for number in topic.partitions]
-    context = manager.sessions.open(
+    context = manager.fetch_sessions.open(
         request.session_id, request.session_epoch, FETCH_VERSION, True, entries, forgotten, topic_name
     )
     if context.error_code:
@@ -64,12 +64,12 @@ def serve_fetch(manager: ReplicaManager, request: FetchRequest, reply: Callable[
         request.replica_state.replica_id,
         request.replica_state.replica_epoch,
     )
-    manager.fetch(params, context.entries, lambda results: reply(_response(manager, context, results)))
+    manager.fetch.fetch(params, context.entries, lambda results: reply(_response(manager, context, results)))
 
 
-def _response(manager: ReplicaManager, context: FetchContext, results: list[FetchResult]) -> FetchResponse:
+def _response(manager: BrokerReplicas, context: FetchContext, results: list[FetchResult]) -> FetchResponse:
     topics: dict[bytes, FetchableTopicResponse] = {}
-    for answered in context.answer(results):
+    for answered in context.select(results):
         topic_id = answered.entry.topic_id
         if topic_id not in topics:
             topics[topic_id] = FetchableTopicResponse(topic_id=topic_id)
@@ -77,7 +77,7 @@ def _response(manager: ReplicaManager, context: FetchContext, results: list[Fetc
     return FetchResponse(session_id=context.session_id, responses=list(topics.values()))
 
 
-def _partition(manager: ReplicaManager, answered: Answered) -> PartitionData:
+def _partition(manager: BrokerReplicas, answered: SelectedPartition) -> PartitionData:
     entry, result = answered
     data = PartitionData(
         partition_index=entry.topic_partition.partition,
@@ -91,13 +91,13 @@ def _partition(manager: ReplicaManager, answered: Answered) -> PartitionData:
             epoch=result.diverging_epoch.leader_epoch, end_offset=result.diverging_epoch.end_offset
         )
     try:
-        data.records = manager.read_records(result)
+        data.records = manager.fetch.read_records(result)
     except ApiError as error:
         data.error_code = error.code
     return data
 
 
-def serve_list_offsets(manager: ReplicaManager, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def serve_list_offsets(manager: BrokerReplicas, request: ListOffsetsRequest) -> ListOffsetsResponse:
     topics = []
     for topic in request.topics:
         entries = [
@@ -106,7 +106,7 @@ def serve_list_offsets(manager: ReplicaManager, request: ListOffsetsRequest) -> 
             )
             for asked in topic.partitions
         ]
-        results = manager.list_offsets(entries, request.replica_id, Isolation.HIGH_WATERMARK)
+        results = manager.offsets.list_offsets(entries, request.replica_id, Isolation.HIGH_WATERMARK)
         answers = [
             ListOffsetsPartitionResponse(
                 partition_index=entry.topic_partition.partition,

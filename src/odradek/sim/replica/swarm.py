@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 from random import Random
 
+from odradek.replica.partition_leader import PartitionLeader
 from odradek.sim.replica.broker import SimulatedBroker
 from odradek.sim.replica.cluster import ReplicaCluster
 from odradek.sim.replica.controller import CONTROLLER_ID
@@ -114,7 +115,7 @@ def _check_equal(cluster: ReplicaCluster) -> None:
         for broker_id in registration.replicas:
             broker = cluster.brokers[broker_id]
             cluster.check(broker)
-            log = broker.manager.partitions[tp].local_log()
+            log = broker.manager.partitions.online[tp].local_log()
             ends.append((log.offsets.log_end_offset, log.offsets.high_watermark))
         ensure(
             len(dict.fromkeys(ends)) == 1 and ends[0][0] == ends[0][1],
@@ -186,10 +187,13 @@ class _Faults:
     def _lose_joiner(self) -> None:
         """Of a follower that is being asked into the ISR, before the controller has said anything (KIP-903)."""
         for broker in self._cluster.brokers:
-            for partition in broker.manager.partitions.values() if broker.is_alive else ():
-                asked = partition.isr_state.pending
-                if asked is not None and len(asked.isr) > len(partition.isr_state.isr):
-                    self._lose_power_of(self._cluster.brokers[asked.isr[-1]], restart_ms=1)
+            for partition in broker.manager.partitions.online.values() if broker.is_alive else ():
+                role = partition.role
+                if not isinstance(role, PartitionLeader):
+                    continue
+                requested = role.isr_state.pending
+                if requested is not None and len(requested.isr) > len(role.isr_state.isr):
+                    self._lose_power_of(self._cluster.brokers[requested.isr[-1]], restart_ms=1)
                     return
 
     def _lose_power(self) -> None:
@@ -207,7 +211,7 @@ class _Faults:
         self._cluster.trace(f"power of {broker.id}")
         self._cluster.kills += 1
         for ledger in ledgers:
-            ledger.note_power_lost(broker.id, broker.manager.broker_epoch)
+            ledger.note_power_lost(broker.id, broker.manager.view.broker_epoch)
         broker.kill(Random(self._random.getrandbits(32)) if self._random.random() < 0.7 else "none")
         self._restart_later(broker, restart_ms)
 

@@ -6,15 +6,17 @@ from typing import Any
 from helpers.logs import HandClock
 from odradek.api.handlers.fetch import _FetchCall
 from odradek.common.ids import TopicPartition
-from odradek.replica.fetch_session import FetchSessions
-from odradek.replica.values import FetchEntry, FetchResult
+from odradek.replica.fetch_sessions import FetchSessions
+from odradek.replica.requests import FetchEntry, FetchResult
 
 
 def test_the_response_of_a_full_fetch_has_the_id_of_its_new_session() -> None:
     sessions = FetchSessions(10, HandClock(), lambda: 77)
     entry = FetchEntry(TopicPartition("orders", 0), b"t" * 16, 0, 1_000)
     session = sessions.open(0, 0, 13, False, [entry], [], lambda topic_id: "orders")
-    context: Any = SimpleNamespace(api_version=13, replicas=SimpleNamespace(read_records=lambda result: b""))
+    context: Any = SimpleNamespace(
+        api_version=13, replicas=SimpleNamespace(fetch=SimpleNamespace(read_records=lambda result: b""))
+    )
     call = _FetchCall(context, session)
     call.respond([FetchResult(0)])
     assert call.response is not None and call.response.session_id == 77

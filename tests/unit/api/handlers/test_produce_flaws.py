@@ -37,7 +37,7 @@ def test_what_is_no_whole_batch_is_refused(records: bytes, code: ErrorCode, vers
     cluster = Cluster()
     cluster.create_topic()
     broker = cluster.brokers[0]
-    asking = session(Services(replicas=broker.manager, image=lambda: cluster.image), Listener.BROKER)
+    asking = session(Services(replicas=broker.replicas, image=lambda: cluster.image), Listener.BROKER)
 
     def produced(topic: str) -> int:
         data = [PartitionProduceData(index=0, records=records)]

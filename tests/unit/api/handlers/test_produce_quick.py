@@ -28,7 +28,7 @@ class Served:
         self.cluster = Cluster(size)
         self.cluster.create_topic()
         self.broker = self.cluster.brokers[0]
-        services = Services(replicas=self.broker.manager, image=lambda: self.cluster.image)
+        services = Services(replicas=self.broker.replicas, image=lambda: self.cluster.image)
         self.session: Session = session(services, Listener.BROKER)
 
     @property

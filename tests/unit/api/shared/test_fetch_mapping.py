@@ -24,8 +24,8 @@ from odradek.protocol.messages.fetch_request import (
     ForgottenTopic,
     ReplicaState,
 )
-from odradek.replica.fetch_session import Answered
-from odradek.replica.values import FetchEntry, FetchResult, Isolation
+from odradek.replica.fetch_sessions import SelectedPartition
+from odradek.replica.requests import FetchEntry, FetchResult, Isolation
 
 TOPIC_ID = bytes(range(16))
 TOPIC_NAMES = {TOPIC_ID: "orders"}
@@ -85,7 +85,7 @@ def test_an_unknown_isolation_level_is_an_error() -> None:
 
 
 def test_partitions_of_a_topic_are_together_in_the_response() -> None:
-    results = [Answered(entry(0), with_records(3)), Answered(entry(1), FetchResult(0))]
+    results = [SelectedPartition(entry(0), with_records(3)), SelectedPartition(entry(1), FetchResult(0))]
     response = fetch_response(8, results, lambda result: b"abc")
     [topic] = response.responses
     assert response.session_id == 8
@@ -96,6 +96,6 @@ def test_a_read_that_fails_becomes_the_error_of_its_partition() -> None:
     def fail(result: FetchResult) -> bytes:
         raise ApiError("the disk failed", ErrorCode.KAFKA_STORAGE_ERROR)
 
-    results = [Answered(entry(), with_records(3))]
+    results = [SelectedPartition(entry(), with_records(3))]
     [data] = fetch_response(0, results, fail).responses[0].partitions
     assert (data.error_code, data.high_watermark, data.last_stable_offset) == (ErrorCode.KAFKA_STORAGE_ERROR, -1, -1)

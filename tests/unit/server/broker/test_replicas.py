@@ -6,7 +6,7 @@ import pytest
 
 from helpers.config_cases import BROKER
 from odradek.common.files import OsFileSystem
-from odradek.replica.throttle import QuotaWindows
+from odradek.replica.replication_quota import QuotaWindows
 from odradek.server.broker.replicas import replica_settings
 from odradek.server.config.server_config import load_server_config
 

@@ -77,7 +77,7 @@ def test_the_topic_is_made_when_a_group_is_first_looked_for(tmp_path: Path) -> N
             assert OFFSETS not in node.quorum.image().topics.by_name
             await find_at_last(node, "g", "h")
             assert node.broker is not None
-            config = node.broker.replicas.manager.find(TopicPartition(OFFSETS, 2)).local_log().config.value
+            config = node.broker.replicas.manager.partitions.find(TopicPartition(OFFSETS, 2)).local_log().config.value
             assert (config.compact, config.delete, config.segment_bytes) == (True, False, 2_000_000)
 
     run(test())

@@ -19,7 +19,7 @@ class World:
     def __init__(self) -> None:
         self.cluster = Cluster(3, LogConfig(min_insync_replicas=2))
         self.cluster.create_topic()
-        self.log = ReplicaLog(self.cluster.brokers[0].manager, TOPIC)
+        self.log = ReplicaLog(self.cluster.brokers[0].replicas, TOPIC)
         self.told: list[int] = []
         self.log.on_high_watermark = self.told.append
 
@@ -79,7 +79,7 @@ def test_whoever_watches_is_told_when_the_leadership_goes(world: World) -> None:
 def test_a_disk_that_fails_is_no_log_any_more(world: World) -> None:
     world.append()
     world.log.watch(0, 3)
-    world.cluster.brokers[0].manager.mark_offline(TP)
+    world.cluster.brokers[0].replicas.failures.take_offline(TP)
     assert world.told == [0]
     with pytest.raises(ApiError) as caught:
         world.append()

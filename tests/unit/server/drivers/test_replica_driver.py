@@ -17,13 +17,14 @@ MANIFEST = LoaderManifest(ManifestKind.LOG_DELTA, MetadataProvenance(0, 1), Lead
 class SlowReplicas:
     """Each step takes 4 ms, each image five of them."""
 
-    broker_epoch = -1
     deadline_ms = 1 << 40
 
     def __init__(self, clock: HandClock) -> None:
         self.clock = clock
         self.taken: list[int] = []
-        self.alter_partition = self.fetchers = SimpleNamespace(on_ready=None)
+        self.alter_partition = self.fetchers = SimpleNamespace(on_ready=lambda listener: None)
+        self.view = SimpleNamespace(set_broker_epoch=lambda epoch: None)
+        self.metadata = self
 
     def tick(self, now_ms: int) -> None:
         raise NotImplementedError

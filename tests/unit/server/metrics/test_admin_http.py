@@ -47,7 +47,7 @@ def test_a_node_tells_what_it_does(tmp_path: Path) -> None:
         async with running(combined_config(tmp_path, odradek_admin_listener="127.0.0.1:0")) as node:
             await ask(node, create_topics("books"), "PLAINTEXT")
             assert node.broker is not None
-            partitions = node.broker.replicas.manager.partitions
+            partitions = node.broker.replicas.manager.partitions.online
             await until(lambda: TopicPartition("books", 0) in partitions, "the topic")
             log = partitions[TopicPartition("books", 0)].local_log()
             log.appender.append_as_leader(bytearray(batch("a", "b")), 0)

@@ -10,14 +10,14 @@ from odradek.common.ports import File
 from odradek.log.offsets import FileRange, OffsetMetadata
 from odradek.log.values import EpochEndOffset, LogRead
 from odradek.protocol.error_codes import ErrorCode
-from odradek.replica.fetch_session import (
+from odradek.replica.fetch_sessions import (
     MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS,
     FetchContext,
     FetchSessions,
     next_epoch,
     session_key,
 )
-from odradek.replica.values import FetchEntry, FetchResult
+from odradek.replica.requests import FetchEntry, FetchResult
 
 ID = b"a" * 16
 VERSION = 17
@@ -64,13 +64,13 @@ def open_(
 
 def begin(sessions: FetchSessions, *entries: FetchEntry, is_follower: bool = False, **fields: int) -> int:
     context = open_(sessions, 0, 0, *entries, is_follower=is_follower, **fields)
-    context.answer([result() for _ in context.entries])
+    context.select([result() for _ in context.entries])
     return context.session_id
 
 
 def test_a_full_fetch_makes_a_session_and_is_answered_in_full(sessions: FetchSessions) -> None:
     context = open_(sessions, 0, 0, entry(0), entry(1))
-    answered = context.answer([result(), result()])
+    answered = context.select([result(), result()])
     assert context.session_id == 1 and [found.entry for found in answered] == [entry(0), entry(1)]
 
 
@@ -78,7 +78,7 @@ def test_an_incremental_fetch_reads_everything_and_is_answered_with_what_is_new(
     session_id = begin(sessions, entry(0), entry(1), entry(2))
     context = open_(sessions, session_id, 1, entry(1, offset=7))
     assert list(context.entries) == [entry(0), entry(1, offset=7), entry(2)]
-    answered = context.answer([result(), result(size=10), result(high_watermark=9)])
+    answered = context.select([result(), result(size=10), result(high_watermark=9)])
     assert [found.entry for found in answered] == [entry(1, offset=7), entry(2)]
     assert context.session_id == session_id
     assert list(open_(sessions, session_id, 2).entries)[-1] == entry(1, offset=7), "who got records goes to the end"
@@ -95,15 +95,15 @@ def test_an_incremental_fetch_reads_everything_and_is_answered_with_what_is_new(
 )
 def test_what_is_news(sessions: FetchSessions, news: FetchResult) -> None:
     session_id = begin(sessions, entry())
-    assert not open_(sessions, session_id, 1).answer([result()])
-    assert open_(sessions, session_id, 2).answer([news])
+    assert not open_(sessions, session_id, 1).select([result()])
+    assert open_(sessions, session_id, 2).select([news])
 
 
 def test_after_an_error_the_high_watermark_is_told_again(sessions: FetchSessions) -> None:
     session_id = begin(sessions, entry())
-    open_(sessions, session_id, 1).answer([result(error_code=6)])
-    assert open_(sessions, session_id, 2).answer([result()])
-    assert not open_(sessions, session_id, 3).answer([result()])
+    open_(sessions, session_id, 1).select([result(error_code=6)])
+    assert open_(sessions, session_id, 2).select([result()])
+    assert not open_(sessions, session_id, 3).select([result()])
 
 
 def test_forgotten_partitions_and_the_end_of_a_session(sessions: FetchSessions) -> None:
@@ -130,14 +130,14 @@ def test_errors(sessions: FetchSessions, session_id: int, epoch: int, version: i
 def test_a_session_of_names_cannot_go_on_with_ids(sessions: FetchSessions) -> None:
     named = entry(topic_id=ZERO_UUID)
     context = open_(sessions, 0, 0, named, version=12)
-    context.answer([result()])
+    context.select([result()])
     assert open_(sessions, 1, 1, version=13).error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
 
 
 def test_a_final_fetch_closes_its_session(sessions: FetchSessions) -> None:
     session_id = begin(sessions, entry())
     context = open_(sessions, session_id, -1, entry())
-    assert context.answer([result()]) and context.session_id == 0 and not sessions.sessions
+    assert context.select([result()]) and context.session_id == 0 and not sessions.sessions
 
 
 def test_a_name_that_was_unknown_is_found_later(sessions: FetchSessions) -> None:

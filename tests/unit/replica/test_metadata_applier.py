@@ -15,7 +15,7 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.remove_topic_record import RemoveTopicRecord
 from odradek.protocol.messages.topic_record import TopicRecord
-from odradek.replica.metadata_changes import is_stray
+from odradek.replica.startup_logs import is_stray
 
 
 def config(name: str, value: str | None) -> ConfigRecord:
@@ -26,22 +26,22 @@ def test_a_topic_is_created_and_deleted() -> None:
     cluster = Cluster(size=2)
     cluster.create_topic()
     leader, follower = cluster.brokers
-    assert leader.manager.partitions[TP].is_leader and not follower.manager.partitions[TP].is_leader
-    assert list(follower.manager.fetchers.by_source) == [0]
+    assert leader.replicas.partitions.online[TP].is_leader and not follower.replicas.partitions.online[TP].is_leader
+    assert list(follower.replicas.fetchers.by_source) == [0]
     cluster.delete_topic()
-    assert not leader.manager.partitions and not follower.manager.partitions
-    assert not follower.manager.fetchers.by_source
-    assert leader.manager.logs.log(TP) is None
+    assert not leader.replicas.partitions.online and not follower.replicas.partitions.online
+    assert not follower.replicas.fetchers.by_source
+    assert leader.replicas.logs.log(TP) is None
 
 
 def test_a_replica_that_was_moved_away_is_deleted() -> None:
     cluster = Cluster(size=3)
     cluster.create_topic(replicas=[0, 1])
     cluster.replay(change_record(replicas=[0, 2], isr=[0], directories=[directory_of(0), directory_of(2)]))
-    assert TP not in cluster.brokers[1].manager.partitions
-    assert cluster.brokers[1].manager.logs.log(TP) is None
+    assert TP not in cluster.brokers[1].replicas.partitions.online
+    assert cluster.brokers[1].replicas.logs.log(TP) is None
     cluster.replicate()
-    assert TP in cluster.brokers[2].manager.partitions
+    assert TP in cluster.brokers[2].replicas.partitions.online
 
 
 def test_a_name_that_is_taken_again_at_once_is_another_topic() -> None:
@@ -54,17 +54,17 @@ def test_a_name_that_is_taken_again_at_once_is_another_topic() -> None:
         TopicRecord(name=TOPIC, topic_id=other),
         partition_record([0], topic_id=other),
     )
-    partition = cluster.brokers[0].manager.partitions[TP]
+    partition = cluster.brokers[0].replicas.partitions.online[TP]
     assert partition.topic_id == other and stored_values(partition.local_log()) == []
 
 
 def test_an_older_partition_epoch_is_old_news() -> None:
     cluster = Cluster()
     cluster.create_topic(partition_epoch=5, leader_epoch=5)
-    partition = cluster.brokers[0].manager.partitions[TP]
+    partition = cluster.brokers[0].replicas.partitions.online[TP]
     registration = cluster.image.topics.partition(TOPIC_ID, 0)
     assert registration is not None
-    assert not partition.make_follower(registration._replace(partition_epoch=4, leader_epoch=9), False)
+    assert not partition.become_follower(registration._replace(partition_epoch=4, leader_epoch=9), False)
     assert partition.is_leader and partition.leader_epoch == 5
 
 
@@ -95,7 +95,7 @@ def test_what_may_be_on_a_failed_disk_is_not_made_anew(assigned: bytes) -> None:
     cluster.replay(partition_record([0], number=1, directories=[assigned]), change_record(leader=0))
     codes = [broker.produce("a", tp=TP._replace(partition=number))[0][0].error_code for number in range(2)]
     assert codes == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
-    assert list(broker.manager.offline) == [TP, TP._replace(partition=1)]
+    assert list(broker.replicas.partitions.offline) == [TP, TP._replace(partition=1)]
 
 
 @pytest.mark.parametrize("assigned", [UNASSIGNED, MIGRATING])
@@ -111,11 +111,11 @@ def test_after_a_start_a_replica_that_may_be_in_a_failed_directory_is_not_made_a
     broker.start()
     broker.assigned.clear()
     cluster.tell(broker)
-    assert list(broker.manager.logs.offline) == [failed]
-    assert list(broker.manager.offline) == [TP] and TP not in broker.manager.logs.current
+    assert list(broker.replicas.logs.offline) == [failed]
+    assert list(broker.replicas.partitions.offline) == [TP] and TP not in broker.replicas.logs.current
     assert broker.assigned == [(TOPIC_ID, 0, LOST)]
     cluster.replay(partition_record([0], number=1, directories=[UNASSIGNED]))
-    assert TP._replace(partition=1) in broker.manager.logs.current, "a new one is made in the other directory"
+    assert TP._replace(partition=1) in broker.replicas.logs.current, "a new one is made in the other directory"
 
 
 def test_a_restarted_broker_has_what_it_had() -> None:
@@ -157,8 +157,8 @@ def test_settings_of_a_topic_take_effect_at_once() -> None:
 def test_a_broker_that_stops_does_not_fetch_what_it_has_left() -> None:
     cluster = Cluster(size=2)
     cluster.create_topic()
-    follower = cluster.brokers[1].manager
-    follower.begin_controlled_shutdown()
+    follower = cluster.brokers[1].replicas
+    follower.metadata.begin_controlled_shutdown()
     cluster.replay(change_record(isr=[0]))
     assert not follower.fetchers.by_source
 
@@ -167,26 +167,28 @@ def test_a_partition_without_a_leader_is_not_fetched() -> None:
     cluster = Cluster(size=2)
     cluster.create_topic()
     cluster.replay(change_record(leader=-1))
-    assert not cluster.brokers[1].manager.fetchers.by_source
+    assert not cluster.brokers[1].replicas.fetchers.by_source
     assert cluster.brokers[0].produce("a")[0][0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     cluster.replay(change_record(leader=0))
-    assert list(cluster.brokers[1].manager.fetchers.by_source) == [0]
+    assert list(cluster.brokers[1].replicas.fetchers.by_source) == [0]
 
 
 def test_partitions_have_their_turn_one_by_one() -> None:
     """Whoever asks for one that is not made yet is told to come back."""
     cluster = Cluster(size=1)
-    manager = cluster.brokers[0].manager
+    manager = cluster.brokers[0].replicas
     delta = MetadataDelta(cluster.image)
     delta.replay(TopicRecord(name=TOPIC, topic_id=TOPIC_ID))
     for number in range(3):
         delta.replay(partition_record([0], number=number))
     image = delta.apply(MetadataProvenance(cluster.image.offset + 1, 1))
     made = []
-    for _ in manager.apply_in_steps(delta, image):
-        made.append(len(manager.partitions))
-        missing = [tp for number in range(3) if (tp := TopicPartition(TOPIC, number)) not in manager.partitions]
-        assert [manager.missing(tp).code for tp in missing] == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * len(missing)
+    for _ in manager.metadata.apply_in_steps(delta, image):
+        made.append(len(manager.partitions.online))
+        missing = [tp for number in range(3) if (tp := TopicPartition(TOPIC, number)) not in manager.partitions.online]
+        assert [manager.partitions.error_for(tp).code for tp in missing] == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * len(
+            missing
+        )
     assert made == [1, 2, 3]
 
 

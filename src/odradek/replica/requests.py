@@ -1,6 +1,6 @@
-"""What handlers hand to the replica manager and get back: one entry and one result for each partition.
+"""Entries of requests and their results: one of each for every partition.
 
-Results come in the order of the entries. All are named tuples: they are made for every request.
+Results have the order of the entries. All are named tuples: they are created for every request.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import EpochEndOffset, LogRead, RecordError
 from odradek.log.values import Isolation as Isolation
 
-#: In place of a leader epoch: the asker does not know any.
+#: In place of a leader epoch: the request has none.
 NO_EPOCH = -1
 NO_OFFSET = -1
 NO_TIMESTAMP = -1
@@ -26,7 +26,7 @@ DEBUGGING_CONSUMER = -2
 
 
 class ProduceEntry(NamedTuple):
-    """`topic_id` as the client said it, or zeros. `records` are stamped in place if they are writable."""
+    """`topic_id` is that of the request, or zeros. `records` are stamped in place if they are writable."""
 
     topic_partition: TopicPartition
     records: Buffer
@@ -34,7 +34,7 @@ class ProduceEntry(NamedTuple):
 
 
 class ProduceResult(NamedTuple):
-    """`error_message` is set only where Kafka sets it: where records were refused one by one."""
+    """`error_message` is set only where Kafka sets it: for errors of single records."""
 
     error_code: int
     base_offset: int = NO_OFFSET
@@ -45,17 +45,17 @@ class ProduceResult(NamedTuple):
 
 
 class FetchParams(NamedTuple):
-    """What a fetch says of all its partitions. `replica_id` is that of a broker, or `CONSUMER`."""
+    """Parameters of a fetch for all its partitions. `replica_id` is that of a broker, or `CONSUMER`."""
 
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
     isolation: Isolation
     replica_id: int = CONSUMER
-    #: Of a follower's registration; -1 from one that does not say.
+    #: Epoch of a follower's registration; -1 if the request has none.
     replica_epoch: int = -1
     client_rack: str = ""
-    #: False for followers and for consumers before version 11, which know nothing of reading from followers.
+    #: False for followers and for consumers before version 11, which do not support fetching from followers.
     may_read_follower: bool = True
 
     @property
@@ -64,7 +64,7 @@ class FetchParams(NamedTuple):
 
 
 class FetchEntry(NamedTuple):
-    """`topic_partition.topic` is "" where a topic id is not known; see `fetch_session`."""
+    """`topic_partition.topic` is "" if the topic id is unknown; see `fetch_sessions`."""
 
     topic_partition: TopicPartition
     topic_id: bytes
@@ -72,35 +72,35 @@ class FetchEntry(NamedTuple):
     max_bytes: int
     current_leader_epoch: int = NO_EPOCH
     last_fetched_epoch: int = NO_EPOCH
-    #: A follower's own; -1 from consumers.
+    #: Log start offset of a follower; -1 from consumers.
     log_start_offset: int = NO_OFFSET
 
 
 class FetchResult(NamedTuple):
-    """`found` is where the records lie; `ReplicaManager.read_records` reads them."""
+    """`log_read` is where the records lie; `FetchOperations.read_records` reads them."""
 
     error_code: int
     high_watermark: int = NO_OFFSET
     last_stable_offset: int = NO_OFFSET
     log_start_offset: int = NO_OFFSET
-    found: LogRead | None = None
+    log_read: LogRead | None = None
     log: UnifiedLog | None = None
     diverging_epoch: EpochEndOffset | None = None
     preferred_read_replica: int = NO_REPLICA
 
     @property
     def records(self) -> FileRange | None:
-        return None if self.found is None else self.found.records
+        return None if self.log_read is None else self.log_read.records
 
     @property
     def size_bytes(self) -> int:
-        found = self.found
-        return 0 if found is None or found.records is None else found.records.length
+        log_read = self.log_read
+        return 0 if log_read is None or log_read.records is None else log_read.records.length
 
     @property
     def aborted(self) -> tuple[AbortedTxn, ...] | None:
-        """None unless the fetch is `read_committed`."""
-        return None if self.found is None else self.found.aborted
+        """Aborted transactions; None unless the fetch is `read_committed`."""
+        return None if self.log_read is None else self.log_read.aborted
 
 
 class ListOffsetsEntry(NamedTuple):
@@ -112,7 +112,7 @@ class ListOffsetsEntry(NamedTuple):
 
 
 class ListOffsetsResult(NamedTuple):
-    """Offset -1 with no error: there is no such record."""
+    """A result with offset -1 and no error: there is no such record."""
 
     error_code: int
     timestamp: int = NO_TIMESTAMP
@@ -121,7 +121,7 @@ class ListOffsetsResult(NamedTuple):
 
 
 class EpochEntry(NamedTuple):
-    """Where does `leader_epoch`, or the largest one below it, end?"""
+    """A request for the end of `leader_epoch`, or of the largest epoch below it."""
 
     topic_partition: TopicPartition
     leader_epoch: int
@@ -135,7 +135,7 @@ class EpochResult(NamedTuple):
 
 
 class DeleteRecordsEntry(NamedTuple):
-    """Offset -1: up to the high watermark."""
+    """A request to delete records below `offset`; -1 stands for the high watermark."""
 
     topic_partition: TopicPartition
     offset: int
@@ -143,12 +143,12 @@ class DeleteRecordsEntry(NamedTuple):
 
 class DeleteRecordsResult(NamedTuple):
     error_code: int
-    #: The smallest log start of all live replicas.
+    #: Smallest log start offset of all live replicas.
     low_watermark: int = NO_OFFSET
 
 
 class ProducerInfo(NamedTuple):
-    """A producer that a log remembers. `txn_start_offset` is -1 outside of a transaction."""
+    """A producer in the state of a log. `txn_start_offset` is -1 outside of a transaction."""
 
     producer_id: int
     producer_epoch: int
@@ -168,7 +168,7 @@ class ReplicaInfo(NamedTuple):
 
 
 class LogDirInfo(NamedTuple):
-    """A log directory; `replicas` is empty where `error_code` is set."""
+    """A log directory; `replicas` is empty if `error_code` is set."""
 
     path: str
     error_code: int

@@ -4,8 +4,8 @@ import pytest
 
 from helpers.replica import TOPIC, TP, Cluster, change_record
 from odradek.protocol.messages.config_record import ConfigRecord
+from odradek.replica.replication_quota import QuotaWindows, ReplicationQuota
 from odradek.replica.settings import ReplicaSettings
-from odradek.replica.throttle import QuotaWindows, ReplicationThrottle
 
 
 def setting(name: str, value: str) -> ConfigRecord:
@@ -13,14 +13,14 @@ def setting(name: str, value: str) -> ConfigRecord:
 
 
 @pytest.mark.parametrize(
-    ("setting", "is_throttled"),
+    ("setting", "applies"),
     [((), False), (("*",), True), (("0:3",), True), (("1:3", "0:4"), False)],
 )
-def test_whom_it_concerns(setting: tuple[str, ...], is_throttled: bool) -> None:
-    throttle = ReplicationThrottle(3, QuotaWindows())
-    assert not throttle.is_throttled(TP, setting), "there is no rate"
-    throttle.rate_bytes = 1
-    assert throttle.is_throttled(TP, setting) is is_throttled
+def test_whom_it_concerns(setting: tuple[str, ...], applies: bool) -> None:
+    quota = ReplicationQuota(3, QuotaWindows())
+    assert not quota.applies_to(TP, setting), "there is no rate"
+    quota.set_rate(1)
+    assert quota.applies_to(TP, setting) is applies
 
 
 RATE_BYTES = 2_000_000
@@ -31,14 +31,12 @@ TICK_MS = 10
 Copies = list[tuple[int, int]]
 
 
-def copy_greedily(
-    throttle: ReplicationThrottle, start_ms: int, end_ms: int, response_bytes: int = RESPONSE_BYTES
-) -> Copies:
-    """At each tick, copy responses for as long as the throttle allows it."""
+def copy_greedily(quota: ReplicationQuota, start_ms: int, end_ms: int, response_bytes: int = RESPONSE_BYTES) -> Copies:
+    """At each tick, copy responses for as long as the quota allows it."""
     copies = []
     for now_ms in range(start_ms, end_ms, TICK_MS):
-        while not throttle.is_exceeded(now_ms):
-            throttle.record(response_bytes, now_ms)
+        while not quota.is_exceeded(now_ms):
+            quota.record(response_bytes, now_ms)
             copies.append((now_ms, response_bytes))
     return copies
 
@@ -58,20 +56,20 @@ def check_steady(copies: Copies, rate_bytes: int, start_ms: int, end_ms: int, re
 @pytest.mark.parametrize("response_bytes", [10_000, RESPONSE_BYTES, 5 * RATE_BYTES])
 @pytest.mark.parametrize("start_ms", [0, 987_654])
 def test_the_rate_is_steady_from_the_beginning(response_bytes: int, start_ms: int) -> None:
-    throttle = ReplicationThrottle(3, QuotaWindows())
-    throttle.rate_bytes = RATE_BYTES
+    quota = ReplicationQuota(3, QuotaWindows())
+    quota.set_rate(RATE_BYTES)
     end_ms = start_ms + 40_000
-    copies = copy_greedily(throttle, start_ms, end_ms, response_bytes)
+    copies = copy_greedily(quota, start_ms, end_ms, response_bytes)
     check_steady(copies, RATE_BYTES, start_ms, end_ms, response_bytes + RATE_BYTES * TICK_MS // 1_000)
 
 
 def test_no_burst_after_a_slow_or_an_idle_time() -> None:
-    throttle = ReplicationThrottle(3, QuotaWindows())
-    throttle.rate_bytes = RATE_BYTES
+    quota = ReplicationQuota(3, QuotaWindows())
+    quota.set_rate(RATE_BYTES)
     for now_ms in range(0, 12_345, 500):
-        throttle.record(1, now_ms)
+        quota.record(1, now_ms)
     busy_ms, idle_ms = 12_350, 100_000
-    copies = copy_greedily(throttle, busy_ms, 30_000) + copy_greedily(throttle, idle_ms, 120_000)
+    copies = copy_greedily(quota, busy_ms, 30_000) + copy_greedily(quota, idle_ms, 120_000)
     for start_ms, size in copies:
         at_once = copied_between(copies, start_ms, start_ms + TICK_MS)
         assert at_once <= RATE_BYTES + size, "no more than a window's worth and a response at once"
@@ -80,65 +78,65 @@ def test_no_burst_after_a_slow_or_an_idle_time() -> None:
 
 
 def test_the_windows_limit_the_credit_and_how_long_a_copy_is_remembered() -> None:
-    throttle = ReplicationThrottle(3, QuotaWindows(count=3, size_ms=4_000))
-    throttle.rate_bytes = 100
-    throttle.record(401, 50_000)
-    assert throttle.delay_ms(50_000) == 4_010
-    assert throttle.is_exceeded(54_000) and not throttle.is_exceeded(54_010)
-    throttle.record(400, 60_000)
-    assert not throttle.is_exceeded(60_000), "the credit is one window's worth"
-    throttle.record(1_000_000, 60_000)
-    assert throttle.delay_ms(60_000) == 12_000
-    assert throttle.is_exceeded(71_999)
-    assert not throttle.is_exceeded(72_000), "it is forgotten after three windows"
+    quota = ReplicationQuota(3, QuotaWindows(count=3, size_ms=4_000))
+    quota.set_rate(100)
+    quota.record(401, 50_000)
+    assert quota.delay_ms(50_000) == 4_010
+    assert quota.is_exceeded(54_000) and not quota.is_exceeded(54_010)
+    quota.record(400, 60_000)
+    assert not quota.is_exceeded(60_000), "the credit is one window's worth"
+    quota.record(1_000_000, 60_000)
+    assert quota.delay_ms(60_000) == 12_000
+    assert quota.is_exceeded(71_999)
+    assert not quota.is_exceeded(72_000), "it is forgotten after three windows"
 
 
 @pytest.mark.parametrize("rate_bytes", [0, 1])
 def test_a_rate_of_nearly_nothing_lets_one_response_through_per_windows(rate_bytes: int) -> None:
-    throttle = ReplicationThrottle(3, QuotaWindows())
-    throttle.rate_bytes = rate_bytes
-    copies = copy_greedily(throttle, 0, 22_010)
+    quota = ReplicationQuota(3, QuotaWindows())
+    quota.set_rate(rate_bytes)
+    copies = copy_greedily(quota, 0, 22_010)
     assert [now_ms for now_ms, _ in copies] == [0, 11_000, 22_000]
 
 
 def test_replicas_in_sync_leave_no_debt_for_hours() -> None:
     """They are counted and never held back, so a topic may be written to faster than the rate for any time."""
-    throttle = ReplicationThrottle(3, QuotaWindows())
-    throttle.rate_bytes = RATE_BYTES
+    quota = ReplicationQuota(3, QuotaWindows())
+    quota.set_rate(RATE_BYTES)
     for now_ms in range(0, 3_600_000, 100):
-        throttle.record(RATE_BYTES, now_ms)
+        quota.record(RATE_BYTES, now_ms)
     for now_ms in range(3_600_000, 3_612_000, 100):
-        throttle.record(RATE_BYTES // 100, now_ms)
+        quota.record(RATE_BYTES // 100, now_ms)
     # A tenth of the rate goes to the replicas in sync.
-    assert not throttle.is_exceeded(3_612_300)
+    assert not quota.is_exceeded(3_612_300)
 
 
 def test_a_lowered_rate_does_not_prolong_the_debt() -> None:
-    throttle = ReplicationThrottle(3, QuotaWindows())
-    throttle.rate_bytes = RATE_BYTES
-    throttle.record(10 * RATE_BYTES, 0)
-    throttle.rate_bytes = 1_000
+    quota = ReplicationQuota(3, QuotaWindows())
+    quota.set_rate(RATE_BYTES)
+    quota.record(10 * RATE_BYTES, 0)
+    quota.set_rate(1_000)
     for now_ms in range(0, 15_000, 100):
-        throttle.record(10, now_ms)
-    assert not throttle.is_exceeded(15_000)
+        quota.record(10, now_ms)
+    assert not quota.is_exceeded(15_000)
 
 
 def test_a_raised_rate_applies_at_once() -> None:
-    throttle = ReplicationThrottle(3, QuotaWindows())
-    throttle.rate_bytes = 1
-    throttle.record(RESPONSE_BYTES, 0)
-    throttle.rate_bytes = RATE_BYTES
-    assert throttle.delay_ms(0) == 500
-    throttle.rate_bytes = None
-    assert not throttle.is_exceeded(0)
+    quota = ReplicationQuota(3, QuotaWindows())
+    quota.set_rate(1)
+    quota.record(RESPONSE_BYTES, 0)
+    quota.set_rate(RATE_BYTES)
+    assert quota.delay_ms(0) == 500
+    quota.set_rate(None)
+    assert not quota.is_exceeded(0)
 
 
 def replicate_slowly(cluster: Cluster, role: str) -> list[tuple[int, int]]:
     """The size of the follower's log, every 50 ms for 8 s."""
     cluster.replay(setting(f"{role}.replication.throttled.replicas", "*"))
     cluster.create_topic(isr=[0])
-    manager = cluster.brokers[0 if role == "leader" else 1].manager
-    (manager.leader_throttle if role == "leader" else manager.follower_throttle).rate_bytes = 10_000
+    manager = cluster.brokers[0 if role == "leader" else 1].replicas
+    (manager.leader_quota if role == "leader" else manager.follower_quota).set_rate(10_000)
     for _ in range(200):
         cluster.brokers[0].produce("x" * 900, acks=1)
     sizes = []
@@ -168,7 +166,7 @@ def test_a_leader_holds_back_who_is_not_in_sync() -> None:
     cluster.replay(setting("leader.replication.throttled.replicas", "0:0"))
     cluster.create_topic(isr=[0, 1])
     leader = cluster.brokers[0]
-    leader.manager.leader_throttle.rate_bytes = 1
+    leader.replicas.leader_quota.set_rate(1)
     for _ in range(2):
         leader.produce("x" * 100, acks=1)
         cluster.replicate(2)
@@ -184,8 +182,8 @@ def test_a_follower_that_is_held_back_pauses() -> None:
     cluster = Cluster(size=2)
     cluster.replay(setting("follower.replication.throttled.replicas", "*"))
     cluster.create_topic(isr=[0])
-    follower = cluster.brokers[1].manager
-    follower.follower_throttle.rate_bytes = 1
+    follower = cluster.brokers[1].replicas
+    follower.follower_quota.set_rate(1)
     cluster.brokers[0].produce("x" * 100, acks=1)
     cluster.replicate(1)
     cluster.brokers[0].produce("y", acks=1)

@@ -8,7 +8,7 @@ from odradek.common.ids import TopicPartition
 from odradek.log.manager.checkpoint_files import write_partition_metadata
 from odradek.metadata.image.directory_id import UNASSIGNED
 from odradek.protocol.error_codes import ErrorCode
-from odradek.replica.dir_moves import STEP_REPLICAS
+from odradek.replica.log_dir_moves import STEP_REPLICAS
 
 #: Where the replica is to go: it begins in the other one.
 TARGET = "/data1"
@@ -31,14 +31,14 @@ def broker(cluster: Cluster) -> Broker:
 
 
 def test_a_leader_moves_while_it_is_written_to(cluster: Cluster, broker: Broker) -> None:
-    manager = broker.manager
-    assert manager.alter_replica_log_dirs([(TP, TARGET)]) == [0]
+    manager = broker.replicas
+    assert manager.log_dir_moves.start(TP, TARGET) == 0
     broker.move()
     assert broker.assigned == [(TOPIC_ID, 0, TARGET_ID)] and broker.log.log_dir == "/data0"
     broker.produce("meanwhile", acks=1)
-    manager.dir_moves.assignment_accepted(TP, TARGET_ID)
+    manager.log_dir_moves.assignment_accepted(TP, TARGET_ID)
     broker.move()
-    assert broker.log.log_dir == TARGET and not manager.dir_moves.moves
+    assert broker.log.log_dir == TARGET and not manager.log_dir_moves.moves
     assert manager.logs.log(TP, is_future=True) is None
     broker.produce("after", acks=1)
     cluster.replicate()
@@ -46,15 +46,15 @@ def test_a_leader_moves_while_it_is_written_to(cluster: Cluster, broker: Broker)
     assert stored_values(broker.log) == stored_values(cluster.brokers[1].log) == expected
     assert broker.log.offsets.high_watermark == 5
     [[found]] = broker.fetch(0)
-    assert found.high_watermark == 5 and manager.read_records(found)
+    assert found.high_watermark == 5 and manager.fetch.read_records(found)
 
 
 def test_who_waits_while_a_replica_moves_is_answered(cluster: Cluster, broker: Broker) -> None:
     cluster.replicate()
     produced, fetched = broker.produce("x"), broker.fetch(3, max_wait_ms=500)
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.replicas.log_dir_moves.start(TP, TARGET)
     broker.move()
-    broker.manager.dir_moves.assignment_accepted(TP, TARGET_ID)
+    broker.replicas.log_dir_moves.assignment_accepted(TP, TARGET_ID)
     broker.move()
     assert broker.log.log_dir == TARGET and produced == [] and fetched == []
     cluster.replicate()
@@ -62,19 +62,19 @@ def test_who_waits_while_a_replica_moves_is_answered(cluster: Cluster, broker: B
 
 
 def test_a_follower_that_cuts_its_log_cuts_the_copy(cluster: Cluster, broker: Broker) -> None:
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.replicas.log_dir_moves.start(TP, TARGET)
     broker.move()
     cluster.replay(change_record(leader=1, isr=[1]))
     cluster.brokers[1].produce("other", acks=1)
     cluster.replicate()
-    broker.manager.dir_moves.assignment_accepted(TP, TARGET_ID)
+    broker.replicas.log_dir_moves.assignment_accepted(TP, TARGET_ID)
     broker.move()
     assert broker.log.log_dir == TARGET and stored_values(broker.log) == [b"other"]
 
 
 def test_sizes_and_lags_are_described(broker: Broker) -> None:
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
-    by_path = {info.path: info.replicas for info in broker.manager.describe_log_dirs()}
+    broker.replicas.log_dir_moves.start(TP, TARGET)
+    by_path = {info.path: info.replicas for info in broker.replicas.description.log_dirs()}
     assert [(replica.is_future, replica.offset_lag) for replica in by_path[TARGET]] == [(True, 3)]
     assert [replica.is_future for replica in by_path["/data0"]] == [False]
 
@@ -89,57 +89,59 @@ def test_sizes_and_lags_are_described(broker: Broker) -> None:
     ],
 )
 def test_what_is_refused(broker: Broker, tp: TopicPartition, path: str, code: int) -> None:
-    assert broker.manager.alter_replica_log_dirs([(tp, path)]) == [code]
-    assert not broker.manager.dir_moves.moves
+    assert broker.replicas.log_dir_moves.start(tp, path) == code
+    assert not broker.replicas.log_dir_moves.moves
 
 
 def test_a_replica_that_comes_later_is_made_where_it_was_asked_for() -> None:
     cluster = Cluster(size=2, dirs=2)
     cluster.create_topic(replicas=[1])
-    manager = cluster.brokers[0].manager
-    assert manager.alter_replica_log_dirs([(TP, TARGET)]) == [ErrorCode.REPLICA_NOT_AVAILABLE]
+    manager = cluster.brokers[0].replicas
+    assert manager.log_dir_moves.start(TP, TARGET) == ErrorCode.REPLICA_NOT_AVAILABLE
     cluster.replay(change_record(replicas=[1, 0], adding_replicas=[0], directories=[directory_of(1), UNASSIGNED]))
     assert cluster.brokers[0].log.log_dir == TARGET
     assert cluster.brokers[0].assigned == [(TOPIC_ID, 0, TARGET_ID)]
-    assert manager.alter_replica_log_dirs([(TP, TARGET)]) == [ErrorCode.NONE] and not manager.dir_moves.moves
+    assert manager.log_dir_moves.start(TP, TARGET) == ErrorCode.NONE and not manager.log_dir_moves.moves
 
 
 def test_a_move_back_is_no_move(broker: Broker) -> None:
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
-    broker.manager.dir_moves.step()
-    assert broker.manager.alter_replica_log_dirs([(TP, "/data0")]) == [ErrorCode.NONE]
-    assert not broker.manager.dir_moves.moves and not broker.manager.logs.future and broker.log.log_dir == "/data0"
+    broker.replicas.log_dir_moves.start(TP, TARGET)
+    broker.replicas.log_dir_moves.step()
+    assert broker.replicas.log_dir_moves.start(TP, "/data0") == ErrorCode.NONE
+    assert (
+        not broker.replicas.log_dir_moves.moves and not broker.replicas.logs.future and broker.log.log_dir == "/data0"
+    )
 
 
 def test_a_move_that_is_called_back_is_told_to_the_controller(broker: Broker) -> None:
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.replicas.log_dir_moves.start(TP, TARGET)
     broker.move()
-    broker.manager.dir_moves.cancel(TP)
+    broker.replicas.log_dir_moves.cancel(TP)
     assert broker.assigned == [(TOPIC_ID, 0, TARGET_ID), (TOPIC_ID, 0, directory_of(0))]
-    assert broker.manager.logs.log(TP, is_future=True) is None
+    assert broker.replicas.logs.log(TP, is_future=True) is None
 
 
 def test_the_target_fails(broker: Broker) -> None:
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.replicas.log_dir_moves.start(TP, TARGET)
     broker.disk.fail(kind="write", path=f"{TARGET}/*.log")
-    broker.manager.dir_moves.step()
-    assert not broker.manager.dir_moves.moves and broker.failed_dirs == [TARGET_ID]
+    broker.replicas.log_dir_moves.step()
+    assert not broker.replicas.log_dir_moves.moves and broker.failed_dirs == [TARGET_ID]
     assert broker.produce("still here", acks=1)[0][0].error_code == 0
-    assert broker.manager.alter_replica_log_dirs([(TP, TARGET)]) == [ErrorCode.KAFKA_STORAGE_ERROR]
+    assert broker.replicas.log_dir_moves.start(TP, TARGET) == ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def test_a_topic_that_is_deleted_takes_its_move_along(cluster: Cluster, broker: Broker) -> None:
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.replicas.log_dir_moves.start(TP, TARGET)
     broker.move()
     broker.assigned.clear()
     cluster.delete_topic()
-    assert not broker.manager.dir_moves.moves and not broker.assigned
-    assert broker.manager.logs.log(TP, is_future=True) is None
+    assert not broker.replicas.log_dir_moves.moves and not broker.assigned
+    assert broker.replicas.logs.log(TP, is_future=True) is None
 
 
 def test_a_move_goes_on_after_a_restart(cluster: Cluster, broker: Broker) -> None:
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
-    broker.manager.dir_moves.step()
+    broker.replicas.log_dir_moves.start(TP, TARGET)
+    broker.replicas.log_dir_moves.step()
     cluster.replay(change_record(directories=[TARGET_ID, directory_of(1)]))
     cluster.restart(0)
     assert broker.log.log_dir == "/data0"
@@ -149,23 +151,23 @@ def test_a_move_goes_on_after_a_restart(cluster: Cluster, broker: Broker) -> Non
 
 def test_a_future_log_that_is_alone_is_the_replica(cluster: Cluster, broker: Broker) -> None:
     """The crash was between the two renames, or the other disk is gone."""
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.replicas.log_dir_moves.start(TP, TARGET)
     broker.move()
     cluster.replay(change_record(directories=[TARGET_ID, directory_of(1)]))
     broker.disk.remove_tree("/data0/topic-0")
     cluster.restart(0)
     assert broker.log.directory == f"{TARGET}/topic-0" and len(stored_values(broker.log)) == 3
-    assert not broker.manager.logs.future and not broker.manager.dir_moves.moves
+    assert not broker.replicas.logs.future and not broker.replicas.log_dir_moves.moves
 
 
 def test_logs_of_others_are_set_aside_at_the_start(broker: Broker) -> None:
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    broker.replicas.log_dir_moves.start(TP, TARGET)
     broker.move()
     elsewhere = Cluster(size=2, dirs=2)
     elsewhere.brokers[0].disk = broker.disk
     elsewhere.create_topic(replicas=[1])
     elsewhere.restart(0)
-    logs = elsewhere.brokers[0].manager.logs
+    logs = elsewhere.brokers[0].replicas.logs
     assert not logs.current and not logs.future
     names = [name for path in ("/data0", TARGET) for name in logs.files.list_dir(path) if name.startswith("topic")]
     assert len(names) == 2 and all(name.endswith("-stray") for name in names)
@@ -177,9 +179,9 @@ def test_the_log_of_a_deleted_topic_with_the_same_name_is_set_aside(
 ) -> None:
     """Its directory was offline when the topic was deleted and created again."""
     if deleted_dir == "/data0":
-        broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+        broker.replicas.log_dir_moves.start(TP, TARGET)
         broker.move()
-        broker.manager.dir_moves.assignment_accepted(TP, TARGET_ID)
+        broker.replicas.log_dir_moves.assignment_accepted(TP, TARGET_ID)
         broker.move()
         cluster.replay(change_record(directories=[TARGET_ID, directory_of(1)]))
     directory = broker.log.directory
@@ -191,9 +193,9 @@ def test_the_log_of_a_deleted_topic_with_the_same_name_is_set_aside(
 
 
 def test_the_limit_holds_the_copying_back(cluster: Cluster, broker: Broker) -> None:
-    moves = broker.manager.dir_moves
-    moves.throttle.rate_bytes = 1
-    broker.manager.alter_replica_log_dirs([(TP, TARGET)])
+    moves = broker.replicas.log_dir_moves
+    moves.quota.set_rate(1)
+    broker.replicas.log_dir_moves.start(TP, TARGET)
     copied = moves.step().copied_bytes
     assert copied > 0 and broker.assigned
     broker.produce("more", acks=1)
@@ -210,9 +212,9 @@ def test_a_step_is_short_however_much_there_is_to_move() -> None:
     [broker], tps = cluster.brokers, [TopicPartition(TP.topic, number) for number in range(count)]
     for tp in tps:
         broker.produce("value", acks=1, tp=tp)
-    moves = broker.manager.dir_moves
-    other = {tp: "/data1" if broker.manager.logs.current[tp].log_dir == "/data0" else "/data0" for tp in tps}
-    assert broker.manager.alter_replica_log_dirs(other.items()) == [0] * count
+    moves = broker.replicas.log_dir_moves
+    other = {tp: "/data1" if broker.replicas.logs.current[tp].log_dir == "/data0" else "/data0" for tp in tps}
+    assert [broker.replicas.log_dir_moves.start(tp, path) for tp, path in other.items()] == [0] * count
     moves.step()
     assert sum(move.future.offsets.log_end_offset for move in moves.moves.values()) == STEP_REPLICAS
     broker.move()
@@ -221,4 +223,4 @@ def test_a_step_is_short_however_much_there_is_to_move() -> None:
     moves.step()
     assert len(moves.moves) == count - 1
     broker.move()
-    assert {tp: broker.manager.logs.current[tp].log_dir for tp in tps} == other
+    assert {tp: broker.replicas.logs.current[tp].log_dir for tp in tps} == other

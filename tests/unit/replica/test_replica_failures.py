@@ -36,7 +36,7 @@ def read(broker: Broker) -> int:
     if result.error_code:
         return result.error_code
     try:
-        broker.manager.read_records(result)
+        broker.replicas.fetch.read_records(result)
     except ApiError as error:
         return error.code
     return 0
@@ -77,17 +77,17 @@ def test_the_only_replica_in_sync_keeps_what_it_has(cluster: Cluster) -> None:
     damage(damaged)
     read(damaged)
     cluster.replay(change_record(isr=[0], leader=-1, directories=[LOST, directory_of(1), directory_of(2)]))
-    assert TP not in damaged.manager.partitions
+    assert TP not in damaged.replicas.partitions.online
     assert damaged.disk.exists(LOG)
 
 
 def test_damage_that_is_found_at_the_start(cluster: Cluster) -> None:
     damaged = cluster.brokers[0]
     damaged.log.flusher.flush()
-    damaged.manager.logs.write_recovery_points("/data0")
+    damaged.replicas.logs.write_recovery_points("/data0")
     damage(damaged)
     cluster.restart(0)
-    assert TP in damaged.manager.logs.damaged
+    assert TP in damaged.replicas.logs.damaged
     assert damaged.assigned == [LOST_IT]
     others_lead(cluster)
     cluster.replicate()
@@ -101,7 +101,7 @@ def test_a_damaged_follower_begins_anew_too(cluster: Cluster) -> None:
     with pytest.raises(CorruptLog):
         follower.log.reader.fetch(follower.log.reader.read(0, 1 << 20))
     cluster.clock.now_ms += 60_000
-    follower.manager.tick(cluster.clock.monotonic_ms())
+    follower.replicas.tick(cluster.clock.monotonic_ms())
     assert follower.assigned == [LOST_IT]
     cluster.replay(change_record(isr=[0, 1], directories=[directory_of(0), directory_of(1), LOST]))
     cluster.replicate()
@@ -114,5 +114,5 @@ def test_a_damaged_log_can_be_deleted(cluster: Cluster) -> None:
     read(damaged)
     cluster.delete_topic()
     assert not damaged.disk.exists(LOG)
-    assert TP not in damaged.manager.offline and TP not in damaged.manager.damaged
-    assert delete_logs(damaged.manager.logs, (TP,)) == {}
+    assert TP not in damaged.replicas.partitions.offline and not damaged.replicas.partitions.is_damaged(TP)
+    assert delete_logs(damaged.replicas.logs, (TP,)) == {}
