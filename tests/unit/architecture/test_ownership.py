@@ -26,7 +26,6 @@ PRIVATE_ACCESSES: dict[str, int] = {
     "api": 2,
     "client": 19,
     "inspection": 1,
-    "log": 4,
     "raft": 1,
     "sim": 11,
     "spark": 12,
