@@ -31,8 +31,8 @@ from odradek.records.errors import CorruptRecord, IncompleteBatch, InvalidRecord
 
 
 class Chain(NamedTuple):
-    """How far the batches hang together, and what is wrong there (empty: nothing). `is_cut_off`: the last batch is not
-    whole; that is what is wrong at the end of a file, and normal at the end of a range that was read."""
+    """End of the consistent batches, and the problem there (empty: none). `is_cut_off`: the last batch is incomplete,
+    which is a problem at the end of a file, and normal at the end of a range that was read."""
 
     valid_bytes: int
     next_offset: int
@@ -63,16 +63,16 @@ def walk_chain(
     while position < end and (next_offset < until or before_gap is not None):
         if end - position >= HEADER_BYTES and data[position + MAGIC_AT] == MAGIC_V2:
             base, length, epoch, _, crc, _, delta, _, _, _, _, _, _ = header_at(data, position)
-            after = position + length + OVERHEAD_BYTES
-            if length + OVERHEAD_BYTES < HEADER_BYTES or after > end:
+            next_position = position + length + OVERHEAD_BYTES
+            if length + OVERHEAD_BYTES < HEADER_BYTES or next_position > end:
                 reason = f"a batch of length {length} does not fit the {end - position} bytes that are left"
                 return Chain(position, next_offset, reason, length + OVERHEAD_BYTES >= HEADER_BYTES)
-            if crc32c(data[position + ATTRIBUTES_AT : after]) != crc:
+            if crc32c(data[position + ATTRIBUTES_AT : next_position]) != crc:
                 return Chain(position, next_offset, f"the CRC of the batch at offset {base} does not hold")
             last = base + delta
         else:
             try:
-                base, last, after = _other_batch(data, position)
+                base, last, next_position = _other_batch(data, position)
             except IncompleteBatch as error:
                 return Chain(position, next_offset, error.message, True)
             except (CorruptRecord, InvalidRecord) as error:
@@ -96,18 +96,18 @@ def walk_chain(
             span_epoch, span_end = epochs.span_at(base)
             is_known = span_epoch != UNDEFINED_EPOCH
         if epoch != span_epoch and epoch != UNDEFINED_EPOCH:
-            if (is_known or epoch < span_epoch) and not contradicts(data, after, span_epoch, span_end):
+            if (is_known or epoch < span_epoch) and not contradicts(data, next_position, span_epoch, span_end):
                 return Chain(position, next_offset, f"leader epoch {epoch} at offset {base}, where it is {span_epoch}")
             if is_known:
                 span_end, is_known = END_OF_OFFSETS, False  # the batches are believed from here on
             span_epoch = epoch
-        position, next_offset = after, last + 1
+        position, next_offset = next_position, last + 1
     return Chain(position, next_offset, "")
 
 
 def contradicts(data: Buffer, position: int, span_epoch: int, span_end: int) -> bool:
-    """Whether the batch at `position`, too, is not of the epoch that its offset should have: of `span_epoch`, if it
-    begins before `span_end`, or else of a later one."""
+    """Return whether the batch at `position`, too, does not have the epoch that its offset requires: `span_epoch` if
+    it begins before `span_end`, or else a later one."""
     if len(data) - position < HEADER_BYTES or data[position + MAGIC_AT] != MAGIC_V2:
         return False
     base, _, epoch, _, _, _, _, _, _, _, _, _, _ = header_at(data, position)

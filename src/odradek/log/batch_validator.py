@@ -1,4 +1,4 @@
-"""What a leader lets into its log: one batch, checked and stamped where it lies.
+"""Validation of a leader's appends: one batch, checked and stamped in place.
 
 The batch is never rebuilt, unless the topic asks for another compression. In order: is it a batch of ours (magic,
 size, CRC); do its header's counts agree; do its records agree with the header (`batch_walk`, for a compressed batch
@@ -61,7 +61,7 @@ def writable(records: Buffer) -> memoryview:
     return memoryview(bytearray(view)) if view.readonly else view
 
 
-def only_batch(records: memoryview, where: object) -> Batch | None:
+def only_batch(records: memoryview, location: object) -> Batch | None:
     """The one batch that a leader appends at a time; None if not even one is complete.
 
     Bytes behind it that are no complete batch are left out, as Kafka does."""
@@ -74,45 +74,45 @@ def only_batch(records: memoryview, where: object) -> Batch | None:
     except IncompleteBatch:
         return None
     if batch.size_bytes < len(records) and next(read_batches(records, batch.size_bytes), None) is not None:
-        raise InvalidRecord(f"An append to {where} must contain exactly one record batch")
+        raise InvalidRecord(f"An append to {location} must contain exactly one record batch")
     return batch
 
 
-def check_batch(batch: Batch, origin: AppendOrigin, config: LogConfig, where: object) -> None:
+def check_batch(batch: Batch, origin: AppendOrigin, config: LogConfig, location: object) -> None:
     """Everything that the header alone tells."""
     if batch.magic != MAGIC_V2:
-        raise InvalidRecord(f"Appends to {where} must have magic version 2, and this batch has {batch.magic}")
+        raise InvalidRecord(f"Appends to {location} must have magic version 2, and this batch has {batch.magic}")
     if batch.size_bytes > config.max_message_bytes:
         raise RecordTooLarge(
-            f"The record batch size in the append to {where} is {batch.size_bytes} bytes, which exceeds "
+            f"The record batch size in the append to {location} is {batch.size_bytes} bytes, which exceeds "
             f"max.message.bytes of {config.max_message_bytes}"
         )
     if crc32c(batch.buffer[ATTRIBUTES_AT:]) != batch.crc:
-        raise CorruptRecord(f"Record is corrupt (stored crc = {batch.crc}) in topic partition {where}")
+        raise CorruptRecord(f"Record is corrupt (stored crc = {batch.crc}) in topic partition {location}")
     if origin is AppendOrigin.CLIENT:
-        _check_client_batch(batch, where)
+        _check_client_batch(batch, location)
     if batch.last_offset_delta + 1 != batch.count:
         raise InvalidRecord(
             f"Inconsistent batch offset range [0, {batch.last_offset_delta}] and count of records {batch.count} "
-            f"in {where}"
+            f"in {location}"
         )
 
 
-def _check_client_batch(batch: Batch, where: object) -> None:
+def _check_client_batch(batch: Batch, location: object) -> None:
     if batch.base_offset != 0:
         raise InvalidRecord(
-            f"The baseOffset of the record batch in the append to {where} should be 0, but it is {batch.base_offset}"
+            f"The baseOffset of the record batch in the append to {location} should be 0, but it is {batch.base_offset}"
         )
     if batch.last_offset_delta < 0:
-        raise InvalidRecord(f"Batch has an invalid offset range: [0, {batch.last_offset_delta}] in {where}")
+        raise InvalidRecord(f"Batch has an invalid offset range: [0, {batch.last_offset_delta}] in {location}")
     if batch.count <= 0:
-        raise InvalidRecord(f"Invalid reported count for record batch: {batch.count} in {where}")
+        raise InvalidRecord(f"Invalid reported count for record batch: {batch.count} in {location}")
     if batch.attributes & CONTROL_BIT:
-        raise InvalidRecord(f"Clients are not allowed to write control records in {where}")
+        raise InvalidRecord(f"Clients are not allowed to write control records in {location}")
     if batch.producer_id >= 0 and batch.base_sequence < 0:
         raise InvalidRecord(
             f"Invalid sequence number {batch.base_sequence} in record batch with producerId {batch.producer_id} in "
-            f"{where}"
+            f"{location}"
         )
 
 
@@ -122,7 +122,7 @@ def validate(
     leader_epoch: int,
     config: LogConfig,
     now_ms: int,
-    where: object,
+    location: object,
     open_compressed: bool = True,
 ) -> Batch:
     """Check the records and write offset, epoch and time into the batch; the batch to append, which is another one
@@ -132,9 +132,9 @@ def validate(
     if config.compression_type != "producer" and not (codec == 0 and batch.attributes & CONTROL_BIT):
         target = _TARGETS[config.compression_type]
     if target != codec:
-        return _recompress(batch, Compression(target), offset, leader_epoch, config, now_ms, where)
+        return _recompress(batch, Compression(target), offset, leader_epoch, config, now_ms, location)
     if codec == 0 or open_compressed or config.compact:
-        max_timestamp = _check_records(batch, codec, config, now_ms, where)
+        max_timestamp = _check_records(batch, codec, config, now_ms, location)
     else:
         max_timestamp = _check_unopened(batch, config, now_ms)
     if config.log_append_time:
@@ -151,7 +151,7 @@ def validate(
     return batch
 
 
-def _check_records(batch: Batch, codec: int, config: LogConfig, now_ms: int, where: object) -> int:
+def _check_records(batch: Batch, codec: int, config: LogConfig, now_ms: int, location: object) -> int:
     """Structure, keys and times of the records; their largest timestamp."""
     if codec == 0:
         data = bytes(batch.buffer)
@@ -174,12 +174,12 @@ def _check_records(batch: Batch, codec: int, config: LogConfig, now_ms: int, whe
             or not _INT64_MIN <= smallest <= largest <= LONG_MAX
         )
     if suspicious or (config.compact and keyless >= 0):
-        refuse_records(batch, list(batch.records()), config, now_ms, where)
+        refuse_records(batch, list(batch.records()), config, now_ms, location)
     return largest
 
 
 def _check_unopened(batch: Batch, config: LogConfig, now_ms: int) -> int:
-    """What the header of a compressed batch claims of its times, taken at its word."""
+    """Check the timestamps in the header of a compressed batch, without reading its records."""
     oldest = now_ms - config.message_timestamp_before_max_ms
     newest = now_ms + config.message_timestamp_after_max_ms
     if config.log_append_time:
@@ -192,13 +192,13 @@ def _check_unopened(batch: Batch, config: LogConfig, now_ms: int) -> int:
     return batch.max_timestamp
 
 
-def refuse_records(batch: Batch, records: list[Record], config: LogConfig, now_ms: int, where: object) -> None:
+def refuse_records(batch: Batch, records: list[Record], config: LogConfig, now_ms: int, location: object) -> None:
     """Raise `RecordsRefused` with every record that breaks a rule; return if none does."""
     errors: list[RecordError] = []
     invalid_timestamp = False
     for index, record in enumerate(records):
         if config.compact and record.key is None:
-            text = f"Compacted topic cannot accept message without key in topic partition {where}"
+            text = f"Compacted topic cannot accept message without key in topic partition {location}"
             errors.append(RecordError(index, text))
             continue
         wrong_time = _wrong_time(batch, record, config, now_ms)
@@ -211,12 +211,12 @@ def refuse_records(batch: Batch, records: list[Record], config: LogConfig, now_m
         text = "One or more records have been rejected due to invalid timestamp"
         raise RecordsRefused(text, InvalidTimestamp.code, tuple(errors))
     # Kafka's form of a list of them.
-    shown = ", ".join(
+    listed = ", ".join(
         f"RecordError(batchIndex={error.batch_index}, message='{error.message}')" for error in errors[:_ERRORS_SHOWN]
     )
     text = (
         f"One or more records have been rejected due to {len(errors)} record errors in total, and only showing the "
-        f"first three errors at most: [{shown}]"
+        f"first three errors at most: [{listed}]"
     )
     raise RecordsRefused(text, InvalidRecord.code, tuple(errors))
 
@@ -245,13 +245,13 @@ def _recompress(
     leader_epoch: int,
     config: LogConfig,
     now_ms: int,
-    where: object,
+    location: object,
 ) -> Batch:
     """The same records under the topic's own codec: the only case in which a leader writes a batch anew."""
     records = list(batch.records(unfolded_bytes_max(batch.size_bytes - HEADER_BYTES)))
     if any(not -(2**63) <= record.timestamp < 2**63 for record in records):
-        raise InvalidTimestamp(f"A record of the batch for {where} has a timestamp beyond 64 bits")
-    refuse_records(batch, records, config, now_ms, where)
+        raise InvalidTimestamp(f"A record of the batch for {location} has a timestamp beyond 64 bits")
+    refuse_records(batch, records, config, now_ms, location)
     builder = BatchBuilder(
         base_offset=offset,
         compression=target,
@@ -266,11 +266,11 @@ def _recompress(
     )
     for record in records:
         builder.append(record.timestamp, record.key, record.value, record.headers)
-    rebuilt = only_batch(memoryview(builder.build()), where)
+    rebuilt = only_batch(memoryview(builder.build()), location)
     assert rebuilt is not None
     if rebuilt.size_bytes > config.max_message_bytes:
         raise RecordTooLarge(
-            f"Message batch size is {rebuilt.size_bytes} bytes in append to partition {where}, which exceeds the "
+            f"Message batch size is {rebuilt.size_bytes} bytes in append to partition {location}, which exceeds the "
             f"maximum configured size of {config.max_message_bytes}"
         )
     return rebuilt

@@ -1,4 +1,4 @@
-"""What can go wrong in the log, in the three kinds that are never mixed.
+"""Errors of the log, in three kinds that are never mixed.
 
 * `ApiError`s: refusals that a client is told about, with Kafka's code.
 * `DamagedFile`: a file of ours does not hold what it should. It names file, place and what is wrong; recovery catches
@@ -39,8 +39,8 @@ class DamagedFile(Fault):
     """A file is not what it should be. `position` counts bytes, or lines where the file is text."""
 
     def __init__(self, path: str, position: int | None, reason: str) -> None:
-        where = path if position is None else f"{path}:{position}"
-        super().__init__(f"{where}: {reason}")
+        location = path if position is None else f"{path}:{position}"
+        super().__init__(f"{location}: {reason}")
         self.path = path
         self.position = position
         self.reason = reason
@@ -117,7 +117,7 @@ class TransactionCoordinatorFenced(ApiError):
 
 
 class KafkaStorageError(ApiError):
-    """What a client is told once a log directory is offline."""
+    """Error returned to clients for an offline log directory."""
 
     code = 56
 

@@ -79,10 +79,10 @@ _MAX_OFFSET = 2**63 - 1
 
 def parse_segment_file(name: str) -> SegmentFileName | None:
     """None for a file that belongs to no segment: also where its number is no offset."""
-    found = _SEGMENT_FILE.fullmatch(name)
-    if found is None or int(found[1]) > _MAX_OFFSET:
+    match = _SEGMENT_FILE.fullmatch(name)
+    if match is None or int(match[1]) > _MAX_OFFSET:
         return None
-    return SegmentFileName(int(found[1]), found[2], found[3])
+    return SegmentFileName(int(match[1]), match[2], match[3])
 
 
 def partition_dir(topic_partition: TopicPartition) -> str:

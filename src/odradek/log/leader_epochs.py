@@ -1,4 +1,4 @@
-"""Which leader epoch wrote from which offset on, for one partition (KIP-101, KIP-279).
+"""Start offsets of the leader epochs of one partition (KIP-101, KIP-279).
 
 A follower that comes back asks the leader where its own last epoch ended and cuts its log there; this cache gives the
 answers. Epochs and start offsets both only grow; an entry that breaks this (an unclean election took place) pushes out
@@ -85,11 +85,11 @@ class LeaderEpochs:
         self._write()
 
     def assign_all(self, entries: Iterable[EpochEntry]) -> None:
-        """As `assign` for each, with one write."""
-        before = self.entries()
+        """Assign several epochs with one write."""
+        previous = self.entries()
         for epoch, start_offset in entries:
             self._put(epoch, start_offset)
-        if self._has_begun or self.entries() != before:
+        if self._has_begun or self.entries() != previous:
             self._write()
 
     def mark_synced(self) -> None:
@@ -132,7 +132,7 @@ class LeaderEpochs:
         return self._epochs[slot] if slot < len(self._epochs) else None
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd:
-        """Where `epoch`, or else the largest one below it, ends.
+        """Return the end of `epoch`, or else of the largest one below it.
 
         The latest epoch ends where the log does. An epoch before the first known one is answered with itself and the
         start of the first: its data is gone, and the follower can go on from there. An epoch that is undefined or
@@ -143,21 +143,21 @@ class LeaderEpochs:
         if epoch == epochs[-1]:
             return EpochEnd(epoch, log_end_offset)
         higher = bisect_right(epochs, epoch)
-        found = epochs[higher - 1] if higher else epoch
-        return EpochEnd(found, self._starts[higher])
+        lower_epoch = epochs[higher - 1] if higher else epoch
+        return EpochEnd(lower_epoch, self._starts[higher])
 
     def epoch_for_offset(self, offset: int) -> int | None:
         slot = bisect_right(self._starts, offset) - 1
         return self._epochs[slot] if slot >= 0 else None
 
     def span_at(self, offset: int) -> "EpochSpan":
-        """What epoch a batch that begins at `offset` must have, and up to where; for walks along the batches."""
-        after = bisect_right(self._starts, offset)
-        end = self._starts[after] if after < len(self._starts) else END_OF_OFFSETS
-        return EpochSpan(self._epochs[after - 1] if after else UNDEFINED_EPOCH, end)
+        """Return the epoch that a batch at `offset` must have, with the end of that epoch; for walks along batches."""
+        next_index = bisect_right(self._starts, offset)
+        end = self._starts[next_index] if next_index < len(self._starts) else END_OF_OFFSETS
+        return EpochSpan(self._epochs[next_index - 1] if next_index else UNDEFINED_EPOCH, end)
 
     def entries_in_range(self, start_offset: int, end_offset: int) -> list[EpochEntry]:
-        """What a log from `start_offset` to `end_offset` would have; the first entry begins where the log does. A
+        """Return the entries of a log from `start_offset` to `end_offset`; the first one begins where the log does. A
         negative offset leaves its side open."""
         part = LeaderEpochs(self._files, self._directory, self.entries())
         if start_offset >= 0:

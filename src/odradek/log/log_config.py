@@ -95,7 +95,7 @@ class LogConfig:
 
     @property
     def max_segment_ms(self) -> int:
-        """When a segment is rolled by age: a compacted log must not keep records from the cleaner for longer."""
+        """Age at which a segment is rolled: a compacted log must not keep records from the cleaner for longer."""
         if self.compact and self.max_compaction_lag_ms > 0:
             return min(self.max_compaction_lag_ms, self.segment_ms)
         return self.segment_ms
@@ -256,7 +256,7 @@ SETTINGS: Mapping[str, Setting] = _table(
 
 
 def _check_together(config: LogConfig) -> None:
-    """What each setting allows alone but not with another."""
+    """Check settings that are valid alone but not together."""
     if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
         raise InvalidConfig(
             f"Conflicting topic configs: min.compaction.lag.ms ({config.min_compaction_lag_ms}) must not be larger "

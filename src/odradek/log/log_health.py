@@ -1,4 +1,4 @@
-"""Whether a log can be used: its directory, the fault that took it offline, and whether it was closed.
+"""Health of a log: its directory, the fault that took it offline, and whether it was closed.
 
 Every part of a log holds the same `LogHealth`. An `OSError` becomes a `StorageFault` and a damaged record a
 `CorruptLog`; the first of them is kept in `fault`, and from then on every operation that needs the disk is rejected

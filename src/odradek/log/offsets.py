@@ -11,7 +11,7 @@ UNKNOWN_SEGMENT = -1
 
 
 class AppendOrigin(IntEnum):
-    """Who appends, and so how much is checked."""
+    """Origin of an append, which determines how much is checked."""
 
     REPLICATION = 0  # the leader has checked already
     COORDINATOR = 1  # epochs are checked, sequences are not: coordinators write none
@@ -46,7 +46,7 @@ class TimestampOffset(NamedTuple):
 
 
 class BatchPosition(NamedTuple):
-    """Where a batch lies in its segment."""
+    """Position of a batch in its segment."""
 
     base_offset: int
     position: int

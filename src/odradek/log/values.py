@@ -1,4 +1,4 @@
-"""What the log as a whole gives to those who append, read and ask.
+"""Results of appends, reads and look-ups of a log.
 
 `AppendInfo` and `LogRead` are made once per request, so they are named tuples: immutable as a frozen data class is, at
 a quarter of its cost.
@@ -19,7 +19,7 @@ NO_EPOCH = -1
 
 
 class Isolation(Enum):
-    """How far a reader sees."""
+    """End of what a reader may see."""
 
     LOG_END = "log_end"
     HIGH_WATERMARK = "high_watermark"
@@ -42,7 +42,7 @@ class RecordsRefused(ApiError):
 
 
 class AppendInfo(NamedTuple):
-    """What became of an append.
+    """Result of an append.
 
     A duplicate of one of the producer's last five batches is answered as it was the first time, and nothing is
     written. `first_offset` is -1 for a batch of an old format from the leader, whose header does not tell it, and

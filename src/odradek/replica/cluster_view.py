@@ -48,6 +48,6 @@ class ClusterView:
 
     @property
     def are_directories_assigned(self) -> bool:
-        """Whether the metadata version assigns replicas to log directories (KIP-858)."""
+        """True if the metadata version assigns replicas to log directories (KIP-858)."""
         version = self.image.features.metadata_version
         return version is None or version.is_directory_assignment_supported

@@ -66,7 +66,7 @@ class TransactionMarker:
 
     @property
     def has_producer(self) -> bool:
-        """Whether the marker has a producer's id and epoch; it is not valid without."""
+        """True if the marker has a producer's id and epoch; it is not valid without."""
         return self.producer_id != NO_PRODUCER_ID and self.producer_epoch != NO_PRODUCER_EPOCH
 
 

@@ -68,11 +68,11 @@ class Rows:
         ends: list[int] = []
         position = 0
         for batch, payload in zip(self.batches, payloads, strict=True):
-            found = record_ends(self.data, position, position + len(payload), batch.count)
-            if found:
+            payload_ends = record_ends(self.data, position, position + len(payload), batch.count)
+            if payload_ends:
                 starts.append(position)
-                starts += found[:-1]
-                ends += found
+                starts += payload_ends[:-1]
+                ends += payload_ends
             position += len(payload)
         counts = np.array([batch.count for batch in self.batches], dtype=np.int64)
         self.bounds = [0, *np.cumsum(counts).tolist()]
@@ -112,28 +112,28 @@ def _converted(batch: Batch, records: Sequence[Record], delete_horizon_ms: int |
     return builder.build()
 
 
-def keep_records(original: Batch, rows: Rows, kept: Int64s, delete_horizon_ms: int | None) -> bytes:
-    """`original`, a batch of `rows`, with only the rows in `kept`, at least one. `delete_horizon_ms` is a new horizon
-    to stamp; one that the batch already has stays."""
-    check(len(kept) > 0, "a batch without records is made by empty_batch")
-    batch = rows.batches[bisect_right(rows.bounds, int(kept[0])) - 1]
+def keep_records(original: Batch, rows: Rows, retained: Int64s, delete_horizon_ms: int | None) -> bytes:
+    """Return `original`, a batch of `rows`, with only the rows in `retained`, at least one. `delete_horizon_ms` is a
+    new horizon to stamp; one that the batch already has stays."""
+    check(len(retained) > 0, "a batch without records is made by empty_batch")
+    batch = rows.batches[bisect_right(rows.bounds, int(retained[0])) - 1]
     if original.magic < MAGIC_V2:
-        wanted = frozenset(rows.offsets[kept].tolist())
-        return _converted(original, [r for r in batch.records() if r.offset in wanted], delete_horizon_ms)
+        retained_offsets = frozenset(rows.offsets[retained].tolist())
+        return _converted(original, [r for r in batch.records() if r.offset in retained_offsets], delete_horizon_ms)
     horizon_ms = batch.delete_horizon_ms if delete_horizon_ms is None else delete_horizon_ms
     appended = bool(batch.attributes & APPEND_TIME_BIT)
-    times = np.full(len(kept), batch.max_timestamp) if appended else rows.timestamps[kept]
+    times = np.full(len(retained), batch.max_timestamp) if appended else rows.timestamps[retained]
     base_timestamp = int(times[0]) if horizon_ms is None else horizon_ms
     if base_timestamp == batch.base_timestamp and not appended:
-        payload = b"".join(_ranges(rows, kept))
+        payload = b"".join(_ranges(rows, retained))
     else:
-        payload = b"".join(_restamped(rows, kept, times - base_timestamp))
+        payload = b"".join(_restamped(rows, retained, times - base_timestamp))
     return _assemble(
         batch,
         attributes=batch.attributes & ~DELETE_HORIZON_BIT | (DELETE_HORIZON_BIT if horizon_ms is not None else 0),
         base_timestamp=base_timestamp,
         max_timestamp=max(NO_TIMESTAMP, int(times.max())),
-        count=len(kept),
+        count=len(retained),
         payload=payload,
     )
 
@@ -167,21 +167,21 @@ def _assemble(
     return b"".join((header, payload))
 
 
-def _ranges(rows: Rows, kept: Int64s) -> Iterator[bytes]:
+def _ranges(rows: Rows, retained: Int64s) -> Iterator[bytes]:
     """The bytes of the kept rows; neighbours in one piece."""
     data = rows.data
-    breaks = np.flatnonzero(np.diff(kept) != 1)
-    firsts = kept[np.concatenate(([0], breaks + 1))]
-    lasts = kept[np.concatenate((breaks, [len(kept) - 1]))]
+    breaks = np.flatnonzero(np.diff(retained) != 1)
+    firsts = retained[np.concatenate(([0], breaks + 1))]
+    lasts = retained[np.concatenate((breaks, [len(retained) - 1]))]
     for start, end in zip(rows.starts[firsts].tolist(), rows.ends[lasts].tolist(), strict=True):
         yield data[start:end]
 
 
-def _restamped(rows: Rows, kept: Int64s, deltas: Int64s) -> Iterator[bytes]:
+def _restamped(rows: Rows, retained: Int64s, deltas: Int64s) -> Iterator[bytes]:
     """The kept rows with other timestamp deltas, and so with other lengths. 1 µs a record."""
     data = rows.data
-    places = zip(rows.starts[kept].tolist(), rows.ends[kept].tolist(), deltas.tolist(), strict=True)
-    for position, end, delta in places:
+    row_positions = zip(rows.starts[retained].tolist(), rows.ends[retained].tolist(), deltas.tolist(), strict=True)
+    for position, end, delta in row_positions:
         while data[position] >= 0x80:  # the length
             position += 1
         position += 1

@@ -36,7 +36,7 @@ _EXPANSION_LIMIT_BYTES = DEFAULT_LIMIT_BYTES
 
 
 class Written(NamedTuple):
-    """What the indexes of the new segment want to know of a batch."""
+    """Fields of a batch that the indexes of the new segment require."""
 
     last_offset: int
     max_timestamp: int
@@ -102,7 +102,7 @@ def _map_chunk(
     hasher: KeyHasher,
     stats: CleanerStats,
 ) -> bool:
-    """Whether the map is full: the first keyed record that found no room ends it."""
+    """Add the keys of a chunk; return whether the map is full: the first key that does not fit ends it."""
     start = plan.first_dirty_offset
     mapped: list[Batch] = []
     for batch in batches:
@@ -113,18 +113,18 @@ def _map_chunk(
             mapped.append(batch)
     rows = Rows(mapped, _EXPANSION_LIMIT_BYTES)
     stats.map_messages_read += len(rows)
-    wanted = np.flatnonzero((rows.offsets >= start) & (rows.key_lengths >= 0))
-    offsets = rows.offsets[wanted]
-    digests = hasher.hash_ranges(rows.data, rows.key_starts[wanted], rows.key_lengths[wanted])
+    keyed_rows = np.flatnonzero((rows.offsets >= start) & (rows.key_lengths >= 0))
+    offsets = rows.offsets[keyed_rows]
+    digests = hasher.hash_ranges(rows.data, rows.key_starts[keyed_rows], rows.key_lengths[keyed_rows])
     position = 0
     while position < len(offsets):
-        room = offset_map.max_keys - offset_map.size
-        if room <= 0:
+        free_keys = offset_map.max_keys - offset_map.size
+        if free_keys <= 0:
             passed = [batch.last_offset for batch in batches if batch.last_offset < offsets[position]]
             offset_map.latest_offset = max([offset_map.latest_offset, *passed[-1:]])
             return True
-        offset_map.put_many(digests[position : position + room], offsets[position : position + room])
-        position += room
+        offset_map.put_many(digests[position : position + free_keys], offsets[position : position + free_keys])
+        position += free_keys
     if batches[-1].last_offset >= start:
         offset_map.latest_offset = batches[-1].last_offset
     return False
@@ -170,7 +170,7 @@ class ChunkCleaner:
         self, batches: Sequence[Batch], cleaned: Segment, legacy_horizon_passed: bool, stats: CleanerStats
     ) -> "_Chunk":
         plan = self._plan
-        kept: list[Batch] = []
+        retained: list[Batch] = []
         verdicts: list[BatchVerdict] = []
         for batch in batches:
             verdict = judge_batch(
@@ -182,29 +182,29 @@ class ChunkCleaner:
                 cleaned.txn_index.append,
             )
             if verdict.retention is not BatchRetention.DELETE:
-                kept.append(batch)
+                retained.append(batch)
                 verdicts.append(verdict)
-        chunk = _Chunk(kept, verdicts)
-        may_keep = [keeps_tombstones(batch, plan.now_ms, legacy_horizon_passed) for batch in kept]
+        chunk = _Chunk(retained, verdicts)
+        may_keep = [keeps_tombstones(batch, plan.now_ms, legacy_horizon_passed) for batch in retained]
         chunk.decide(may_keep, self._map, self._hasher, stats)
         return chunk
 
     def _survivors(self, chunk: "_Chunk", stats: CleanerStats) -> Iterator[tuple[bytes | memoryview, Written]]:
         horizon_ms = self._plan.now_ms + self._plan.config.delete_retention_ms
         for index, (batch, verdict) in enumerate(zip(chunk.batches, chunk.verdicts, strict=True)):
-            kept = chunk.kept_rows(index)
-            if not len(kept):
+            retained = chunk.retained_rows(index)
+            if not len(retained):
                 if verdict.retention is BatchRetention.RETAIN_EMPTY:
                     empty = empty_batch(batch)
                     yield empty, Written(batch.last_offset, batch.max_timestamp, len(empty))
                 continue
-            stats.messages_written += len(kept)
-            needs_horizon = verdict.marks_no_data or chunk.has_tombstone(kept)
+            stats.messages_written += len(retained)
+            needs_horizon = verdict.marks_no_data or chunk.has_tombstone(retained)
             new_horizon_ms = horizon_ms if needs_horizon and batch.delete_horizon_ms is None else None
-            if len(kept) == batch.count and new_horizon_ms is None and batch.magic >= MAGIC_V2:
+            if len(retained) == batch.count and new_horizon_ms is None and batch.magic >= MAGIC_V2:
                 yield batch.buffer, Written(batch.last_offset, batch.max_timestamp, batch.size_bytes)
             else:
-                rebuilt = keep_records(batch, chunk.rows, kept, new_horizon_ms)
+                rebuilt = keep_records(batch, chunk.rows, retained, new_horizon_ms)
                 view = read_batch(rebuilt)
                 yield rebuilt, Written(view.last_offset, view.max_timestamp, len(rebuilt))
 
@@ -216,8 +216,8 @@ class _Chunk:
         self.batches = batches
         self.verdicts = verdicts
         self.rows = Rows(batches, _EXPANSION_LIMIT_BYTES)
-        self._kept: Int64s = np.empty(0, dtype=np.int64)
-        self._kept_bounds: list[int] = []
+        self._retained: Int64s = np.empty(0, dtype=np.int64)
+        self._retained_bounds: list[int] = []
 
     def decide(
         self, keeps_tombstones: Sequence[bool], offset_map: OffsetMap, hasher: KeyHasher, stats: CleanerStats
@@ -237,11 +237,11 @@ class _Chunk:
                 keyless[span] = False
         stats.messages_read += len(rows)
         stats.invalid_messages += int(np.count_nonzero(keyless & mapped))
-        self._kept = np.flatnonzero(stays)
-        self._kept_bounds = np.searchsorted(self._kept, rows.bounds).tolist()
+        self._retained = np.flatnonzero(stays)
+        self._retained_bounds = np.searchsorted(self._retained, rows.bounds).tolist()
 
-    def kept_rows(self, index: int) -> Int64s:
-        return self._kept[self._kept_bounds[index] : self._kept_bounds[index + 1]]
+    def retained_rows(self, index: int) -> Int64s:
+        return self._retained[self._retained_bounds[index] : self._retained_bounds[index + 1]]
 
-    def has_tombstone(self, kept: Int64s) -> bool:
-        return bool((self.rows.value_lengths[kept] < 0).any())
+    def has_tombstone(self, retained: Int64s) -> bool:
+        return bool((self.rows.value_lengths[retained] < 0).any())

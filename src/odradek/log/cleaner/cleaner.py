@@ -56,7 +56,7 @@ class CleanerConfig:
 
     @property
     def chunk_bytes(self) -> int:
-        """What is read at a time: the buffers of all threads share `io_buffer_size`, half for reading."""
+        """Size of one read: the buffers of all threads share `io_buffer_size`, half for reading."""
         return max(1, self.io_buffer_size // self.threads // 2)
 
 

@@ -1,4 +1,4 @@
-"""Which log is cleaned next, which must not be, and how far each has come.
+"""Selection of the log to clean next, of logs that must not be cleaned, and the progress of each.
 
 A partition is in one of these states; everything not listed is free to be cleaned:
 
@@ -73,15 +73,15 @@ class CleanerManager:
         """Begin a round over the dirtiest log that is worth it. The caller runs its steps and calls `finish`."""
         now_ms = self._clock.wall_ms()
         self._forget_deleted()
-        dirty = [found for tp in list(self._logs) if (found := self._measure(tp, now_ms)) is not None]
-        self.dirtiest_ratio = max((found.cleanable_ratio for found in dirty), default=0.0)
-        candidates = [found for found in dirty if found.is_cleanable]
+        dirty = [dirty_log for tp in list(self._logs) if (dirty_log := self._measure(tp, now_ms)) is not None]
+        self.dirtiest_ratio = max((dirty_log.cleanable_ratio for dirty_log in dirty), default=0.0)
+        candidates = [dirty_log for dirty_log in dirty if dirty_log.is_cleanable]
         if not candidates:
             return None
-        chosen = max(candidates, key=lambda found: found.cleanable_ratio)
-        tp = chosen.log.topic_partition
-        with storage_guard(chosen.log.log_dir, chosen.log.directory):
-            plan = make_plan(chosen, now_ms)
+        selected = max(candidates, key=lambda dirty_log: dirty_log.cleanable_ratio)
+        tp = selected.log.topic_partition
+        with storage_guard(selected.log.log_dir, selected.log.directory):
+            plan = make_plan(selected, now_ms)
         cleaning = Cleaning(plan, self._files, self._clock, self.config, self.throttle, self._new_seed())
         self._running[tp] = cleaning
         return cleaning
@@ -105,7 +105,7 @@ class CleanerManager:
         return tp in self._running
 
     def may_touch(self, tp: TopicPartition) -> bool:
-        """Whether retention may delete segments of the log now."""
+        """Return whether retention may delete segments of the log now."""
         return tp not in self._running and tp not in self._pauses
 
     def mark_uncleanable(self, tp: TopicPartition, reason: str) -> None:
@@ -159,7 +159,7 @@ class CleanerManager:
     # -- checkpoints
 
     def checkpoint(self, tp: TopicPartition) -> int | None:
-        """Where the clean section of a log ends; None if it was never cleaned."""
+        """Return the end of a log's clean section; None if it was never cleaned."""
         log = self._logs.get(tp)
         return self._checkpoints.get(log.log_dir, {}).get(tp) if log is not None else None
 
@@ -171,8 +171,8 @@ class CleanerManager:
     def forget(self, log_dir: str, tps: Iterable[TopicPartition]) -> None:
         """The logs are gone from this directory."""
         offsets = self._checkpoints.get(log_dir, {})
-        known = [tp for tp in tps if offsets.pop(tp, None) is not None]
-        if known:
+        checkpointed = [tp for tp in tps if offsets.pop(tp, None) is not None]
+        if checkpointed:
             self._write_checkpoint(log_dir)
 
     def move(self, tp: TopicPartition, source_dir: str, target_dir: str) -> None:

@@ -1,4 +1,4 @@
-"""What is to be cleaned, decided on the loop, as plain data for a worker.
+"""Plan of a cleaning round, made on the loop as plain data for a worker.
 
 A log has a clean section, up to the cleaner's checkpoint, and a dirty one behind it. What may be cleaned ends before
 the first of: the last stable offset (and so the high watermark), the active segment, the first segment with a record
@@ -43,7 +43,7 @@ class CleanableOffsets:
 
 @dataclass(frozen=True, slots=True)
 class DirtyLog:
-    """How dirty a log is. `overdue_ms`: by how much its oldest dirty segment is past `max.compaction.lag.ms`."""
+    """Dirty section of a log. `overdue_ms` is the time by which its oldest segment exceeds `max.compaction.lag.ms`."""
 
     log: UnifiedLog
     first_dirty_offset: int
@@ -121,7 +121,7 @@ def cleanable_offsets(log: UnifiedLog, checkpoint: int | None, now_ms: int) -> C
 
 
 def overdue_ms(log: UnifiedLog, first_dirty_offset: int, now_ms: int) -> int:
-    """How long ago the oldest dirty segment reached `max.compaction.lag.ms`; 0 if none has."""
+    """Return the time since the oldest dirty segment reached `max.compaction.lag.ms`; 0 if none has."""
     stamps = [segment.first_batch_timestamp() or 0 for segment in sealed_segments_from(log, first_dirty_offset)]
     earliest = min((stamp for stamp in stamps if stamp > 0), default=None)
     clean_until_ms = now_ms - max(log.config.value.max_compaction_lag_ms, 0)
@@ -167,11 +167,11 @@ def make_plan(dirty: DirtyLog, now_ms: int) -> CleaningPlan:
 
 def last_records(log: UnifiedLog) -> dict[int, LastRecord]:
     """Taken once for a round: a producer that writes on only leaves one empty batch more than needed behind."""
-    found = {}
+    records = {}
     for producer_id, entry in log.producers.producers.items():
         offset = entry.last_data_offset
-        found[producer_id] = LastRecord(offset if offset >= 0 else None, entry.producer_epoch)
-    return found
+        records[producer_id] = LastRecord(offset if offset >= 0 else None, entry.producer_epoch)
+    return records
 
 
 def collect_aborted(log: UnifiedLog, start: int, end: int) -> list[AbortedTxn]:

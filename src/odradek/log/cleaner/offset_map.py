@@ -75,29 +75,29 @@ class KeyHasher:
         long = np.flatnonzero(lengths > LONG_KEY_BYTES)
         width = int(np.where(lengths > LONG_KEY_BYTES, 0, lengths).max()) if len(long) else int(lengths.max())
         width = max(width, hashlib.sha256().digest_size) if len(long) else width
-        words = self._words(octets, starts, lengths, -(-width // _WORD_BYTES))
+        key_words = self._key_words(octets, starts, lengths, -(-width // _WORD_BYTES))
         for row in long:
             start, length = int(starts[row]), int(lengths[row])
             digest = np.frombuffer(hashlib.sha256(data[start : start + length]).digest(), dtype=np.uint32)
-            words[row, 0] = length | _LONG_KEY_MARK
-            words[row, 1:] = 0
-            words[row, 1 : 1 + len(digest)] = digest
-        lanes = words @ self._coefficients[: words.shape[1]] + self._constants
+            key_words[row, 0] = length | _LONG_KEY_MARK
+            key_words[row, 1:] = 0
+            key_words[row, 1 : 1 + len(digest)] = digest
+        lanes = key_words @ self._coefficients[: key_words.shape[1]] + self._constants
         lanes >>= np.uint64(32)
         digests: Digests = lanes[:, :2] << np.uint64(32) | lanes[:, 2:]
         return digests
 
     @staticmethod
-    def _words(octets: Bytes, starts: Offsets, lengths: Offsets, width_words: int) -> npt.NDArray[np.uint64]:
+    def _key_words(octets: Bytes, starts: Offsets, lengths: Offsets, width_words: int) -> npt.NDArray[np.uint64]:
         """A row per key: its length, then its bytes as words, padded with zeros."""
-        words = np.empty((len(starts), 1 + width_words), dtype=np.uint64)
-        words[:, 0] = lengths.view(np.uint64)
+        key_words = np.empty((len(starts), 1 + width_words), dtype=np.uint64)
+        key_words[:, 0] = lengths.view(np.uint64)
         if width_words:
             column = np.arange(width_words * _WORD_BYTES)
             inside = column < lengths[:, None]
             padded = np.where(inside, octets[np.where(inside, starts[:, None] + column, 0)], np.uint8(0))
-            words[:, 1:] = padded.view(np.uint32)
-        return words
+            key_words[:, 1:] = padded.view(np.uint32)
+        return key_words
 
 
 class OffsetMap:
@@ -142,9 +142,9 @@ class OffsetMap:
         rows = np.column_stack((digests, (offsets + 1).view(np.uint64)))
         pending = rows
         step = rows[:, 1] | np.uint64(1)
-        place = rows[:, 0].copy()
+        probe = rows[:, 0].copy()
         while len(pending):
-            slots = place % np.uint64(self.slots)
+            slots = probe % np.uint64(self.slots)
             held = self._table[slots]
             empty = held[:, 2] == 0
             same = (held[:, 0] == pending[:, 0]) & (held[:, 1] == pending[:, 1]) & ~empty
@@ -156,23 +156,23 @@ class OffsetMap:
             held = self._table[slots]
             settled = (held[:, 0] == pending[:, 0]) & (held[:, 1] == pending[:, 1])
             going_on = ~settled
-            pending, step, place = pending[going_on], step[going_on], place[going_on]
-            place += step
+            pending, step, probe = pending[going_on], step[going_on], probe[going_on]
+            probe += step
         self.latest_offset = int(offsets[-1])
 
     def get_many(self, digests: Digests) -> Offsets:
         """The offset of each key, `NO_OFFSET` where there is none."""
-        found = np.full(len(digests), NO_OFFSET, dtype=np.int64)
+        offsets = np.full(len(digests), NO_OFFSET, dtype=np.int64)
         index = np.arange(len(digests))
-        place = digests[:, 0].copy()
+        probe = digests[:, 0].copy()
         step = digests[:, 1] | np.uint64(1)
         while len(index):
-            held = self._table[place % np.uint64(self.slots)]
-            wanted = digests[index]
+            held = self._table[probe % np.uint64(self.slots)]
+            sought = digests[index]
             used = held[:, 2] != 0
-            same = (held[:, 0] == wanted[:, 0]) & (held[:, 1] == wanted[:, 1]) & used
-            found[index[same]] = held[same, 2].view(np.int64) - 1
+            same = (held[:, 0] == sought[:, 0]) & (held[:, 1] == sought[:, 1]) & used
+            offsets[index[same]] = held[same, 2].view(np.int64) - 1
             going_on = used & ~same
-            index, step, place = index[going_on], step[going_on], place[going_on]
-            place += step
-        return found
+            index, step, probe = index[going_on], step[going_on], probe[going_on]
+            probe += step
+        return offsets

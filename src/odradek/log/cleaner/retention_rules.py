@@ -1,4 +1,4 @@
-"""What compaction keeps and what it drops: the rules, apart from files and buffers.
+"""Rules of what compaction retains and what it drops, independent of files and buffers.
 
 A batch is judged first, its records after it. Three things can keep a batch whose records are all gone, as an empty
 header: it holds the last sequence of a producer that is still active (or, if that producer only ever wrote a marker,
@@ -41,7 +41,7 @@ class BatchVerdict:
 
 @dataclass(frozen=True, slots=True)
 class LastRecord:
-    """Where an active producer's state rests: its last data offset, or its epoch alone if it wrote only markers."""
+    """Source of an active producer's state: its last data offset, or its epoch alone if it wrote only markers."""
 
     last_data_offset: int | None
     producer_epoch: int
@@ -68,7 +68,7 @@ class CleanedTransactions:
             self._added += 1
 
     def read_control_batch(self, batch: Batch, retained: Callable[[AbortedTxn], None] | None = None) -> bool:
-        """Whether no data of the transaction that this marker ends is left."""
+        """Return whether no data of the transaction that this marker ends is left."""
         self._begin_up_to(batch.last_offset)
         record = next(iter(batch.records()), None)
         if record is None:
@@ -90,7 +90,7 @@ class CleanedTransactions:
         return False  # leader changes, snapshots, voters: not ours to drop
 
     def read_data_batch(self, batch: Batch) -> bool:
-        """Whether the batch belongs to an aborted transaction."""
+        """Return whether the batch belongs to an aborted transaction."""
         self._begin_up_to(batch.last_offset)
         if not batch.is_transactional:
             return False
@@ -107,7 +107,7 @@ class CleanedTransactions:
 
 
 def is_last_of_producer(batch: Batch, last_records: Mapping[int, LastRecord]) -> bool:
-    """Whether dropping this batch would lose what the log knows of an active producer."""
+    """Return whether dropping this batch would lose the state of an active producer."""
     last = last_records.get(batch.producer_id) if batch.has_producer_id else None
     if last is None:
         return False

@@ -1,4 +1,4 @@
-"""What one round of cleaning did, in figures."""
+"""Counters of one cleaning round."""
 
 from dataclasses import dataclass
 

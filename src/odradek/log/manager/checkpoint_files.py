@@ -75,7 +75,7 @@ def read_partition_metadata(files: FileSystem, directory: str) -> PartitionMetad
     if not files.exists(path):
         return None
     lines = _lines(files, path)
-    version = _number(_field(path, lines, 1, "version"), _INT_BITS)
+    version = _parse_integer(_field(path, lines, 1, "version"), _INT_BITS)
     if version is None or version < 0:
         raise CorruptCheckpoint(path, 1, f'"{lines[0]}" should be "version: 0"')
     try:
@@ -145,7 +145,7 @@ def _offset_entry(line: str) -> tuple[TopicPartition, int] | None:
     parts = _SPACES.split(line)
     if len(parts) != 3:
         return None
-    partition, offset = _number(parts[1], _INT_BITS), _number(parts[2], _LONG_BITS)
+    partition, offset = _parse_integer(parts[1], _INT_BITS), _parse_integer(parts[2], _LONG_BITS)
     if partition is None or offset is None:
         return None
     return TopicPartition(parts[0], partition), offset
@@ -155,7 +155,7 @@ def _epoch_entry(line: str) -> EpochEntry | None:
     parts = _SPACES.split(line)
     if len(parts) != 2:
         return None
-    epoch, start_offset = _number(parts[0], _INT_BITS), _number(parts[1], _LONG_BITS)
+    epoch, start_offset = _parse_integer(parts[0], _INT_BITS), _parse_integer(parts[1], _LONG_BITS)
     if epoch is None or start_offset is None or epoch < 0 or start_offset < 0:
         return None
     return EpochEntry(epoch, start_offset)
@@ -167,18 +167,18 @@ def _read_checkpoint(files: FileSystem, path: str, parse: Callable[[str], _T | N
     lines = _lines(files, path)
     if not lines:
         return []
-    if _number(lines[0], _INT_BITS) != CHECKPOINT_VERSION:
+    if _parse_integer(lines[0], _INT_BITS) != CHECKPOINT_VERSION:
         raise CorruptCheckpoint(path, 1, f'version "{lines[0]}" is not {CHECKPOINT_VERSION}')
     if len(lines) == 1:
         return []
-    count = _number(lines[1], _INT_BITS)
+    count = _parse_integer(lines[1], _INT_BITS)
     if count is None:
         raise CorruptCheckpoint(path, 2, f'"{lines[1]}" is no number of entries')
     entries = []
-    for number, line in enumerate(lines[2:], start=3):
+    for line_number, line in enumerate(lines[2:], start=3):
         entry = parse(line)
         if entry is None:
-            raise CorruptCheckpoint(path, number, f'"{line}" is no entry of this checkpoint')
+            raise CorruptCheckpoint(path, line_number, f'"{line}" is no entry of this checkpoint')
         entries.append(entry)
     if len(entries) != count:
         raise CorruptCheckpoint(path, 2, f"{count} entries expected, {len(entries)} found")
@@ -199,11 +199,11 @@ def _lines(files: FileSystem, path: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _field(path: str, lines: Sequence[str], number: int, name: str) -> str:
-    """The value of line `number`; Kafka looks at the place of the line, not at its name."""
-    parts = re.split(r":\s+", lines[number - 1]) if len(lines) >= number else []
+def _field(path: str, lines: Sequence[str], line_number: int, name: str) -> str:
+    """Return the value of a line; Kafka goes by the position of the line, not by its name."""
+    parts = re.split(r":\s+", lines[line_number - 1]) if len(lines) >= line_number else []
     if len(parts) != 2:
-        raise CorruptCheckpoint(path, number, f'"{name}: ..." expected')
+        raise CorruptCheckpoint(path, line_number, f'"{name}: ..." expected')
     return parts[1]
 
 
@@ -211,8 +211,8 @@ def _field(path: str, lines: Sequence[str], number: int, name: str) -> str:
 _MAX_DIGITS = 20
 
 
-def _number(text: str, bits: int) -> int | None:
-    """A whole number as Java reads it: no spaces, no underscores, within its width."""
+def _parse_integer(text: str, bits: int) -> int | None:
+    """Parse an integer as Java does: no spaces, no underscores, within its width."""
     if not _NUMBER.fullmatch(text):
         return None
     if len(text) > _MAX_DIGITS:

@@ -24,7 +24,7 @@ class PendingRemoval:
 
     due_ms: int
     log_dir: str
-    what: str
+    path: str
     run: Callable[[], None]
 
 
@@ -56,5 +56,5 @@ class Removals:
     def __len__(self) -> int:
         return len(self._pending)
 
-    def _add(self, delay_ms: int, log_dir: str, what: str, run: Callable[[], None]) -> None:
-        self._pending.append(PendingRemoval(self._clock.monotonic_ms() + delay_ms, log_dir, what, run))
+    def _add(self, delay_ms: int, log_dir: str, path: str, run: Callable[[], None]) -> None:
+        self._pending.append(PendingRemoval(self._clock.monotonic_ms() + delay_ms, log_dir, path, run))

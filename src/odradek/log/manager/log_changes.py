@@ -1,4 +1,4 @@
-"""What happens to a log as a whole: deletion, a move between directories, truncation, another configuration.
+"""Changes of a whole log: deletion, a move between directories, truncation, another configuration.
 
 Each of these must not meet the cleaner half-way: its round over the log is aborted first, and cleaning is paused for as
 long as it takes.
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 def delete_log(manager: LogManager, tp: TopicPartition, *, is_future: bool = False, is_stray: bool = False) -> None:
     """Rename the log out of the way; a stray one is kept for a person to look at, any other is removed later."""
-    _set_aside(manager, tp, is_future=is_future, is_stray=is_stray)
+    _rename_log(manager, tp, is_future=is_future, is_stray=is_stray)
     settle_deletions(manager)
 
 
-def _set_aside(manager: LogManager, tp: TopicPartition, *, is_future: bool, is_stray: bool) -> None:
+def _rename_log(manager: LogManager, tp: TopicPartition, *, is_future: bool, is_stray: bool) -> None:
     logs = manager.future if is_future else manager.current
     log = logs.get(tp)
     if log is None:
@@ -60,7 +60,7 @@ def delete_logs(
         for is_future in (False, True):
             if manager.log(tp, is_future=is_future) is not None:
                 try:
-                    _set_aside(manager, tp, is_future=is_future, is_stray=is_stray)
+                    _rename_log(manager, tp, is_future=is_future, is_stray=is_stray)
                 except KafkaStorageError as error:
                     failed[tp] = error
     return failed

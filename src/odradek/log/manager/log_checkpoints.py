@@ -48,17 +48,17 @@ class CheckpointFiles:
         self._written[path] = offsets
 
 
-def write_recovery_points(files: CheckpointFiles, log_dir: str, logs: Logs, kept: Offsets) -> None:
-    _plan(files, log_dir, RECOVERY_POINT_CHECKPOINT, logs, kept, lambda log: log.offsets.recovery_point)()
+def write_recovery_points(files: CheckpointFiles, log_dir: str, logs: Logs, retained: Offsets) -> None:
+    _plan(files, log_dir, RECOVERY_POINT_CHECKPOINT, logs, retained, lambda log: log.offsets.recovery_point)()
 
 
-def write_log_starts(files: CheckpointFiles, log_dir: str, logs: Logs, kept: Offsets) -> None:
-    _plan(files, log_dir, LOG_START_CHECKPOINT, logs, kept, _moved_start)()
+def write_log_starts(files: CheckpointFiles, log_dir: str, logs: Logs, retained: Offsets) -> None:
+    _plan(files, log_dir, LOG_START_CHECKPOINT, logs, retained, _moved_start)()
 
 
-def plan_high_watermarks(files: CheckpointFiles, log_dir: str, logs: Logs, kept: Offsets) -> Callable[[], None]:
-    """Those of now, written when it is called. Nobody else writes this file meanwhile."""
-    return _plan(files, log_dir, REPLICATION_CHECKPOINT, logs, kept, lambda log: log.offsets.high_watermark)
+def plan_high_watermarks(files: CheckpointFiles, log_dir: str, logs: Logs, retained: Offsets) -> Callable[[], None]:
+    """Return a function that writes the current high watermarks. Nothing else writes this file meanwhile."""
+    return _plan(files, log_dir, REPLICATION_CHECKPOINT, logs, retained, lambda log: log.offsets.high_watermark)
 
 
 def read_or_empty(files: FileSystem, log_dir: str, name: str) -> dict[TopicPartition, int]:
@@ -79,9 +79,9 @@ def _plan(
     log_dir: str,
     name: str,
     logs: Logs,
-    kept: Offsets,
+    retained: Offsets,
     offset_of: Callable[[UnifiedLog], int | None],
 ) -> Callable[[], None]:
-    offsets = dict(kept)
+    offsets = dict(retained)
     offsets |= {tp: offset for tp, log in logs.items() if (offset := offset_of(log)) is not None}
     return partial(files.write, log_dir, name, offsets)

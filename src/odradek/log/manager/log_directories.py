@@ -59,7 +59,7 @@ class OpenedDirs:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What looking found: `meta` is None for a directory that is new to us."""
+    """Result of inspecting a directory: `meta` is None for one that is not formatted."""
 
     path: str
     exists: bool
@@ -78,22 +78,22 @@ def open_log_dirs(
 ) -> OpenedDirs:
     """`cluster_id` None: the one that the directories agree on. `lock` is `locks.lock_dir`, or a stand-in."""
     offline: dict[str, str] = {}
-    found = [seen for path in _distinct(paths) if (seen := _look(files, path, offline)) is not None]
-    if not found:
+    inspected = [log_dir for path in _distinct(paths) if (log_dir := _look(files, path, offline)) is not None]
+    if not inspected:
         reasons = "; ".join(f"{path}: {reason}" for path, reason in offline.items())
         raise InputError(f"log.dirs: no log directory can be used. {reasons}")
-    cluster_id = _agree(found, cluster_id, node_id)
-    wanted = MetaProperties(cluster_id=cluster_id, node_id=node_id)
+    cluster_id = _agree(inspected, cluster_id, node_id)
+    new_meta = MetaProperties(cluster_id=cluster_id, node_id=node_id)
     live: list[LogDir] = []
     undo: list[Callable[[], None]] = []
     try:
-        for seen in found:
-            before = len(undo)
+        for log_dir in inspected:
+            first_undo = len(undo)
             try:
-                live.append(_take(files, seen, wanted, new_directory_id, now_ms, lock, undo))
+                live.append(_take(files, log_dir, new_meta, new_directory_id, now_ms, lock, undo))
             except OSError as error:
-                offline[seen.path] = _reason(seen.path, error)
-                _take_back(undo, before)
+                offline[log_dir.path] = _reason(log_dir.path, error)
+                _take_back(undo, first_undo)
     except InputError:
         _take_back(undo, 0)
         raise
@@ -133,35 +133,35 @@ def _reason(path: str, error: OSError) -> str:
     return str(error.strerror or error)
 
 
-def _agree(found: Sequence[_Found], cluster_id: str | None, node_id: int) -> str:
+def _agree(inspected: Sequence[_Found], cluster_id: str | None, node_id: int) -> str:
     """The cluster that all directories belong to."""
     ids: dict[bytes, str] = {}
-    for seen in found:
-        meta, where = seen.meta, f"{seen.path}/{META_PROPERTIES}"
+    for log_dir in inspected:
+        meta, location = log_dir.meta, f"{log_dir.path}/{META_PROPERTIES}"
         if meta is None:
             continue
         if cluster_id is None:
             cluster_id = meta.cluster_id
         if meta.cluster_id is not None and meta.cluster_id != cluster_id:
             raise InputError(
-                f"{where}: cluster.id is {meta.cluster_id}, but this node belongs to cluster {cluster_id}.\n"
+                f"{location}: cluster.id is {meta.cluster_id}, but this node belongs to cluster {cluster_id}.\n"
                 f"  Point log.dirs at a directory of this cluster, or at a new one."
             )
         if meta.node_id is not None and meta.node_id != node_id:
             raise InputError(
-                f"{where}: node.id is {meta.node_id}, but this node is {node_id}.\n"
+                f"{location}: node.id is {meta.node_id}, but this node is {node_id}.\n"
                 f"  Set node.id={meta.node_id}, or point log.dirs at a directory of node {node_id}."
             )
         if meta.directory_id is not None and meta.directory_id in ids:
             raise InputError(
-                f"{where}: directory.id is the same as in {ids[meta.directory_id]}.\n"
+                f"{location}: directory.id is the same as in {ids[meta.directory_id]}.\n"
                 f"  One of the two is a copy; each log directory must have an id of its own."
             )
         if meta.directory_id is not None:
-            ids[meta.directory_id] = where
+            ids[meta.directory_id] = location
     if cluster_id is None:
         raise InputError(
-            f"log.dirs: {found[0].path} is not formatted, so the cluster is unknown.\n"
+            f"log.dirs: {inspected[0].path} is not formatted, so the cluster is unknown.\n"
             "  Format the log directories with a cluster id first."
         )
     return cluster_id
@@ -169,37 +169,37 @@ def _agree(found: Sequence[_Found], cluster_id: str | None, node_id: int) -> str
 
 def _take(
     files: FileSystem,
-    seen: _Found,
-    wanted: MetaProperties,
+    log_dir: _Found,
+    new_meta: MetaProperties,
     new_directory_id: Callable[[], bytes],
     now_ms: int,
     lock: Callable[[str], Lock],
     undo: list[Callable[[], None]],
 ) -> LogDir:
     """Make the directory if need be, lock it, mark it. `undo` learns how to take each of these back."""
-    if not seen.exists:
-        missing = _missing_ancestor(files, seen.path)
+    if not log_dir.exists:
+        missing = _missing_ancestor(files, log_dir.path)
         undo.append(lambda: files.remove_tree(missing) if files.exists(missing) else None)
-        files.make_dirs(seen.path)
+        files.make_dirs(log_dir.path)
         files.sync_dir(posixpath.dirname(missing) or "/")
     try:
-        held = lock(seen.path)
+        held = lock(log_dir.path)
     except DirLocked as error:
         raise InputError(f"log.dirs: {error}. Each log directory belongs to one running node.") from error
     undo.append(lambda: _give_back(files, held))
-    meta = seen.meta or wanted
+    meta = log_dir.meta or new_meta
     if meta.directory_id is None:
         meta = replace(meta, directory_id=new_directory_id())
-        undo.append(lambda: _remove_if_there(files, f"{seen.path}/{META_PROPERTIES}.tmp"))
-        if seen.meta is None:
-            undo.append(lambda: _remove_if_there(files, f"{seen.path}/{META_PROPERTIES}"))
-        write_meta_properties(files, seen.path, meta, now_ms)
+        undo.append(lambda: _remove_if_there(files, f"{log_dir.path}/{META_PROPERTIES}.tmp"))
+        if log_dir.meta is None:
+            undo.append(lambda: _remove_if_there(files, f"{log_dir.path}/{META_PROPERTIES}"))
+        write_meta_properties(files, log_dir.path, meta, now_ms)
     assert meta.directory_id is not None
-    return LogDir(seen.path, meta.directory_id, held)
+    return LogDir(log_dir.path, meta.directory_id, held)
 
 
 def _take_back(undo: list[Callable[[], None]], first: int) -> None:
-    """As far as a failing disk lets us; what cannot be taken back must not hide why it had to be."""
+    """Undo steps as far as a failing disk allows; a failure to undo must not hide the original error."""
     for step in reversed(undo[first:]):
         with suppress(OSError):
             step()

@@ -126,8 +126,8 @@ class LogManager:
         return directory.directory_id if directory is not None else None
 
     def directory_path(self, directory_id: bytes) -> str | None:
-        found = [path for path, directory in self.live.items() if directory.directory_id == directory_id]
-        return found[0] if found else None
+        paths = [path for path, directory in self.live.items() if directory.directory_id == directory_id]
+        return paths[0] if paths else None
 
     def config_for(self, topic: str) -> LogConfig:
         return self.topic_configs.get(topic, self.default_config)
@@ -147,25 +147,25 @@ class LogManager:
         self.offline[log_dir] = str(fault)
         self.cleaner.drop_dir(log_dir)
         self.removals.drop_dir(log_dir)
-        gone: list[TopicPartition] = []
+        affected: list[TopicPartition] = []
         for logs in (self.current, self.future, self.stray):
             for tp in [tp for tp, log in logs.items() if log.log_dir == log_dir]:
                 log = logs.pop(tp)
                 log.health.take_offline(fault)
                 log.close_handlers()
-                gone.append(tp)
+                affected.append(tp)
         for log in [log for log in self.duplicates if log.log_dir == log_dir]:
             self.duplicates.remove(log)
             log.close_handlers()
         directory.lock.release()
         for listener in self._on_offline:
-            listener(log_dir, tuple(gone))
+            listener(log_dir, tuple(affected))
         if not self.live:
             raise Fault(f"all log directories have failed: {'; '.join(f'{d}: {r}' for d, r in self.offline.items())}")
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """What happens to a log when its disk fails here: the directory goes offline, the caller is refused."""
+        """Take the directory of a failing disk offline, and raise `KafkaStorageError` for the caller."""
         try:
             yield
         except StorageFault as fault:
@@ -187,20 +187,20 @@ class LogManager:
     # -- checkpoints of one directory
 
     def write_recovery_points(self, log_dir: str) -> None:
-        kept = {tp: damaged.job.recovery_point for tp, damaged in self._damaged_in(log_dir)}
-        checkpoints.write_recovery_points(self._checkpoints, log_dir, self.logs_in(log_dir), kept)
+        retained = {tp: damaged.job.recovery_point for tp, damaged in self._damaged_in(log_dir)}
+        checkpoints.write_recovery_points(self._checkpoints, log_dir, self.logs_in(log_dir), retained)
 
     def write_log_starts(self, log_dir: str) -> None:
-        kept = {tp: damaged.job.log_start_offset for tp, damaged in self._damaged_in(log_dir)}
-        checkpoints.write_log_starts(self._checkpoints, log_dir, self.logs_in(log_dir), kept)
+        retained = {tp: damaged.job.log_start_offset for tp, damaged in self._damaged_in(log_dir)}
+        checkpoints.write_log_starts(self._checkpoints, log_dir, self.logs_in(log_dir), retained)
 
     def write_high_watermarks(self, log_dir: str) -> None:
         self.plan_high_watermarks(log_dir)()
 
     def plan_high_watermarks(self, log_dir: str) -> Callable[[], None]:
-        """What writes those of now, when it is called: it waits for the disk, and so may run in a worker."""
-        kept = {tp: damaged.job.high_watermark or 0 for tp, damaged in self._damaged_in(log_dir)}
-        return checkpoints.plan_high_watermarks(self._checkpoints, log_dir, self.logs_in(log_dir), kept)
+        """Return a function that writes the current ones: it waits for the disk, and so may run in a worker."""
+        retained = {tp: damaged.job.high_watermark or 0 for tp, damaged in self._damaged_in(log_dir)}
+        return checkpoints.plan_high_watermarks(self._checkpoints, log_dir, self.logs_in(log_dir), retained)
 
     def _damaged_in(self, log_dir: str) -> list[tuple[TopicPartition, Damaged]]:
         return [(tp, damaged) for tp, damaged in self.damaged.items() if damaged.job.log_dir == log_dir]
@@ -208,7 +208,7 @@ class LogManager:
     # -- creating
 
     def prefer_dir(self, tp: TopicPartition, log_dir: str) -> None:
-        """Where the next log of this partition is to be made (a replica move); nothing if it has one there."""
+        """Set the directory of the partition's next log (a replica move); no effect if it has a log there."""
         homes = [log.log_dir for log in (self.current.get(tp), self.future.get(tp)) if log is not None]
         if log_dir not in homes:
             self._preferred[tp] = log_dir

@@ -1,4 +1,4 @@
-"""What a node does for its logs again and again, and when.
+"""Periodic maintenance of the logs of a node.
 
 `make_schedule` gives the driver named jobs. Those that only decide and rename run on the loop; those that sync, clean
 or remove much are offered in parts as well, so that a driver can do the slow part in a worker:
@@ -97,7 +97,7 @@ def run_retention_of_compacted(manager: LogManager) -> None:
 
 
 def delete_old(manager: LogManager, logs: Iterable[UnifiedLog]) -> None:
-    """Those of these logs that are still there and that the cleaner does not work on."""
+    """Delete old segments of those logs that are still open and not being cleaned."""
 
     def delete(log: UnifiedLog) -> None:
         log.retention.delete_old_segments()
@@ -107,7 +107,7 @@ def delete_old(manager: LogManager, logs: Iterable[UnifiedLog]) -> None:
 
 
 def take_removals(manager: LogManager) -> list[PendingRemoval]:
-    """What is due to be removed now. Segments that logs dropped since the last time begin their delay."""
+    """Return the removals that are due. The delay of segments that were dropped since the last call begins."""
     for log in manager.all_logs():
         for removal in log.segments.take_removals():
             manager.removals.add_segments(log, removal)

@@ -1,4 +1,4 @@
-"""What must be done again and again, as data.
+"""Schedule of periodic jobs, as data.
 
 The core has no thread and no timer. It keeps named jobs with their next due time on the monotonic clock; the driver
 asks `next_due_ms`, waits that long in whatever way it likes, asks `due` and runs what it is given. A job that was

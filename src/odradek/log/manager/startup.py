@@ -70,7 +70,7 @@ class LoadJob:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What became of a job: a log, or why there is none."""
+    """Result of a job: a log, or the error."""
 
     job: LoadJob
     log: UnifiedLog | None
@@ -90,15 +90,15 @@ def load_all(manager: LogManager, run: Run = map, is_stray: IsStray | None = Non
 
 def load_jobs(manager: LogManager) -> list[LoadJob]:
     """Look at every directory before anything is changed in one; then begin, by removing the marker."""
-    found: dict[str, list[str]] = {}
+    names_by_dir: dict[str, list[str]] = {}
     for log_dir in list(manager.live):
         try:
             with storage_guard(log_dir, log_dir):
-                found[log_dir] = _partition_dirs(manager.files, log_dir)
+                names_by_dir[log_dir] = _partition_dirs(manager.files, log_dir)
         except StorageFault as fault:
             manager.fail_dir(fault)
     jobs: list[LoadJob] = []
-    for log_dir, names in found.items():
+    for log_dir, names in names_by_dir.items():
         try:
             jobs += _jobs_in(manager, log_dir, names)
         except StorageFault as fault:
@@ -244,7 +244,7 @@ def broker_epoch_of_last_stop(manager: LogManager) -> int | None:
 
 
 def _partition_dirs(files: FileSystem, log_dir: str) -> list[str]:
-    found = []
+    names = []
     for name in files.list_dir(log_dir):
         if name in _FOREIGN_DIRS or not files.is_dir(f"{log_dir}/{name}"):
             continue
@@ -255,8 +255,8 @@ def _partition_dirs(files: FileSystem, log_dir: str) -> list[str]:
                 "  Move it elsewhere, or point log.dirs at a directory that holds nothing else."
             )
         if parsed.topic_partition.topic != CLUSTER_METADATA_TOPIC:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _jobs_in(manager: LogManager, log_dir: str, names: Iterable[str]) -> list[LoadJob]:

@@ -183,11 +183,11 @@ class ProducerAppend:
             )
 
     def _check_coordinator_epoch(self, coordinator_epoch: int, offset: int) -> None:
-        known = self.coordinator_epoch
-        if known > coordinator_epoch and self._origin is not _REPLICATION:
+        current_epoch = self.coordinator_epoch
+        if current_epoch > coordinator_epoch and self._origin is not _REPLICATION:
             raise TransactionCoordinatorFenced(
                 f"Invalid coordinator epoch for producerId {self.producer_id} at offset {offset} in partition "
-                f"{self._topic_partition}: {coordinator_epoch} (zombie), {known} (current)"
+                f"{self._topic_partition}: {coordinator_epoch} (zombie), {current_epoch} (current)"
             )
 
     def _check_sequence(self, epoch: int, first_sequence: int, offset: int) -> None:
@@ -227,15 +227,15 @@ class ProducerAppend:
                 f"{first_sequence} (incoming seq. number), {verification.lowest_sequence} (earliest seen sequence)",
             )
 
-    def _out_of_order(self, offset: int, what: str) -> None:
+    def _out_of_order(self, offset: int, problem: str) -> None:
         raise OutOfOrderSequence(
             f"Out of order sequence number for producer {self.producer_id} at offset {offset} in partition "
-            f"{self._topic_partition}: {what}"
+            f"{self._topic_partition}: {problem}"
         )
 
     def _decide_verification(self, is_marker: bool, producer_epoch: int) -> None:
-        """With the batch written, the guard has done its work. Only a marker of the very epoch that is being verified
-        leaves it: under version 2 of the protocol that is the marker of the transaction before."""
+        """Decide whether the written batch clears the guard. Only a marker of the very epoch that is being verified
+        does not: under version 2 of the protocol that is the marker of the previous transaction."""
         entry = self._verification
         if entry is not None and not (entry.supports_epoch_bump and is_marker and producer_epoch == entry.epoch):
             self.clears_verification = True

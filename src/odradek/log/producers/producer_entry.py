@@ -1,4 +1,4 @@
-"""What a partition remembers of one producer.
+"""State of one producer in a partition.
 
 Sequences run from 0 to 2^31 - 1 and start over. The last five batches are kept, since a producer may have that many
 requests in flight and repeat any of them; a repetition is answered with where the batch already lies.

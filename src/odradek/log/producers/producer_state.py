@@ -1,4 +1,4 @@
-"""What a partition knows of its producers: sequences (idempotence), transactions, and how both survive a restart.
+"""State of the producers of a partition: sequences (idempotence), transactions, and how both survive a restart.
 
 Decide and apply are apart: `prepare_update` gives a `ProducerAppend` that checks a producer's batches and changes
 nothing; once they are in the log, `update` applies it. A marker's `CompletedTxn` is entered into the transaction index
@@ -211,7 +211,7 @@ class ProducerState:
         self._snapshot_offset = log_start_offset if latest is None else latest
 
     def has_late_transaction(self, now_ms: int) -> bool:
-        """Whether the oldest open transaction should have been ended by its coordinator long ago."""
+        """Return whether the oldest open transaction should have been ended by its coordinator long ago."""
         oldest = self._oldest_txn_timestamp
         return oldest > 0 and now_ms - oldest > self.max_transaction_timeout_ms + LATE_TRANSACTION_BUFFER_MS
 
@@ -277,7 +277,7 @@ class ProducerState:
         self.snapshots.reload()
 
     def load_entry(self, entry: ProducerEntry) -> None:
-        """As read from a snapshot."""
+        """Add an entry read from a snapshot."""
         self._producers[entry.producer_id] = entry
         first = entry.current_txn_first_offset
         if first is not None:

@@ -26,18 +26,18 @@ def load_epochs(loading: Loading) -> LeaderEpochs:
         except CorruptCheckpoint as damage:
             reason = damage.reason
     epochs = LeaderEpochs(loading.files, loading.directory)
-    found = _scan(loading)
-    if found:
+    scanned = _scan(loading)
+    if scanned:
         loading.repairs.append(f"rebuilt {path}: {reason}")
-        epochs.assign_all(found)
+        epochs.assign_all(scanned)
     elif loading.files.exists(path):
         epochs.clear_and_flush()
     return epochs
 
 
 def _scan(loading: Loading) -> list[EpochEntry]:
-    """Where each epoch begins, as far as the batches are readable; recovery deals with the rest."""
-    found: list[EpochEntry] = []
+    """Return the start of each epoch, as far as the batches are readable; recovery handles the rest."""
+    scanned: list[EpochEntry] = []
     latest = -1
     for path, name in segment_files(loading.files, loading.directory):
         if name.kind != LOG_SUFFIX or name.suffix:
@@ -47,9 +47,9 @@ def _scan(loading: Loading) -> list[EpochEntry]:
             for batch in scan_batches(file, 0, file.size()):
                 if batch.leader_epoch > latest:
                     latest = batch.leader_epoch
-                    found.append(EpochEntry(latest, batch.base_offset))
+                    scanned.append(EpochEntry(latest, batch.base_offset))
         except CorruptRecord:
-            return found
+            return scanned
         finally:
             file.close()
-    return found
+    return scanned

@@ -33,12 +33,12 @@ _INDEX_KINDS = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 def segment_files(files: FileSystem, directory: str) -> list[tuple[str, SegmentFileName]]:
     """Path and parsed name of every file that belongs to a segment, in the order of names."""
-    found = ((f"{directory}/{name}", parse_segment_file(name)) for name in files.list_dir(directory))
-    return [(path, parsed) for path, parsed in found if parsed is not None and not files.is_dir(path)]
+    parsed_files = ((f"{directory}/{name}", parse_segment_file(name)) for name in files.list_dir(directory))
+    return [(path, parsed) for path, parsed in parsed_files if parsed is not None and not files.is_dir(path)]
 
 
 def is_tidy(files: FileSystem, directory: str) -> bool:
-    """Whether the passes below have nothing to do, as for nearly all logs of a node that starts."""
+    """Return whether the passes below have nothing to do, as for nearly all logs of a node that starts."""
     names = files.list_dir(directory)
     if any(name.endswith(_MARKS) for name in names):
         return False

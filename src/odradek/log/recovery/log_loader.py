@@ -63,7 +63,7 @@ _MAX_ROUNDS = 100
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """What a log is told besides its topic's settings: the broker's settings for producers, and two choices.
+    """Options of a log besides its topic's settings: the broker's settings for producers, and two choices.
 
     `check_on_read`: `LogReader.fetch` checks the CRC of what it serves. `open_compressed`: a leader checks the
     records within compressed batches."""

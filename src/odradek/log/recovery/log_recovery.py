@@ -55,19 +55,19 @@ def _recover_unflushed(loading: Loading, segments: SortedSegments, epochs: Leade
     So they do behind a segment that ends early without being torn: its last writes never reached the disk. A log that
     was compacted has such gaps, and shows them in its segments too; there they mean nothing."""
     unflushed = segments.between(loading.recovery_point, END_OF_OFFSETS)
-    known = SortedSegments()
+    loaded_segments = SortedSegments()
     for segment in segments:
         if segment not in unflushed:
-            known.add(segment)
+            loaded_segments.add(segment)
     has_gaps = loading.has_gaps
     for index, segment in enumerate(unflushed):
         behind = unflushed[index + 1 :]
-        recovered = _recover_segment(loading, known, segment, epochs, behind[0] if behind else None, has_gaps)
+        recovered = _recover_segment(loading, loaded_segments, segment, epochs, behind[0] if behind else None, has_gaps)
         if not behind:
             return
         is_cut, shows_gaps = recovered
         has_gaps = has_gaps or shows_gaps
-        known.add(segment)
+        loaded_segments.add(segment)
         ends_early = not has_gaps and _end_offset(segment) < behind[0].base_offset
         if is_cut or ends_early:
             _drop(loading, segments, behind)
@@ -76,21 +76,21 @@ def _recover_unflushed(loading: Loading, segments: SortedSegments, epochs: Leade
 
 def _recover_segment(
     loading: Loading,
-    known: SortedSegments,
+    loaded_segments: SortedSegments,
     segment: Segment,
     epochs: LeaderEpochs,
     behind: Segment | None,
     has_gaps: bool,
 ) -> tuple[bool, bool]:
-    """Whether something was cut away, and whether offsets were left out. Raises `CorruptLog`, before anything is
-    changed, if that had to be below the recovery point."""
+    """Recover a segment; return whether it was truncated, and whether offsets are missing. Raises `CorruptLog`, before
+    anything is changed, if it would have to be truncated below the recovery point."""
     _check_flushed(loading, segment, epochs)
     try:
-        recovery = recover_one(loading, known, segment, epochs, behind)
+        recovery = recover_one(loading, loaded_segments, segment, epochs, behind)
     except SegmentOverflow:
         if not _cut_overflow(loading, segment):
             raise
-        recover_one(loading, known, segment, epochs)
+        recover_one(loading, loaded_segments, segment, epochs)
         return True, False
     if recovery.damage is not None:
         loading.repairs.append(f"cut {recovery.damage}: {recovery.truncated_bytes} bytes")
@@ -104,7 +104,7 @@ def _recover_segment(
 
 
 def _check_flushed(loading: Loading, segment: Segment, epochs: LeaderEpochs) -> None:
-    """What lies below the recovery point must be whole: recovery would cut it if it were not."""
+    """Check that everything below the recovery point is intact: recovery would truncate it otherwise."""
     if segment.base_offset >= loading.recovery_point:
         return
     chain = walk_chain(

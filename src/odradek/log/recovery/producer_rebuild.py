@@ -82,10 +82,10 @@ def replay_segment(producers: ProducerState, segment: Segment, start_offset: int
         if append is None:
             append = producers.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
             appends[batch.producer_id] = append
-        done = append.append(batch)
-        if done is not None:
-            completed.append(done)
+        completed_txn = append.append(batch)
+        if completed_txn is not None:
+            completed.append(completed_txn)
     for append in appends.values():
         producers.update(append)
-    for done in completed:
-        producers.complete_txn(done)
+    for completed_txn in completed:
+        producers.complete_txn(completed_txn)

@@ -1,4 +1,4 @@
-"""What a snapshot of producers leaves out, read from the log again.
+"""Batches that a producer snapshot leaves out, read from the log again.
 
 A snapshot holds the last batch of each producer. But a producer may have five requests under way, and after a crash it
 repeats all that were not answered: of those that are in the log, each must be known, or the first of them looks out of
@@ -28,19 +28,19 @@ def recall_batches(producers: ProducerState, segments: SortedSegments) -> None:
         return
     end_offset = producers.map_end_offset
     segment = segments.floor(end_offset - 1)
-    found: dict[int, list[BatchMetadata]] = {}
+    recalled: dict[int, list[BatchMetadata]] = {}
     if segment is not None:
-        before = segments.lower(segment.base_offset)
+        previous = segments.lower(segment.base_offset)
         position = _tail_position(segment, end_offset)
-        if position == 0 and before is not None:
-            _collect(before, _tail_position(before, segment.base_offset), end_offset, producers, found)
-        _collect(segment, position, end_offset, producers, found)
-    for producer_id, batches in found.items():
+        if position == 0 and previous is not None:
+            _collect(previous, _tail_position(previous, segment.base_offset), end_offset, producers, recalled)
+        _collect(segment, position, end_offset, producers, recalled)
+    for producer_id, batches in recalled.items():
         producers.recall(producer_id, batches)
 
 
 def _tail_position(segment: Segment, end_offset: int) -> int:
-    """Where a batch begins, not far before `end_offset`."""
+    """Return the start of a batch not far before `end_offset`."""
     entry = segment.offset_index.lookup(end_offset - 1)
     end_position = entry.position
     for _ in range(_INDEX_ENTRIES):
@@ -55,7 +55,7 @@ def _collect(
     position: int,
     end_offset: int,
     producers: ProducerState,
-    found: dict[int, list[BatchMetadata]],
+    recalled: dict[int, list[BatchMetadata]],
 ) -> None:
     try:
         for batch in segment_batches(segment, position):
@@ -64,7 +64,7 @@ def _collect(
             entry = producers.last_entry(batch.producer_id)
             if entry is None or batch.is_control or batch.producer_epoch != entry.producer_epoch:
                 continue
-            batches = found.setdefault(batch.producer_id, [])
+            batches = recalled.setdefault(batch.producer_id, [])
             batches.append(
                 BatchMetadata(batch.last_sequence, batch.last_offset, batch.last_offset_delta, batch.max_timestamp)
             )

@@ -15,15 +15,15 @@ def segment_batches(segment: Segment, position: int) -> Iterator[Batch]:
     """Every whole batch of the file from `position` on, read in chunks."""
     while position < segment.size:
         data = segment.file.read(position, CHUNK_BYTES)
-        taken = 0
+        chunk_bytes = 0
         for batch in read_batches(data):
-            taken += batch.size_bytes
+            chunk_bytes += batch.size_bytes
             yield batch
-        if taken == 0:
+        if chunk_bytes == 0:
             size_bytes = size_at(data, 0) if len(data) >= OVERHEAD_BYTES else len(data) + 1
             if size_bytes <= len(data) or position + size_bytes > segment.size:
                 return
             data = segment.file.read(position, size_bytes)
             yield from read_batches(data)
-            taken = size_bytes
-        position += taken
+            chunk_bytes = size_bytes
+        position += chunk_bytes

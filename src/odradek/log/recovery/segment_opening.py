@@ -26,7 +26,7 @@ from odradek.records.errors import CorruptRecord
 
 @dataclass(slots=True)
 class Loading:
-    """What is known before a log is loaded, and what was repaired on the way."""
+    """State of loading a log: its parameters, and the repairs so far."""
 
     files: FileSystem
     clock: Clock
@@ -117,23 +117,31 @@ def _index_damage(segment: Segment) -> str:
     return "the time index has no entry" if first is not None and first > 0 else ""
 
 
-def _rebuild_indexes(loading: Loading, before: SortedSegments, segment: Segment, epochs: LeaderEpochs) -> None:
-    """Of a segment that was synced: walking it for its indexes must not cut anything off."""
+def _rebuild_indexes(
+    loading: Loading, previous_segments: SortedSegments, segment: Segment, epochs: LeaderEpochs
+) -> None:
+    """Rebuild the indexes of a segment that was synced; nothing may be truncated."""
     chain = walk_chain(loading.files.map_file(segment.log_path), segment.base_offset, epochs)
     if chain.reason:
         raise CorruptLog(segment.log_path, chain.valid_bytes, chain.reason)
-    recover_one(loading, before, segment, epochs)
+    recover_one(loading, previous_segments, segment, epochs)
 
 
 def recover_one(
-    loading: Loading, before: SortedSegments, segment: Segment, epochs: LeaderEpochs, behind: Segment | None = None
+    loading: Loading,
+    previous_segments: SortedSegments,
+    segment: Segment,
+    epochs: LeaderEpochs,
+    behind: Segment | None = None,
 ) -> Recovery:
     """Walk one segment with the producers as they were at its start, and leave a snapshot of them at its end. `behind`
     is the segment that follows."""
     producers = new_producers(loading)
     now_ms = loading.clock.wall_ms()
     unsynced = loading.unsynced_snapshots
-    rebuild_producers(producers, before, loading.log_start_offset, segment.base_offset, now_ms, unsynced=unsynced)
+    rebuild_producers(
+        producers, previous_segments, loading.log_start_offset, segment.base_offset, now_ms, unsynced=unsynced
+    )
     next_header = behind.file.read(0, HEADER_BYTES) if behind is not None else b""
     recovery = recover_segment(segment, producers, epochs, next_header)
     take_snapshot(producers, unsynced)
@@ -153,9 +161,9 @@ def split_segment(loading: Loading, base_offset: int) -> None:
         if first is None:
             break  # a torn end: recovery has not been here yet, and will find nothing to cut
         part = open_segment(loading, first.base_offset, suffix=CLEANED_SUFFIX, create=True)
-        taken = part.append_from(source, position)
-        check(taken > 0, f"{source.log_path}: a batch at {position} fits into no segment")
-        position += taken
+        appended_bytes = part.append_from(source, position)
+        check(appended_bytes > 0, f"{source.log_path}: a batch at {position} fits into no segment")
+        position += appended_bytes
         parts.append(part)
     for part in parts:
         part.become_inactive()

@@ -112,15 +112,15 @@ class _Walk:
 
     def run(self) -> DamagedFile | None:
         file, end = self._segment.file, self._segment.size
-        wanted = CHUNK_BYTES
+        read_bytes = CHUNK_BYTES
         try:
             while self.position < end:
                 start = self.position
-                chunk = memoryview(file.read(start, min(wanted, end - start)))
-                if len(chunk) < min(wanted, end - start):
+                chunk = memoryview(file.read(start, min(read_bytes, end - start)))
+                if len(chunk) < min(read_bytes, end - start):
                     raise CorruptRecord(f"the file ends after {start + len(chunk)} bytes, {end} were expected")
                 self._walk_chunk(chunk, start)
-                wanted = CHUNK_BYTES if self.position > start else _bytes_wanted(chunk, end - start)
+                read_bytes = CHUNK_BYTES if self.position > start else _bytes_wanted(chunk, end - start)
         except (CorruptRecord, InvalidRecord) as error:
             return DamagedFile(file.path, self.position, error.message)
         return None
@@ -138,29 +138,34 @@ class _Walk:
         last_entry_at, expected = self._last_entry_at - start, self.next_offset
         current_epoch, epoch_end, gap_at = self._epoch, self._epoch_end, self.gap_at
         plain_id = NO_PRODUCER_ID
-        set_aside: Callable[[Fields], None] = _ignore
+        defer: Callable[[Fields], None] = _ignore
         at, end = 0, len(view)
         whole_end = end - HEADER_BYTES
         try:
             while at < end:
                 fields = header_at(view, at) if at <= whole_end else _NOT_V2
                 base, length, epoch, magic, crc, _, delta, _, timestamp, producer_id, _, _, _ = fields
-                after = at + length + OVERHEAD_BYTES
+                next_position = at + length + OVERHEAD_BYTES
                 if magic != MAGIC_V2 or length < HEADER_BYTES - OVERHEAD_BYTES:
                     other = _other_batch(view, at)
                     if other is None:
                         return
-                    base, delta, timestamp, after = other.last_offset, 0, other.max_timestamp, at + other.size_bytes
+                    base, delta, timestamp, next_position = (
+                        other.last_offset,
+                        0,
+                        other.max_timestamp,
+                        at + other.size_bytes,
+                    )
                     expected = base if other.base_offset == expected else expected
                     epoch, producer_id = current_epoch, NO_PRODUCER_ID
-                elif after > end:
+                elif next_position > end:
                     return
-                elif crc32c(view[at + ATTRIBUTES_AT : after]) != crc:
+                elif crc32c(view[at + ATTRIBUTES_AT : next_position]) != crc:
                     raise CorruptRecord(f"the batch at offset {base} fails its CRC")
                 if base != expected:
                     self._check_gap(base, expected, gap_at)
                 if epoch != current_epoch or base >= epoch_end:
-                    current_epoch, epoch_end = self._enter_epoch(epoch, base, start + after)
+                    current_epoch, epoch_end = self._enter_epoch(epoch, base, start + next_position)
                 gap_at = expected if base != expected else -1
                 last_offset = base + delta
                 if last_offset > limit:
@@ -176,10 +181,10 @@ class _Walk:
                         time_entries += (largest, largest_offset - base_offset)
                 if producer_id >= 0:
                     if producer_id == plain_id and not fields[_ATTRIBUTES] & _NOT_PLAIN:
-                        set_aside(fields)
+                        defer(fields)
                     else:
-                        plain_id, set_aside = self._take_producer(view[at:after], fields)
-                at = after
+                        plain_id, defer = self._take_producer(view[at:next_position], fields)
+                at = next_position
         finally:
             segment.offset_index.extend(offset_entries)
             segment.time_index.extend(time_entries)
@@ -193,7 +198,7 @@ class _Walk:
             raise CorruptRecord(f"a batch at offset {base} cannot follow offset {expected - 1}")
         self.gaps += 1
 
-    def _enter_epoch(self, epoch: int, base_offset: int, after: int) -> EpochSpan:
+    def _enter_epoch(self, epoch: int, base_offset: int, next_position: int) -> EpochSpan:
         """The batch at `base_offset` has another epoch than those before, or ought to have. It must be the one that is
         known for its offset, unless the batch behind it, at `after`, contradicts the cache as well."""
         if self._epochs is None or epoch == NO_LEADER_EPOCH:
@@ -203,7 +208,7 @@ class _Walk:
         if epoch == span.epoch or is_forgotten:
             return EpochSpan(epoch, span.end)
         if epoch < span.epoch or self._epochs.is_complete:
-            following = self._segment.file.read(after, HEADER_BYTES) or self._next_header
+            following = self._segment.file.read(next_position, HEADER_BYTES) or self._next_header
             if not contradicts(following, 0, span.epoch, span.end):
                 raise CorruptRecord(
                     f"the batch at offset {base_offset} has epoch {epoch}, but was written in {span.epoch}"
@@ -214,9 +219,9 @@ class _Walk:
         return EpochSpan(epoch, END_OF_OFFSETS)
 
     def _take_producer(self, view: memoryview, fields: Fields) -> tuple[int, Callable[[Fields], None]]:
-        """Of batches outside of transactions only the last five count, so these are set aside until they must be
-        looked at: at the end, or before the same producer begins or ends a transaction. The answer saves the next call:
-        a plain batch of this producer goes there."""
+        """Track the producer of a batch. Outside of transactions only the last five batches count, so these are
+        deferred until they are needed: at the end, or before the same producer begins or ends a transaction. Return the
+        producer id and the function for its next plain batches, which saves the next call."""
         producer_id = fields[_PRODUCER_ID]
         if not fields[_ATTRIBUTES] & _NOT_PLAIN:
             plain = self._plain_batches.get(producer_id)
@@ -249,7 +254,7 @@ class _Walk:
 
 
 def _ignore(fields: Fields) -> None:
-    """Where a batch goes while no producer is at hand."""
+    """Ignore a batch without a producer."""
 
 
 def _other_batch(view: memoryview, at: int) -> Batch | None:

@@ -1,4 +1,4 @@
-"""What the three indexes of a segment share: a file of entries of one size, sorted, that only grows at its end.
+"""Common part of the three indexes of a segment: a file of entries of one size, sorted, that only grows at its end.
 
 Entries live in two places. Those in the file are read through a mapping that is made when they are first looked at,
 so an index that nobody asks costs one small object. Those appended since the last `write` are in memory, in `_tail`.
@@ -143,7 +143,7 @@ class IndexFile:
         self.path = path
 
     def delete(self) -> bool:
-        """Whether there was a file."""
+        """Delete the file; return whether there was one."""
         self.release()
         if not self._files.exists(self.path):
             return False
@@ -179,16 +179,16 @@ class IndexFile:
         return self._mapped(), slot * self.entry_bytes
 
     def _count_up_to(self, unpack: Unpack, field_at: int, bound: int) -> int:
-        """How many entries have a field of `bound` or less; the field grows from entry to entry."""
+        """Count the entries with a field of `bound` or less; the field grows from entry to entry."""
         if self._stored < 0:
             self._load()
         stored, step = self._stored, self.entry_bytes
         if self._tail and unpack(self._tail, field_at)[0] <= bound:
             buffer: Buffer = self._tail
-            low, high, before = 1, len(buffer) // step, stored
+            low, high, covered = 1, len(buffer) // step, stored
         elif stored:
             buffer = self._mapped()
-            low, high, before = 0, stored, 0
+            low, high, covered = 0, stored, 0
         else:
             return 0
         while low < high:
@@ -197,7 +197,7 @@ class IndexFile:
                 low = middle + 1
             else:
                 high = middle
-        return before + low
+        return covered + low
 
     def _mapped(self) -> memoryview:
         if self._map is None:

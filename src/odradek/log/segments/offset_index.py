@@ -36,7 +36,7 @@ class OffsetIndex(IndexFile):
 
     @property
     def last_offset(self) -> int:
-        """Of the last entry; the base offset if there is none."""
+        """Offset of the last entry; the base offset if there is none."""
         return self._last_offset if self.entry_count else self.base_offset
 
     def entry(self, slot: int) -> OffsetPosition:
@@ -61,8 +61,8 @@ class OffsetIndex(IndexFile):
         if self._stored * 8 + len(tail) >= self._full_bytes:
             return
         if offset <= self._last_offset:
-            what = f"offset {offset} of the entry to add is not above the last, {self._last_offset}"
-            raise InvalidOffset(self.path, self.size_bytes, what)
+            message = f"offset {offset} of the entry to add is not above the last, {self._last_offset}"
+            raise InvalidOffset(self.path, self.size_bytes, message)
         self._last_offset = offset
         tail += _pack(offset - self.base_offset, position)
         if len(tail) >= SPILL_BYTES:
@@ -72,8 +72,8 @@ class OffsetIndex(IndexFile):
         """Recovery's way to append: relative offsets and positions in turn, known to grow. A full index takes none."""
         if self._stored < 0:
             self._load()
-        room = self._full_bytes - self._stored * 8 - len(self._tail)
-        data = struct.pack(f">{len(entries)}i", *entries)[: max(0, room)]
+        free_bytes = self._full_bytes - self._stored * 8 - len(self._tail)
+        data = struct.pack(f">{len(entries)}i", *entries)[: max(0, free_bytes)]
         if data:
             self._tail += data
             self._note_last()

@@ -54,7 +54,7 @@ _COPY_BYTES = 1024 * 1024
 
 
 class AppendedBatch(Protocol):
-    """What the indexes want to know of a batch; `records.batch.Batch` is one, with its offset already assigned."""
+    """Fields of a batch that the indexes require; `records.batch.Batch` is one, with its offset already assigned."""
 
     @property
     def last_offset(self) -> int: ...
@@ -102,8 +102,8 @@ class Segment(SegmentFiles):
         create: bool = False,
         create_later: bool = False,
     ) -> None:
-        """With `create` the files are made empty, with `create_later` when the first of them is needed; otherwise the
-        `.log` must be there."""
+        """Open a segment. With `create` the files are created empty, with `create_later` when the first of them is
+        needed; otherwise the `.log` must exist."""
         super().__init__(files, directory, base_offset, max_index_bytes, suffix, create, create_later)
         self.index_interval_bytes = index_interval_bytes
         self.roll_jitter_ms = roll_jitter_ms
@@ -151,17 +151,17 @@ class Segment(SegmentFiles):
         """Copy whole batches of `source` from `position` on while their offsets fit; returns how many bytes."""
         start = position
         while position < source.size:
-            taken: list[AppendedBatch] = []
+            accepted: list[AppendedBatch] = []
             length, largest_offset = 0, -1
             for batch in scan_batches(source.file, position, source.size):
-                if not self._fits(batch.last_offset) or (taken and length + batch.size_bytes >= _COPY_BYTES):
+                if not self._fits(batch.last_offset) or (accepted and length + batch.size_bytes >= _COPY_BYTES):
                     break
-                taken.append(batch)
+                accepted.append(batch)
                 length += batch.size_bytes
                 largest_offset = batch.last_offset
-            if not taken:
+            if not accepted:
                 break
-            self.append(largest_offset, source.file.read(position, length), taken)
+            self.append(largest_offset, source.file.read(position, length), accepted)
             position += length
         return position - start
 
@@ -219,10 +219,10 @@ class Segment(SegmentFiles):
         """None if `start_offset` is beyond the last batch. `max_position` None is the end of the file. The range may
         end inside of a batch; `first_entry_incomplete` says that not even the first one is whole."""
         check(max_bytes >= 0, "a read has a size")
-        found = self.translate_offset(start_offset)
-        if found is None:
+        batch_position = self.translate_offset(start_offset)
+        if batch_position is None:
             return None
-        base_offset, position, size_bytes = found
+        base_offset, position, size_bytes = batch_position
         if min_one_message and max_bytes < size_bytes:
             max_bytes = size_bytes
         end = self.size if max_position is None else max_position
@@ -258,9 +258,9 @@ class Segment(SegmentFiles):
             with suppress(CorruptRecord):
                 confirms = earlier.offset if earlier.position else None
                 return find_batch(self.file, earlier.position, self.size, offset, self.base_offset, confirms)
-        found = find_batch(self.file, 0, self.size, offset, self.base_offset)
+        batch_position = find_batch(self.file, 0, self.size, offset, self.base_offset)
         self.rebuild_lookup()
-        return found
+        return batch_position
 
     def fetch_upper_bound_offset(self, position: int, length: int) -> int | None:
         """An offset that lies behind `length` bytes read from `position`, from the index; None if it knows none."""
@@ -342,7 +342,7 @@ class Segment(SegmentFiles):
         return largest if largest >= 0 else None
 
     def largest_timestamp(self) -> int:
-        """As above, or when the file was last modified: what retention by time goes by."""
+        """Largest timestamp, or the modification time of the file: retention by time uses it."""
         largest = self.max_timestamp_so_far
         return largest if largest >= 0 else self.modified_ms()
 
@@ -351,14 +351,14 @@ class Segment(SegmentFiles):
     def truncate_to(self, offset: int, now_ms: int) -> int:
         """Drop the batch that holds `offset` and everything behind it; returns the bytes dropped. What is left may be
         appended to again."""
-        found = self.translate_offset(offset)  # with the index still whole: no needless walk
+        batch_position = self.translate_offset(offset)  # with the index still whole: no needless walk
         for index in (self.offset_index, self.time_index, self.txn_index):
             index.truncate_to(offset)
         dropped = 0
         self._forget_tail()
-        if found is not None:
-            dropped = self.size - found.position
-            self.cut(found.position)
+        if batch_position is not None:
+            dropped = self.size - batch_position.position
+            self.cut(batch_position.position)
         if self.size == 0:
             self._created_ms = now_ms
             self._first_timestamp = _NOT_LOADED
@@ -399,28 +399,28 @@ class Segment(SegmentFiles):
         return f"Segment({self.log_path}, {self.size} bytes)"
 
     def _forget_tail(self) -> None:
-        """Where the latest append begins, and the offset that it may begin with: known from the second one on."""
+        """Forget the start of the latest append and its first offset, which are known from the second append on."""
         self._tail_offset, self._tail_position, self._next_offset = _NO_TAIL, 0, _UNKNOWN_OFFSET
 
     def _fits(self, offset: int) -> bool:
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
 
     def _is_confirmed(self, entry: OffsetPosition) -> bool:
-        """Whether a batch begins there that is not beyond the entry's offset."""
+        """Return whether a batch begins there that is not beyond the entry's offset."""
         try:
-            found = find_batch(self.file, entry.position, self.size, 0, self.base_offset, entry.offset)
+            batch_position = find_batch(self.file, entry.position, self.size, 0, self.base_offset, entry.offset)
         except CorruptRecord:
             return False
-        return found is not None
+        return batch_position is not None
 
     def _is_confirmed_time(self, entry: TimestampOffset) -> bool:
-        """Whether the batch of the entry's offset is the one that had its timestamp."""
+        """Return whether the batch of the entry's offset is the one that had its timestamp."""
         if entry.timestamp == NO_TIMESTAMP:
             return True
-        found = self.translate_offset(entry.offset)
-        if found is None or found.base_offset > entry.offset:
+        batch_position = self.translate_offset(entry.offset)
+        if batch_position is None or batch_position.base_offset > entry.offset:
             return False
-        batch = next(scan_batches(self.file, found.position, self.size), None)
+        batch = next(scan_batches(self.file, batch_position.position, self.size), None)
         return batch is not None and batch.max_timestamp == entry.timestamp
 
     def _load_max_timestamp(self) -> None:
@@ -441,8 +441,8 @@ class Segment(SegmentFiles):
     def _read_largest_timestamp(self) -> TimestampOffset:
         last = self.time_index.last_entry
         position = self.offset_index.lookup(last.offset).position
-        after = largest_timestamp(self.file, position, self.size)
-        return after if after.timestamp > last.timestamp else last
+        tail_timestamp = largest_timestamp(self.file, position, self.size)
+        return tail_timestamp if tail_timestamp.timestamp > last.timestamp else last
 
     def _add_last_time_entry(self) -> None:
         largest = self.max_timestamp_and_offset

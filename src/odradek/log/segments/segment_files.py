@@ -52,8 +52,8 @@ class SegmentFiles:
         create: bool,
         create_later: bool,
     ) -> None:
-        """With `create` the files are made empty, with `create_later` when the first of them is needed (there must be
-        none yet); otherwise the `.log` must be there."""
+        """Open the files. With `create` they are created empty, with `create_later` when the first of them is needed
+        (there must be none yet); otherwise the `.log` must exist."""
         self._files = files
         self._directory = directory
         self._suffix = suffix

@@ -61,8 +61,8 @@ class TimeIndex(IndexFile):
         if self._stored * 12 + len(tail) >= self._full_bytes and not even_if_full:
             return
         if offset < self._last_offset and self.entry_count:
-            what = f"offset {offset} of the entry to add is below the last, {self._last_offset}"
-            raise InvalidOffset(self.path, self.size_bytes, what)
+            message = f"offset {offset} of the entry to add is below the last, {self._last_offset}"
+            raise InvalidOffset(self.path, self.size_bytes, message)
         if timestamp > self._last_timestamp:
             self._last_timestamp = timestamp
             self._last_offset = offset
@@ -76,8 +76,8 @@ class TimeIndex(IndexFile):
         """Recovery's way to append: timestamps and relative offsets in turn, known to grow."""
         if self._stored < 0:
             self._load()
-        room = self._full_bytes - self._stored * 12 - len(self._tail)
-        data = struct.pack(">" + "qi" * (len(entries) // 2), *entries)[: max(0, room)]
+        free_bytes = self._full_bytes - self._stored * 12 - len(self._tail)
+        data = struct.pack(">" + "qi" * (len(entries) // 2), *entries)[: max(0, free_bytes)]
         if data:
             self._tail += data
             self._note_last()

@@ -610,6 +610,6 @@ def test_damage_is_left_as_it_is_and_never_taken_for_a_torn_end(node: Node) -> N
         assert read_clean_shutdown(node.files, "/d1") is None
         assert node.files.read_file("/d1/topic-0/00000000000000000000.log") == damaged
     manager = node.start()
-    changes.set_damaged_aside(manager, tp("topic"))
+    changes.rename_damaged_to_stray(manager, tp("topic"))
     assert node.create("topic").offsets.log_end_offset == 0
     assert [name for name in node.files.list_dir("/d1") if name.endswith("-stray")]
