@@ -28,7 +28,6 @@ PRIVATE_ACCESSES: dict[str, int] = {
     "inspection": 1,
     "log": 4,
     "replica": 8,
-    "sim": 11,
     "spark": 12,
     "testing": 2,
 }

@@ -64,9 +64,9 @@ def run(name: str, seed: int) -> SimulationResult:
     scheduler.run_for(_FAULTS_MS)
     faults.heal()
     scheduler.run_until(lambda: _is_served(cluster), "all are served", limit_ms=_HEAL_LIMIT_MS)
-    before = workload.progress()
+    progress = workload.progress()
     scheduler.run_until(
-        lambda: all(now > then for now, then in zip(workload.progress(), before, strict=True)),
+        lambda: all(now > then for now, then in zip(workload.progress(), progress, strict=True)),
         "everybody is acknowledged again",
         limit_ms=_HEAL_LIMIT_MS,
     )
@@ -83,10 +83,10 @@ def run(name: str, seed: int) -> SimulationResult:
 
 
 def _is_served(cluster: CoordinatorCluster[Any]) -> bool:
-    leaders = {number: cluster.leader_of(number) for number in cluster.topic.partitions}
+    leaders = {partition_index: cluster.leader_of(partition_index) for partition_index in cluster.topic.partitions}
     return all(
-        leader is not None and number not in leader.log.views and leader.runtime.is_active(number)
-        for number, leader in leaders.items()
+        leader is not None and partition_index not in leader.log.views and leader.runtime.is_active(partition_index)
+        for partition_index, leader in leaders.items()
     )
 
 

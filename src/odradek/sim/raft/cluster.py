@@ -158,15 +158,15 @@ class RaftCluster:
         if target.is_running:
             target.handle(Request(handle, message, type(message).VERSIONS[1], LISTENER))
         elif self.random.random() < self.network.faults.refusal:
-            refused = RequestFailed(handle.correlation_id, refused=True)
-            self.network.send(target_id, handle.node_id, partial(self._deliver_event, handle, refused))
+            failure = RequestFailed(handle.correlation_id, refused=True)
+            self.network.send(target_id, handle.node_id, partial(self._deliver_event, handle, failure))
 
     def respond(self, source: SimulatedNode, handle: Handle, message: Message) -> None:
         response = Response(handle.correlation_id, self._carried(message))
         self.network.send(source.id, handle.node_id, partial(self._deliver_event, handle, response))
 
     def _deliver_event(self, handle: Handle, event: Event) -> None:
-        """Answers to a process that is gone go nowhere."""
+        """Drop responses to a process that has ended."""
         node = self.nodes[handle.node_id]
         if node.incarnation == handle.incarnation:
             node.handle(event)
@@ -219,8 +219,8 @@ class RaftCluster:
         leader = self.leader()
         if leader is None or leader.raft is None:
             return None
-        known = leader.raft.leader_and_epoch
-        return leader if all(self._believes(node_id, known) for node_id in ids) else None
+        followed = leader.raft.leader_and_epoch
+        return leader if all(self._believes(node_id, followed) for node_id in ids) else None
 
     def _believes(self, node_id: int, leader: object) -> bool:
         raft = self.nodes[node_id].raft

@@ -150,10 +150,10 @@ class SimulatedNode:
         if isinstance(event, Request) and isinstance(event.message, ApiVersionsRequest):
             self._reply(event.handle, _api_versions(self.raft))
             return
-        before = self.raft.state
+        previous = self.raft.state
         effects = self.raft.step(event, self.clock.monotonic_ms())
         if self.cluster.transcript is not None:
-            self.cluster.transcript.stepped(self, before, event, effects)
+            self.cluster.transcript.stepped(self, previous, event, effects)
         self._carry_out(effects)
         self.cluster.after_event(self)
         if self.raft is not None:

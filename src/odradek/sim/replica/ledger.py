@@ -1,4 +1,4 @@
-"""What must hold among replicas, checked after every step of every broker.
+"""Invariants of replicas, checked after every step of every broker.
 
 * **One leader an epoch.** Two brokers never append in the same leader epoch.
 * **The high watermark is held.** A leader's high watermark is not above the log end of any member of the ISR that it
@@ -32,7 +32,7 @@ class _Seen:
     """One replica: up to where its log has been compared, the largest high watermark that it has shown, its end."""
 
     compared: int = 0
-    shown: int = 0
+    exposed: int = 0
     end_offset: int = 0
 
 
@@ -128,9 +128,9 @@ class PartitionLedger:
         if end_offset != seen.end_offset:
             seen.end_offset = end_offset
             ensure(
-                end_offset >= seen.shown,
-                f"{self.tp}: broker {broker_id} has cut its log to {end_offset}, below the high watermark {seen.shown} "
-                "that it had shown",
+                end_offset >= seen.exposed,
+                f"{self.tp}: broker {broker_id} has truncated its log to {end_offset}, below the high watermark "
+                f"{seen.exposed} that it had exposed",
             )
         if partition.leader_log is not None:
             leader = self.leaders.setdefault(partition.leader_epoch, broker_id)
@@ -138,9 +138,9 @@ class PartitionLedger:
                 leader == broker_id,
                 f"{self.tp}: brokers {leader} and {broker_id} both lead in epoch {partition.leader_epoch}",
             )
-            if high_watermark > seen.shown:
+            if high_watermark > seen.exposed:
                 self._check_held(broker_id, partition, high_watermark)
-        seen.shown = max(seen.shown, high_watermark)
+        seen.exposed = max(seen.exposed, high_watermark)
         if high_watermark > seen.compared:
             self._compare(broker_id, log, seen)
 
@@ -157,8 +157,8 @@ class PartitionLedger:
     def _compare(self, broker_id: int, log: UnifiedLog, seen: _Seen) -> None:
         offset, limit = max(seen.compared, log.offsets.log_start_offset), log.offsets.high_watermark
         while offset < limit:
-            found = log.reader.fetch(log.reader.read(offset, _READ_BYTES, Isolation.HIGH_WATERMARK))
-            for batch in read_batches(found):
+            data = log.reader.fetch(log.reader.read(offset, _READ_BYTES, Isolation.HIGH_WATERMARK))
+            for batch in read_batches(data):
                 if batch.last_offset < offset or batch.last_offset >= limit:
                     continue
                 self._compare_batch(broker_id, batch.base_offset, batch.last_offset, bytes(batch.buffer))
@@ -168,8 +168,8 @@ class PartitionLedger:
         seen.compared = offset
 
     def _compare_batch(self, broker_id: int, base_offset: int, last_offset: int, content: bytes) -> None:
-        known = self.history.get(base_offset)
-        if known is None:
+        content_in_history = self.history.get(base_offset)
+        if content_in_history is None:
             ensure(
                 base_offset >= self.history_end,
                 f"{self.tp}: broker {broker_id} has a batch at {base_offset} that is not in the history",
@@ -177,7 +177,7 @@ class PartitionLedger:
             self.history[base_offset] = content
             self.history_end = last_offset + 1
         ensure(
-            known is None or known == content,
+            content_in_history is None or content_in_history == content,
             f"{self.tp}: broker {broker_id} has another batch at {base_offset} than the history",
         )
 

@@ -75,13 +75,13 @@ def _check_healed(cluster: ReplicaCluster) -> None:
     """All replicas are in sync, and something is acknowledged again."""
 
     def in_sync() -> bool:
-        found = [cluster.registration(tp) for tp in cluster.ledgers]
-        return all(r is not None and r.leader >= 0 and sorted(r.isr) == sorted(r.replicas) for r in found)
+        registrations = [cluster.registration(tp) for tp in cluster.ledgers]
+        return all(r is not None and r.leader >= 0 and sorted(r.isr) == sorted(r.replicas) for r in registrations)
 
     cluster.scheduler.run_until(in_sync, "all replicas are in sync", limit_ms=_HEAL_LIMIT_MS)
-    before = {tp: len(ledger.acked) for tp, ledger in cluster.ledgers.items()}
+    acked = {tp: len(ledger.acked) for tp, ledger in cluster.ledgers.items()}
     cluster.scheduler.run_until(
-        lambda: all(len(ledger.acked) > before[tp] for tp, ledger in cluster.ledgers.items()),
+        lambda: all(len(ledger.acked) > acked[tp] for tp, ledger in cluster.ledgers.items()),
         "records are acknowledged again",
         limit_ms=_HEAL_LIMIT_MS,
     )
@@ -168,9 +168,9 @@ class _Faults:
         """Of a follower that is being asked into the ISR, before the controller has said anything (KIP-903)."""
         for broker in self._cluster.brokers:
             for partition in broker.manager.partitions.values() if broker.is_alive else ():
-                asked = partition.isr_state.pending
-                if asked is not None and len(asked.isr) > len(partition.isr_state.isr):
-                    self._lose_power_of(self._cluster.brokers[asked.isr[-1]], restart_ms=1)
+                pending = partition.isr_state.pending
+                if pending is not None and len(pending.isr) > len(partition.isr_state.isr):
+                    self._lose_power_of(self._cluster.brokers[pending.isr[-1]], restart_ms=1)
                     return
 
     def _lose_power(self) -> None:
@@ -216,7 +216,7 @@ class _Faults:
         ids = [broker.id for broker in self._cluster.brokers]
         network, random = self._cluster.network, self._random
         if random.random() < 0.5:
-            network.isolate(random.choice(ids), self._cluster.everyone)
+            network.isolate(random.choice(ids), self._cluster.node_ids)
         elif random.random() < 0.5:
             network.cut(*random.sample(ids, 2))
         else:
