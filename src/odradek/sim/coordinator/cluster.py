@@ -48,7 +48,7 @@ class CoordinatorNode(Generic[AnyShard]):
         self.start()
 
     def start(self) -> None:
-        """With nothing but what is in the log."""
+        """Start without any state but the log."""
         cluster = self._cluster
         self.is_up = True
         self.log.views.clear()
@@ -76,7 +76,7 @@ class CoordinatorNode(Generic[AnyShard]):
         self.is_up = False
 
     def apply_leader(self, partition_index: int) -> None:
-        """Who leads a partition now, as the metadata says."""
+        """Load or unload a partition, whose leader is the one in the metadata."""
         partition = self._cluster.topic.partitions[partition_index]
         if partition.leader == self.id:
             if self.runtime.load(partition_index, partition.leader_epoch):
@@ -191,7 +191,7 @@ class CoordinatorCluster(Generic[AnyShard]):
         self.scheduler.at(node.news_at_ms, hear)
 
     def crash(self, node_id: int) -> None:
-        """What it led is led by others; it comes back with `restart`."""
+        """Crash. Other nodes are elected for its partitions; it comes back with `restart`."""
         node = self.nodes[node_id]
         node.crash()
         self.crashes += 1
@@ -216,7 +216,7 @@ class CoordinatorCluster(Generic[AnyShard]):
     # The log
 
     def appended(self, partition_index: int) -> None:
-        """What was appended, or is left of it, will be committed."""
+        """Schedule the commit of the appended batches that are not lost until then."""
         delay_ms = 0 if self.random.random() < 0.3 else self.random.randint(1, 3 * self.max_delay_ms)
         epoch = self.topic.partitions[partition_index].leader_epoch
         self.scheduler.after(delay_ms, lambda: self._commit(partition_index, epoch))
@@ -238,7 +238,7 @@ class CoordinatorCluster(Generic[AnyShard]):
             leader.runtime.high_watermark_moved(partition_index)
 
     def _whole_batches(self, partition: SimulatedPartition) -> int | None:
-        """Where the high watermark goes: to the end, or to any end of a batch before."""
+        """Return a new high watermark: the end of the log, or the end of an earlier batch."""
         return (
             self.random.choice(partition.ends_above(partition.high_watermark)) if self.random.random() < 0.5 else None
         )
@@ -246,7 +246,7 @@ class CoordinatorCluster(Generic[AnyShard]):
     # Those who look on
 
     def is_committed(self, partition_index: int, key: bytes, value: bytes | None) -> bool:
-        """Whether such a record is in the log, where no election can take it away any more."""
+        """Return whether the record is in the committed part of the log, which no election can remove."""
         partition, seen = self.topic.partitions[partition_index], self._committed[partition_index]
         for batch in partition.batches_between(seen.end_offset, partition.high_watermark):
             seen.records.update(dict.fromkeys((bytes(record.key or b""), record.value) for record in batch.records()))

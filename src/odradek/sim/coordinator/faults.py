@@ -1,4 +1,4 @@
-"""What goes wrong around coordinators, at random times until it heals."""
+"""Faults of coordinators at random times, until they heal."""
 
 from collections.abc import Callable
 from random import Random

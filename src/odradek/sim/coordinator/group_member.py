@@ -189,7 +189,8 @@ class SimulatedMember:
         self._drive_member()
 
     def _fail(self) -> None:
-        """What no member can go on with: somebody else has its name, or the group is another's."""
+        """Fail for an error that a member cannot recover from: its name is used by another one, or the group has
+        another type."""
         self.die()
         self._scheduler.after(self.random.randint(100, 1_000), self.start)
 
@@ -229,7 +230,8 @@ class SimulatedMember:
         self._later(self.random.randint(1, _COMMIT_MS), self._commit_now_and_then)
 
     def _commit(self, then: Callable[[], None]) -> None:
-        """Of all that the application has; `then` when its fate is known. One at a time: they would overtake."""
+        """Commit all offsets of the application, and call `then` with the result. One commit at a time: they could
+        overtake."""
         if self._commits_in_flight:
             self._later(1, lambda: self._commit(then))
             return

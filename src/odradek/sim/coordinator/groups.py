@@ -46,7 +46,7 @@ _ASSIGNORS = (["range"], ["cooperative-sticky"], ["roundrobin"], ["sticky"], ["c
 
 
 class GroupWorkload:
-    """Of classic groups."""
+    """Workload of classic groups."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -170,7 +170,7 @@ class GroupWorkload:
 
 
 class ConsumerGroupWorkload(GroupWorkload):
-    """Of consumer groups (KIP-848)."""
+    """Workload of consumer groups (KIP-848)."""
 
     def _settings(self, random: Random) -> GroupSettings:
         consumer = ConsumerSettings(
@@ -211,7 +211,7 @@ def _image() -> MetadataImage:
 
 
 def _progress(key: Any, value: Any) -> tuple[str, int]:
-    """What of a record never goes back."""
+    """Return the value of a record that must never decrease."""
     if isinstance(value, OffsetCommitValue):
         assert isinstance(key, OffsetCommitKey)
         return f"{key.group}-{key.partition}", value.offset
@@ -223,7 +223,7 @@ def _progress(key: Any, value: Any) -> tuple[str, int]:
 
 
 def _groups(shard: GroupShard) -> dict[Any, Any]:
-    """By name: the generation, and the members."""
+    """Return the generation and the members of each group."""
     states: dict[Any, Any] = {}
     for name, group in sorted(shard.store.groups.items()):
         if isinstance(group, ConsumerGroup):

@@ -33,7 +33,7 @@ class SimulatedPartition:
         return _end(self.batches[-1]) if self.batches else 0
 
     def ends_above(self, offset: int) -> list[int]:
-        """Of the batches that go on beyond it."""
+        """Return the ends of the batches that end after the offset."""
         return [_end(batch) for batch in self.batches[bisect_right(self.batches, offset, key=_end) :]]
 
     def batches_between(self, offset: int, end_offset: int) -> Iterator[Batch]:
@@ -49,7 +49,8 @@ class SimulatedPartition:
         self.high_watermark = max(self.high_watermark, end if offset is None else min(offset, end))
 
     def elect(self, leader: int, retained_offset: int | None = None) -> None:
-        """In a new epoch. Whole batches from `retained_offset` on are lost, though none below the high watermark."""
+        """Elect a leader in a new epoch. Batches from `retained_offset` on are lost, but none below the high
+        watermark."""
         if retained_offset is not None:
             end_offset = max(retained_offset, self.high_watermark)
             del self.batches[bisect_right(self.batches, end_offset, key=_end) :]

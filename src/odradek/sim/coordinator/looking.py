@@ -24,7 +24,7 @@ def shard_of(cluster: CoordinatorCluster[AnyShard], partition_index: int) -> Any
 def load_anew(
     cluster: CoordinatorCluster[AnyShard], partition_index: int, new_shard: Callable[[ShardContext], AnyShard]
 ) -> AnyShard:
-    """With what is not committed yet, as the one that serves."""
+    """Load a shard from the log, with uncommitted records, as the serving one has them."""
     leader = cluster.leader_of(partition_index)
     assert leader is not None
     epoch = cluster.topic.partitions[partition_index].leader_epoch

@@ -64,7 +64,7 @@ _AS_LEADERS_SAY = {
 
 
 class ProducedPartition:
-    """What a log keeps of transactional producers."""
+    """State of transactional producers in a log."""
 
     def __init__(self) -> None:
         #: By producer id and epoch, in their order.
@@ -234,7 +234,8 @@ class Producer:
         self._ask(lambda shard: _operation(shard, pending.request), on_result)
 
     def _produce(self, manager: TransactionManager, batch: ProducerBatch) -> None:
-        """To the leader, which asks the coordinator first. Sequences may change before the answer comes."""
+        """Produce to the leader, which verifies with the coordinator first. Sequences may change before the response
+        comes."""
         sent = read_batch(batch.data(Compression.NONE))
         producer_id, epoch, sequence = sent.producer_id, sent.producer_epoch, sent.base_sequence
         values = [record.value or b"" for record in sent.records()]

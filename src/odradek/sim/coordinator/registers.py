@@ -60,7 +60,7 @@ class RegisterWorkload:
             client.next()
 
     def progress(self) -> list[int]:
-        """Of clients, and of timers."""
+        """Return the progress of clients and of timers."""
         return [*map(self._swept, self.cluster.topic.partitions), *(len(client.acked) for client in self._clients)]
 
     def _swept(self, partition_index: int) -> int:
@@ -189,7 +189,7 @@ class RegisterClient:
 
 
 class TransactionalClient(RegisterClient):
-    """In transactions of one value each, every other of which is aborted on purpose."""
+    """Client that writes one value in each transaction, and aborts every other one on purpose."""
 
     def __init__(
         self, cluster: CoordinatorCluster[RegisterShard], partition_index: int, key: str, producer_id: int
@@ -215,7 +215,7 @@ class TransactionalClient(RegisterClient):
         )
 
     def _end(self, value: int, is_written: bool) -> None:
-        """Again and again: who has begun to end a transaction must end it."""
+        """End the transaction, with retries: a prepared transaction must be ended."""
         if is_written:
             self._check_committed(value)
         is_commit = is_written and value % 2 == 0

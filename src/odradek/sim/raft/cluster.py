@@ -202,7 +202,7 @@ class RaftCluster:
             self.ask(leader.id, message, on_reply)
 
     def write(self, count: int = 1) -> None:
-        """Every node that thinks that it leads takes a write; only one of them can commit."""
+        """Write at every node that considers itself the leader; only one of them can commit."""
         for node in self.running:
             node.increment(count)
 
@@ -210,7 +210,7 @@ class RaftCluster:
         self.scheduler.every(lambda: self.random.randint(least_ms, most_ms), self.write)
 
     def leader(self) -> SimulatedNode | None:
-        """Of the latest epoch that has one."""
+        """Return the leader of the latest epoch that has one."""
         leaders = [node for node in self.running if node.raft is not None and node.raft.is_leader]
         return max(leaders, key=lambda node: node.raft.state.epoch if node.raft else 0, default=None)
 

@@ -122,7 +122,7 @@ class Ledger:
             self._commit(node, high_watermark)
 
     def _commit(self, node: SimulatedNode, high_watermark: int) -> None:
-        """What was committed is there still, and a majority of the voters has the rest on disk."""
+        """Check that committed batches are still there, and that a majority of the voters has the new ones on disk."""
         log = node.log
         end = self.committed_end
         if end >= log.start_offset and log.chain_at(end) != self._committed[end]:

@@ -194,7 +194,7 @@ class SimulatedRaftLog:
         return self.delete_before_snapshot(sorted(self._snapshots)[-_RETAINED_SNAPSHOTS])
 
     def crash(self) -> None:
-        """What the next process finds."""
+        """Reduce the log to a state that the next process may find."""
         agreed = next(
             (i for i, pair in enumerate(zip(self.entries, self.synced, strict=False)) if pair[0] is not pair[1]),
             min(len(self.entries), len(self.synced)),

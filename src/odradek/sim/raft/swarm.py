@@ -26,7 +26,7 @@ _CLOCK_DRIFT = 0.2
 
 @dataclass(frozen=True, slots=True)
 class FaultMix:
-    """How often each fault comes, of all faults of this seed."""
+    """Weights of the faults of a seed."""
 
     network: NetworkFaults
     duration_ms: int

@@ -20,7 +20,7 @@ class ReplicatedCounter:
         self.leader_epoch: int | None = None
 
     def increment(self, raft: Raft, count: int, now_ms: int) -> None:
-        """In one batch."""
+        """Append the next values in one batch."""
         if self.leader_epoch is not None:
             values = range(self.uncommitted + 1, self.uncommitted + count + 1)
             raft.append(self.leader_epoch, [value.to_bytes(8, "big") for value in values], now_ms)

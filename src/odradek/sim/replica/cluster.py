@@ -90,7 +90,7 @@ class ReplicaCluster:
         return None
 
     def is_unfenced(self, broker: SimulatedBroker) -> bool:
-        """In its present process, by the controller's latest word."""
+        """Return whether the controller has unfenced the current process of the broker."""
         registration = self.controller.core.controls.cluster.brokers.get(broker.id)
         return registration is not None and registration.is_active and registration.epoch == broker.manager.broker_epoch
 

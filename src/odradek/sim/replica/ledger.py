@@ -79,7 +79,7 @@ class PartitionLedger:
         self.seen[broker_id] = _Seen()
 
     def note_registration(self, registration: PartitionRegistration, broker_epochs: dict[int, int]) -> None:
-        """What the controller has decided, committed or not."""
+        """Record a decision of the controller, committed or not."""
         self.registration = registration
         keepers = self.members()
         for broker_id, lost in list(self.damaged.items()):
@@ -91,14 +91,14 @@ class PartitionLedger:
         self.check_keepers()
 
     def members(self) -> tuple[int, ...]:
-        """Who must have all that was acknowledged."""
+        """Return the replicas that must have all acknowledged records."""
         registration = self.registration
         if registration is None:
             return ()
         return tuple(dict.fromkeys((*registration.isr, *registration.elr))) or registration.last_known_elr
 
     def keepers(self) -> list[int]:
-        """Of them, those who do."""
+        """Return the members that have not lost their disk."""
         return [member for member in self.members() if member not in self.damaged]
 
     @property

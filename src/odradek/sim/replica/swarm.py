@@ -105,7 +105,7 @@ def _check_equal(cluster: ReplicaCluster) -> None:
 
 
 class _Faults:
-    """What goes wrong, at random times until `heal`."""
+    """Faults at random times, until `heal`."""
 
     def __init__(self, cluster: ReplicaCluster, random: Random) -> None:
         self._cluster = cluster
@@ -165,7 +165,7 @@ class _Faults:
             self._restart_later(broker)
 
     def _lose_joiner(self) -> None:
-        """Of a follower that is being asked into the ISR, before the controller has said anything (KIP-903)."""
+        """Cut the power of a follower whose addition to the ISR is pending at the controller (KIP-903)."""
         for broker in self._cluster.brokers:
             for partition in broker.manager.partitions.values() if broker.is_alive else ():
                 pending = partition.isr_state.pending
