@@ -21,7 +21,7 @@ from odradek.sim.world.results import SimulationResult
 _FAULTS_MS = 8_000
 _HEAL_LIMIT_MS = 60_000
 #: Time for every client to learn what became of its last request, and for those that are gone to be missed.
-_SETTLE_MS = 15_000
+_DRAIN_MS = 15_000
 
 
 class Workload(Protocol):
@@ -71,7 +71,7 @@ def run(name: str, seed: int) -> SimulationResult:
         limit_ms=_HEAL_LIMIT_MS,
     )
     workload.stop()
-    scheduler.run_for(_SETTLE_MS)
+    scheduler.run_for(_DRAIN_MS)
     workload.check()
     counts = {
         "events": scheduler.events,

@@ -114,19 +114,19 @@ class ReplicaCluster:
     # -- messages
 
     def call_controller(
-        self, source: SimulatedBroker, serve: Callable[[Reply], None], done: Reply, failed: Callable[[], None]
+        self, source: SimulatedBroker, serve: Callable[[Reply], None], on_response: Reply, failed: Callable[[], None]
     ) -> None:
-        self._call(source, CONTROLLER_ID, lambda deliver: deliver(), serve, done, failed)
+        self._call(source, CONTROLLER_ID, lambda deliver: deliver(), serve, on_response, failed)
 
     def call_broker(
         self,
         source: SimulatedBroker,
         target: SimulatedBroker,
         serve: Callable[[Reply], None],
-        done: Reply,
+        on_response: Reply,
         failed: Callable[[], None],
     ) -> None:
-        self._call(source, target.id, lambda deliver: self._at_broker(target, deliver), serve, done, failed)
+        self._call(source, target.id, lambda deliver: self._at_broker(target, deliver), serve, on_response, failed)
 
     def _at_broker(self, target: SimulatedBroker, deliver: Callable[[], None]) -> None:
         if target.is_alive:
@@ -138,7 +138,7 @@ class ReplicaCluster:
         target_id: int,
         at_target: Callable[[Callable[[], None]], None],
         serve: Callable[[Reply], None],
-        done: Reply,
+        on_response: Reply,
         failed: Callable[[], None],
     ) -> None:
         """A request, and its answer or nothing: then `failed`, and what comes later is ignored."""
@@ -151,7 +151,7 @@ class ReplicaCluster:
                 action()
 
         def reply(response: Any) -> None:
-            arrive = source.on(lambda: finish(lambda: done(response)), incarnation)
+            arrive = source.on(lambda: finish(lambda: on_response(response)), incarnation)
             self.network.send(target_id, source.id, arrive)
 
         self.network.send(source.id, target_id, lambda: at_target(lambda: serve(reply)))
