@@ -12,7 +12,7 @@ from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.records.errors import CorruptRecord, InvalidRecord
-from odradek.sim.raft.log import Entry, SimulatedRaftLog, SimulatedSnapshot
+from odradek.sim.raft.log import SimulatedEntry, SimulatedRaftLog, SimulatedSnapshot
 from odradek.sim.world.disk import SimulatedDisk
 from odradek.sim.world.disk_crash import Keep
 
@@ -101,7 +101,7 @@ class TwinRaftLog(SimulatedRaftLog):
 
     def __init__(
         self,
-        on_append: Callable[[Entry], None],
+        on_append: Callable[[SimulatedEntry], None],
         chain_of: Callable[[OffsetAndEpoch], int],
         random: Random,
         config: MetadataLogConfig = SMALL,

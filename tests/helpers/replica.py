@@ -34,7 +34,7 @@ from odradek.replica.requests import (
     ProduceResult,
 )
 from odradek.replica.settings import ReplicaSettings
-from odradek.sim.replica.serving import serve_fetch, serve_list_offsets
+from odradek.sim.replica.follower_requests import serve_fetch, serve_list_offsets
 from odradek.sim.world.disk import SimulatedDisk
 
 TOPIC = "topic"

@@ -145,7 +145,7 @@ class BrokerLifecycle:
 
     @property
     def is_fenced(self) -> bool:
-        """Whether the broker is fenced, as far as it knows."""
+        """Fencing state, as far as the broker knows it."""
         return self.standing in (Standing.OFFLINE, Standing.FENCED)
 
     @property

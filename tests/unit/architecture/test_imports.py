@@ -122,7 +122,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "sim": ("api", "client", "observability", "security", *_CORES),
     "sim.world": ("common",),
     "sim.raft": ("sim.world", "raft", "records", "protocol", "common"),
-    "sim.replica": ("sim.world", "controller", "replica", "log", "metadata", "records", "protocol", "common"),
+    "sim.replica": (
+        *("sim.world", "api.shared", "controller", "replica", "log", "metadata", "records", "protocol", "common"),
+    ),
     "sim.coordinator": ("sim.world", "client", *_CORES),
     "sim.controller": ("sim.world", "controller", "metadata", "protocol", "common"),
     "cli": (*_BELOW_SERVER, "inspection", "server", "testing", "service", "spark", "sim"),

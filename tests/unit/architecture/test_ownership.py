@@ -26,7 +26,6 @@ PRIVATE_ACCESSES: dict[str, int] = {
     "api": 2,
     "client": 2,
     "inspection": 1,
-    "sim": 11,
     "spark": 1,
     "testing": 2,
 }

@@ -7,106 +7,30 @@ timeout (KIP-1075) · v11 first offset not yet tiered (KIP-1023)
 Authorised by DESCRIBE on each topic.
 """
 
-from collections import Counter
-
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.declaration import Api
-from odradek.api.shared.refusals import only_allowed, with_refused
-from odradek.common.failures import ApiError
-from odradek.common.ids import TopicPartition
-from odradek.common.list_offsets_timestamps import (
-    EARLIEST,
-    EARLIEST_LOCAL,
-    EARLIEST_PENDING_UPLOAD,
-    LATEST,
-    LATEST_TIERED,
-    MAX_TIMESTAMP,
+from odradek.api.shared.list_offsets_mapping import (
+    list_offsets_entries,
+    list_offsets_isolation,
+    list_offsets_response,
 )
+from odradek.api.shared.refusals import only_allowed, with_refused
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.list_offsets_request import ListOffsetsRequest
-from odradek.protocol.messages.list_offsets_response import (
-    ListOffsetsPartitionResponse,
-    ListOffsetsResponse,
-    ListOffsetsTopicResponse,
-)
-from odradek.replica.requests import CONSUMER, NO_EPOCH, Isolation, ListOffsetsEntry, ListOffsetsResult
+from odradek.protocol.messages.list_offsets_response import ListOffsetsResponse
+from odradek.replica.requests import ListOffsetsResult
 from odradek.security.resources import Operation, ResourceType
 
 API = Api(ApiKey.LIST_OFFSETS)
 
-_REFUSED = ListOffsetsResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-_READ_COMMITTED = 1
-_FIRST_VERSION_WITH_EPOCH = 4
-_FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE = 5
-#: Below zero a timestamp is a question; each is understood from a version on, and refused before it.
-_FIRST_VERSION_OF = {
-    LATEST: 0,
-    EARLIEST: 0,
-    MAX_TIMESTAMP: 7,
-    EARLIEST_LOCAL: 8,
-    LATEST_TIERED: 9,
-    EARLIEST_PENDING_UPLOAD: 11,
-}
-
-#: Of a question that nobody understands.
-_NO_VERSION = 1 << 15
-_ISOLATION_LEVELS = (0, _READ_COMMITTED)
+_NOT_AUTHORIZED = ListOffsetsResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 def handle(ctx: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    isolation = _isolation(request)
+    isolation = list_offsets_isolation(request)
     allowed = ctx.allowed(Operation.DESCRIBE, ResourceType.TOPIC, (topic.name for topic in request.topics))
-    entries = [
-        ListOffsetsEntry(
-            TopicPartition(topic.name, requested_partition.partition_index),
-            requested_partition.timestamp,
-            requested_partition.current_leader_epoch,
-        )
-        for topic in request.topics
-        for requested_partition in topic.partitions
-    ]
-    offsets = ctx.replicas.offsets.list_offsets(only_allowed(entries, allowed), request.replica_id, isolation)
-    results = with_refused(entries, allowed, offsets, _REFUSED)
-    times = Counter(entry.topic_partition for entry in entries)
-    result_of = {
-        entry.topic_partition: _judged(entry, result, times[entry.topic_partition], ctx.api_version)
-        for entry, result in zip(entries, results, strict=True)
-    }
-    topics = {topic.name: ListOffsetsTopicResponse(name=topic.name) for topic in request.topics}
-    for partition, result in result_of.items():
-        topics[partition.topic].partitions.append(_partition(partition.partition, result, ctx.api_version))
-    return ListOffsetsResponse(topics=list(topics.values()))
-
-
-def _isolation(request: ListOffsetsRequest) -> Isolation:
-    if request.isolation_level not in _ISOLATION_LEVELS:
-        raise ApiError(f"Unknown isolation level {request.isolation_level}", ErrorCode.UNKNOWN_SERVER_ERROR)
-    if request.replica_id != CONSUMER:
-        return Isolation.LOG_END
-    return Isolation.TXN_COMMITTED if request.isolation_level == _READ_COMMITTED else Isolation.HIGH_WATERMARK
-
-
-def _judged(entry: ListOffsetsEntry, result: ListOffsetsResult, times: int, version: int) -> ListOffsetsResult:
-    """Return an error for a partition that is requested twice, and for a timestamp that the version does not
-    support."""
-    if result is _REFUSED:
-        return result
-    if times > 1:
-        return ListOffsetsResult(ErrorCode.INVALID_REQUEST)
-    if entry.timestamp < 0 and version < _FIRST_VERSION_OF.get(entry.timestamp, _NO_VERSION):
-        return ListOffsetsResult(ErrorCode.UNSUPPORTED_VERSION)
-    return result
-
-
-def _partition(index: int, result: ListOffsetsResult, version: int) -> ListOffsetsPartitionResponse:
-    code = result.error_code
-    if code == ErrorCode.OFFSET_NOT_AVAILABLE and version < _FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE:
-        code = ErrorCode.LEADER_NOT_AVAILABLE
-    return ListOffsetsPartitionResponse(
-        partition_index=index,
-        error_code=code,
-        timestamp=result.timestamp,
-        offset=result.offset,
-        leader_epoch=result.leader_epoch if version >= _FIRST_VERSION_WITH_EPOCH else NO_EPOCH,
-    )
+    entries = list_offsets_entries(request)
+    list_results = ctx.replicas.offsets.list_offsets(only_allowed(entries, allowed), request.replica_id, isolation)
+    results = with_refused(entries, allowed, list_results, _NOT_AUTHORIZED)
+    return list_offsets_response(request, entries, results, ctx.api_version)

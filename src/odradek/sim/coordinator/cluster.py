@@ -48,7 +48,7 @@ class CoordinatorNode(Generic[AnyShard]):
         self.start()
 
     def start(self) -> None:
-        """With nothing but what is in the log."""
+        """Start without any state but the log."""
         cluster = self._cluster
         self.is_up = True
         self.log.views.clear()
@@ -75,20 +75,20 @@ class CoordinatorNode(Generic[AnyShard]):
     def crash(self) -> None:
         self.is_up = False
 
-    def hear(self, number: int) -> None:
-        """Who leads a partition now, as the metadata says."""
-        partition = self._cluster.topic.partitions[number]
+    def apply_leader(self, partition_index: int) -> None:
+        """Load or unload a partition, whose leader is the one in the metadata."""
+        partition = self._cluster.topic.partitions[partition_index]
         if partition.leader == self.id:
-            if self.runtime.load(number, partition.leader_epoch):
-                self.log.views.pop(number, None)
-                self._load(self.runtime, number)
+            if self.runtime.load(partition_index, partition.leader_epoch):
+                self.log.views.pop(partition_index, None)
+                self._load(self.runtime, partition_index)
         else:
-            self.runtime.unload(number, partition.leader_epoch)
-            self.log.views.pop(number, None)
+            self.runtime.unload(partition_index, partition.leader_epoch)
+            self.log.views.pop(partition_index, None)
 
-    def _load(self, runtime: CoordinatorRuntime[AnyShard], number: int) -> None:
-        if runtime is self.runtime and self.is_up and runtime.load_step(number):
-            self._cluster.scheduler.after(1, lambda: self._load(runtime, number))
+    def _load(self, runtime: CoordinatorRuntime[AnyShard], partition_index: int) -> None:
+        if runtime is self.runtime and self.is_up and runtime.load_step(partition_index):
+            self._cluster.scheduler.after(1, lambda: self._load(runtime, partition_index))
 
 
 class CoordinatorCluster(Generic[AnyShard]):
@@ -116,23 +116,23 @@ class CoordinatorCluster(Generic[AnyShard]):
         self.max_news_ms = 200
         #: Partitions whose high watermark does not move.
         self.stalled: dict[int, None] = {}
-        self._committed = {number: _Committed() for number in self.topic.partitions}
+        self._committed = {partition_index: _Committed() for partition_index in self.topic.partitions}
         self.elections = 0
         self.crashes = 0
-        for number, partition in self.topic.partitions.items():
+        for partition_index, partition in self.topic.partitions.items():
             partition.is_held = True
-            self.elect(number)
+            self.elect(partition_index)
 
     # Clients
 
     def ask(
         self,
-        number: int,
+        partition_index: int,
         operation: Callable[[CoordinatorRuntime[AnyShard]], Reply[Answer]],
         then: Callable[[Answer | ApiError], None],
     ) -> None:
         """Send a request to who leads the partition, or is thought to; `then` is called once."""
-        leader = self.topic.partitions[number].leader
+        leader = self.topic.partitions[partition_index].leader
         is_known = leader != NOBODY_LEADS and self.random.random() < 0.9
         node = self.nodes[leader if is_known else self.random.choice(list(self.nodes))]
         outcome = _Outcome(then)
@@ -143,8 +143,8 @@ class CoordinatorCluster(Generic[AnyShard]):
                 operation(node.runtime).then(leave)
 
         def leave(reply: Reply[Answer]) -> None:
-            said: Answer | ApiError = reply.error if reply.error is not None else reply.answer()
-            self._send(lambda: outcome.give(said))
+            response: Answer | ApiError = reply.error if reply.error is not None else reply.answer()
+            self._send(lambda: outcome.give(response))
 
         self._send(arrive)
 
@@ -154,97 +154,102 @@ class CoordinatorCluster(Generic[AnyShard]):
 
     # Leadership
 
-    def elect(self, number: int, leader: int | None = None) -> None:
+    def elect(self, partition_index: int, leader: int | None = None) -> None:
         """Another leader, which has all that is committed and any part of the rest."""
         up = [node.id for node in self.nodes.values() if node.is_up]
         if not up:
             return
-        partition, chosen = self.topic.partitions[number], self.random.choice(up) if leader is None else leader
-        before = self.nodes.get(partition.leader)
-        if before is not None and before.id == chosen:
-            partition.elect(chosen)
+        partition, new_leader = (
+            self.topic.partitions[partition_index],
+            self.random.choice(up) if leader is None else leader,
+        )
+        previous = self.nodes.get(partition.leader)
+        if previous is not None and previous.id == new_leader:
+            partition.elect(new_leader)
         else:
-            if before is not None and before.is_up and number not in before.log.views:
-                # Until it hears of it, it goes on alone.
-                before.log.views[number] = alone = copy(partition)
-                alone.batches = list(partition.batches)
-            partition.elect(chosen, self.random.randint(partition.high_watermark, partition.end_offset))
+            if previous is not None and previous.is_up and partition_index not in previous.log.views:
+                # Until it hears of it, it goes on view.
+                previous.log.views[partition_index] = view = copy(partition)
+                view.batches = list(partition.batches)
+            partition.elect(new_leader, self.random.randint(partition.high_watermark, partition.end_offset))
         self.elections += 1
-        self.scheduler.trace(f"{self.scheduler.now_ms} {number} led by {chosen} at {partition.leader_epoch}")
+        self.scheduler.trace(
+            f"{self.scheduler.now_ms} {partition_index} led by {new_leader} at {partition.leader_epoch}"
+        )
         for node in self.nodes.values():
-            self._tell(node, number)
-        self.appended(number)
+            self._notify(node, partition_index)
+        self.appended(partition_index)
 
-    def _tell(self, node: CoordinatorNode[AnyShard], number: int) -> None:
+    def _notify(self, node: CoordinatorNode[AnyShard], partition_index: int) -> None:
         runtime = node.runtime
         node.news_at_ms = max(node.news_at_ms, self.scheduler.now_ms + self.random.randint(0, self.max_news_ms))
 
         def hear() -> None:
             if node.is_up and node.runtime is runtime:
-                node.hear(number)
+                node.apply_leader(partition_index)
 
         self.scheduler.at(node.news_at_ms, hear)
 
     def crash(self, node_id: int) -> None:
-        """What it led is led by others; it comes back with `restart`."""
+        """Crash. Other nodes are elected for its partitions; it comes back with `restart`."""
         node = self.nodes[node_id]
         node.crash()
         self.crashes += 1
         self.scheduler.trace(f"{self.scheduler.now_ms} {node_id} crashes")
-        for number, partition in self.topic.partitions.items():
+        for partition_index, partition in self.topic.partitions.items():
             if partition.leader == node_id:
                 partition.leader = NOBODY_LEADS
-                self.scheduler.after(self.random.randint(1, self.max_news_ms + 1), partial(self._mend, number))
+                self.scheduler.after(self.random.randint(1, self.max_news_ms + 1), partial(self._mend, partition_index))
 
     def restart(self, node_id: int) -> None:
         node = self.nodes[node_id]
         if not node.is_up:
             node.start()
-            for number in self.topic.partitions:
-                self._mend(number)
-                self._tell(node, number)
+            for partition_index in self.topic.partitions:
+                self._mend(partition_index)
+                self._notify(node, partition_index)
 
-    def _mend(self, number: int) -> None:
-        if self.topic.partitions[number].leader == NOBODY_LEADS:
-            self.elect(number)
+    def _mend(self, partition_index: int) -> None:
+        if self.topic.partitions[partition_index].leader == NOBODY_LEADS:
+            self.elect(partition_index)
 
     # The log
 
-    def appended(self, number: int) -> None:
-        """What was appended, or is left of it, will be committed."""
+    def appended(self, partition_index: int) -> None:
+        """Schedule the commit of the appended batches that are not lost until then."""
         delay_ms = 0 if self.random.random() < 0.3 else self.random.randint(1, 3 * self.max_delay_ms)
-        epoch = self.topic.partitions[number].leader_epoch
-        self.scheduler.after(delay_ms, lambda: self._commit(number, epoch))
+        epoch = self.topic.partitions[partition_index].leader_epoch
+        self.scheduler.after(delay_ms, lambda: self._commit(partition_index, epoch))
 
-    def resume(self, number: int) -> None:
-        self.stalled.pop(number, None)
-        self.appended(number)
+    def resume(self, partition_index: int) -> None:
+        self.stalled.pop(partition_index, None)
+        self.appended(partition_index)
 
-    def _commit(self, number: int, epoch: int) -> None:
-        partition = self.topic.partitions[number]
-        if number in self.stalled or partition.leader == NOBODY_LEADS or partition.leader_epoch != epoch:
+    def _commit(self, partition_index: int, epoch: int) -> None:
+        partition = self.topic.partitions[partition_index]
+        if partition_index in self.stalled or partition.leader == NOBODY_LEADS or partition.leader_epoch != epoch:
             return
         if partition.high_watermark < partition.end_offset:
             partition.commit(self._whole_batches(partition))
             if partition.high_watermark < partition.end_offset:
-                self.appended(number)
+                self.appended(partition_index)
         leader = self.nodes.get(partition.leader)
-        if leader is not None and leader.is_up and number not in leader.log.views:
-            leader.runtime.high_watermark_moved(number)
+        if leader is not None and leader.is_up and partition_index not in leader.log.views:
+            leader.runtime.high_watermark_moved(partition_index)
 
     def _whole_batches(self, partition: SimulatedPartition) -> int | None:
-        """Where the high watermark goes: to the end, or to any end of a batch before."""
+        """Return a new high watermark: the end of the log, or the end of an earlier batch."""
         return (
             self.random.choice(partition.ends_above(partition.high_watermark)) if self.random.random() < 0.5 else None
         )
 
     # Those who look on
 
-    def is_committed(self, number: int, key: bytes, value: bytes | None) -> bool:
-        """Whether such a record is in the log, where no election can take it away any more."""
-        partition, seen = self.topic.partitions[number], self._committed[number]
+    def is_committed(self, partition_index: int, key: bytes, value: bytes | None) -> bool:
+        """Return whether the record is in the committed part of the log, which no election can remove."""
+        partition, seen = self.topic.partitions[partition_index], self._committed[partition_index]
         for batch in partition.batches_between(seen.end_offset, partition.high_watermark):
-            seen.records.update(dict.fromkeys((bytes(one.key or b""), one.value) for one in batch.records()))
+            seen.records.update(dict.fromkeys((bytes(record.key or b""), record.value) for record in batch.records()))
             seen.end_offset = batch.next_offset
         return (key, value) in seen.records
 
@@ -253,12 +258,12 @@ class CoordinatorCluster(Generic[AnyShard]):
         for node in self.nodes.values():
             node.log.refusal = None
             self.restart(node.id)
-        for number in self.topic.partitions:
-            self._mend(number)
-            self.resume(number)
+        for partition_index in self.topic.partitions:
+            self._mend(partition_index)
+            self.resume(partition_index)
 
-    def leader_of(self, number: int) -> CoordinatorNode[AnyShard] | None:
-        return self.nodes.get(self.topic.partitions[number].leader)
+    def leader_of(self, partition_index: int) -> CoordinatorNode[AnyShard] | None:
+        return self.nodes.get(self.topic.partitions[partition_index].leader)
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""What goes wrong around coordinators, at random times until it heals."""
+"""Faults of coordinators at random times, until they heal."""
 
 from collections.abc import Callable
 from random import Random
@@ -57,9 +57,9 @@ class CoordinatorFaults:
 
     def _stall(self) -> None:
         """Its high watermark stands still for a while."""
-        number = self._partition()
-        self._cluster.stalled[number] = None
-        self._later(lambda: self._cluster.resume(number))
+        partition_index = self._partition()
+        self._cluster.stalled[partition_index] = None
+        self._later(lambda: self._cluster.resume(partition_index))
 
     def _refuse(self) -> None:
         """A node's log takes nothing for a while."""

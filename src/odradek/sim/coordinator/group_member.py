@@ -82,15 +82,15 @@ class GroupWorld(Protocol):
 
 
 class SimulatedMember:
-    def __init__(self, world: GroupWorld, number: int, index: int, instance_id: str | None) -> None:
-        self.group = f"g{number}"
+    def __init__(self, world: GroupWorld, partition_index: int, index: int, instance_id: str | None) -> None:
+        self.group = f"g{partition_index}"
         self.index = index
         self.instance_id = instance_id
         self.random: Random = world.cluster.random
         self.core: MemberCore
         self._world = world
         self._scheduler = world.cluster.scheduler
-        self._number = number
+        self._partition_index = partition_index
         #: Changes with every life: what is still said to an earlier one is not heard.
         self._life = 0
         self._is_alive = False
@@ -140,7 +140,7 @@ class SimulatedMember:
 
     # The member's turns
 
-    def _turn(self) -> None:
+    def _drive_member(self) -> None:
         now_ms = self._scheduler.now_ms
         if isinstance(self.core, ClassicMember) and self.core.awaits_topics:
             self.core.lead(self._world.topics)
@@ -154,10 +154,10 @@ class SimulatedMember:
     def _ring(self, alarm_ms: float) -> None:
         if self._alarm_ms == alarm_ms:
             self._alarm_ms = float("inf")
-            self._turn()
+            self._drive_member()
 
     def _ask(self, request: Request) -> None:
-        def heard(outcome: Message | ApiError) -> None:
+        def on_result(outcome: Message | ApiError) -> None:
             now_ms = self._scheduler.now_ms
             if not isinstance(outcome, ApiError):
                 self.core.on_response(request, outcome, now_ms)
@@ -167,9 +167,9 @@ class SimulatedMember:
                 self.core.on_response(request, _RESPONSES[type(request.message)](error_code=outcome.code), now_ms)
             if isinstance(self.core, ConsumerMember):
                 self._world.owned(self)
-            self._turn()
+            self._drive_member()
 
-        self._request(_operation(request.message, self.name), heard)
+        self._request(_operation(request.message, self.name), on_result)
 
     # The application
 
@@ -186,10 +186,11 @@ class SimulatedMember:
             self._begin(step)
         else:
             self._later(self.random.randint(1, _POLL_MS), self._poll)
-        self._turn()
+        self._drive_member()
 
     def _fail(self) -> None:
-        """What no member can go on with: somebody else has its name, or the group is another's."""
+        """Fail for an error that a member cannot recover from: its name is used by another one, or the group has
+        another type."""
         self.die()
         self._scheduler.after(self.random.randint(100, 1_000), self.start)
 
@@ -229,7 +230,8 @@ class SimulatedMember:
         self._later(self.random.randint(1, _COMMIT_MS), self._commit_now_and_then)
 
     def _commit(self, then: Callable[[], None]) -> None:
-        """Of all that the application has; `then` when its fate is known. One at a time: they would overtake."""
+        """Commit all offsets of the application, and call `then` with the result. One commit at a time: they could
+        overtake."""
         if self._commits_in_flight:
             self._later(1, lambda: self._commit(then))
             return
@@ -245,7 +247,7 @@ class SimulatedMember:
         offset = identity.generation_id * GENERATION + self._count
         request = _commit_request(self, identity.generation_id, identity.member_id, self.core.owned, offset)
 
-        def heard(outcome: OffsetCommitResponse | ApiError) -> None:
+        def on_result(outcome: OffsetCommitResponse | ApiError) -> None:
             self._commits_in_flight -= 1
             if isinstance(outcome, ApiError):
                 self.core.on_commit_error(outcome.code, identity)
@@ -258,7 +260,7 @@ class SimulatedMember:
             then()
 
         self._commits_in_flight += 1
-        self._request(lambda shard: shard.commit_offsets(request, _COMMIT_VERSION), heard)
+        self._request(lambda shard: shard.commit_offsets(request, _COMMIT_VERSION), on_result)
 
     # Ways and means
 
@@ -267,29 +269,29 @@ class SimulatedMember:
 
     def _request(self, operation: Callable[[GroupShard], Decision[Any]], then: Callable[[Any], None]) -> None:
         def ask(runtime: CoordinatorRuntime[GroupShard]) -> Reply[Any]:
-            return _flat(runtime.write(self._number, operation, timeout_ms=WRITE_TIMEOUT_MS))
+            return _flat(runtime.write(self._partition_index, operation, timeout_ms=WRITE_TIMEOUT_MS))
 
-        self._world.cluster.ask(self._number, ask, self._in_this_life(then))
+        self._world.cluster.ask(self._partition_index, ask, self._in_this_life(then))
 
     def _in_this_life(self, then: Callable[[Any], None]) -> Callable[..., None]:
         life = self._life
 
-        def heard(outcome: Any = None) -> None:
+        def on_result(outcome: Any = None) -> None:
             if self._life != life:
                 return
             if self._awake_ms > self._scheduler.now_ms:
-                self._scheduler.at(self._awake_ms, lambda: heard(outcome))
+                self._scheduler.at(self._awake_ms, lambda: on_result(outcome))
             else:
                 self._scheduler.trace(f"{self._scheduler.now_ms} {self.name} {outcome}")
                 then(outcome)
 
-        return heard
+        return on_result
 
 
 def _commit_request(
     member: SimulatedMember, generation: int, member_id: str, owned: tuple[TopicPartition, ...], offset: int
 ) -> OffsetCommitRequest:
-    partitions = [OffsetCommitRequestPartition(partition_index=one.partition, committed_offset=offset) for one in owned]
+    partitions = [OffsetCommitRequestPartition(partition_index=tp.partition, committed_offset=offset) for tp in owned]
     return OffsetCommitRequest(
         group_id=member.group,
         member_id=member_id,

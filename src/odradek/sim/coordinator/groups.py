@@ -46,7 +46,7 @@ _ASSIGNORS = (["range"], ["cooperative-sticky"], ["roundrobin"], ["sticky"], ["c
 
 
 class GroupWorkload:
-    """Of classic groups."""
+    """Workload of classic groups."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -69,9 +69,9 @@ class GroupWorkload:
         self._acks: dict[str, int] = {}
         is_static = random.random() < 0.3
         self.members = [
-            SimulatedMember(self, number, each, f"instance-{each}" if is_static else None)
-            for number in self.cluster.topic.partitions
-            for each in range(random.randint(1, 3))
+            SimulatedMember(self, partition_index, index, f"instance-{index}" if is_static else None)
+            for partition_index in self.cluster.topic.partitions
+            for index in range(random.randint(1, 3))
         ]
 
     def _settings(self, random: Random) -> GroupSettings:
@@ -125,10 +125,10 @@ class GroupWorkload:
         owner = member.instance_id or identity.member_id
         for topic_partition in member.core.owned:
             key = (member.group, identity.generation_id, topic_partition.partition)
-            before = self.owners.setdefault(key, owner)
+            previous = self.owners.setdefault(key, owner)
             check(
-                before == owner,
-                f"{key[0]}-{key[2]} is {before}'s and {owner}'s in generation {key[1]}",
+                previous == owner,
+                f"{key[0]}-{key[2]} is {previous}'s and {owner}'s in generation {key[1]}",
             )
 
     def committed(self, group: str, partition: int, offset: int) -> None:
@@ -138,33 +138,39 @@ class GroupWorkload:
     # The end
 
     def check(self) -> None:
-        for number in self.cluster.topic.partitions:
-            live, loaded = shard_of(self.cluster, number), load_anew(self.cluster, number, self._new_shard)
+        for partition_index in self.cluster.topic.partitions:
+            live, loaded = (
+                shard_of(self.cluster, partition_index),
+                load_anew(self.cluster, partition_index, self._new_shard),
+            )
             for state in (_groups, _offsets):
-                check(_is_same(state(live), state(loaded)), f"{number}: {state(live)} is served, not {state(loaded)}")
-            self._check_log(number)
+                check(
+                    _is_same(state(live), state(loaded)),
+                    f"{partition_index}: {state(live)} is served, not {state(loaded)}",
+                )
+            self._check_log(partition_index)
             for (group, partition), offset in self.acked.items():
-                if group == f"g{number}":
-                    found = live.offsets.committed.get(OffsetKey(group, TOPIC, partition))
+                if group == f"g{partition_index}":
+                    committed = live.offsets.committed.get(OffsetKey(group, TOPIC, partition))
                     check(
-                        found is not None and found.offset >= offset,
-                        f"{group}-{partition}: {offset} was acknowledged, and {found} is there",
+                        committed is not None and committed.offset >= offset,
+                        f"{group}-{partition}: {offset} was acknowledged, and {committed} is there",
                     )
 
-    def _check_log(self, number: int) -> None:
+    def _check_log(self, partition_index: int) -> None:
         highest: dict[Any, int] = {}
-        partition = self.cluster.topic.partitions[number]
+        partition = self.cluster.topic.partitions[partition_index]
         for batch in partition.batches_between(0, partition.end_offset):
-            for one in batch.records():
-                record = decode_record(module_of(_OFFSETS_TOPIC), one.key, one.value)
+            for written in batch.records():
+                record = decode_record(module_of(_OFFSETS_TOPIC), written.key, written.value)
                 name, value = _progress(record.key, record.value)
-                before = highest.get(name, -1)
-                check(value >= before, f"{name} goes back from {before} to {value} at offset {one.offset}")
+                last = highest.get(name, -1)
+                check(value >= last, f"{name} goes back from {last} to {value} at offset {written.offset}")
                 highest[name] = value
 
 
 class ConsumerGroupWorkload(GroupWorkload):
-    """Of consumer groups (KIP-848)."""
+    """Workload of consumer groups (KIP-848)."""
 
     def _settings(self, random: Random) -> GroupSettings:
         consumer = ConsumerSettings(
@@ -197,15 +203,15 @@ def _config(member: SimulatedMember) -> MemberConfig:
 def _image() -> MetadataImage:
     delta = MetadataDelta(EMPTY)
     delta.replay(TopicRecord(name=TOPIC, topic_id=TOPIC_ID))
-    for number in range(PARTITIONS):
-        record = PartitionRecord(partition_id=number, topic_id=TOPIC_ID, replicas=[0], isr=[0], leader=0)
+    for partition_index in range(PARTITIONS):
+        record = PartitionRecord(partition_id=partition_index, topic_id=TOPIC_ID, replicas=[0], isr=[0], leader=0)
         record.leader_epoch, record.partition_epoch, record.directories = 0, 0, [bytes(16)]
         delta.replay(record)
     return delta.apply(MetadataProvenance())
 
 
 def _progress(key: Any, value: Any) -> tuple[str, int]:
-    """What of a record never goes back."""
+    """Return the value of a record that must never decrease."""
     if isinstance(value, OffsetCommitValue):
         assert isinstance(key, OffsetCommitKey)
         return f"{key.group}-{key.partition}", value.offset
@@ -217,14 +223,14 @@ def _progress(key: Any, value: Any) -> tuple[str, int]:
 
 
 def _groups(shard: GroupShard) -> dict[Any, Any]:
-    """By name: the generation, and the members."""
-    found: dict[Any, Any] = {}
+    """Return the generation and the members of each group."""
+    states: dict[Any, Any] = {}
     for name, group in sorted(shard.store.groups.items()):
         if isinstance(group, ConsumerGroup):
-            found[name] = (group.epoch, sorted(group.members))
+            states[name] = (group.epoch, sorted(group.members))
         elif isinstance(group, ClassicGroup):
-            found[name] = (group.generation, sorted(group.members))
-    return found
+            states[name] = (group.generation, sorted(group.members))
+    return states
 
 
 def _offsets(shard: GroupShard) -> dict[Any, Any]:
@@ -235,7 +241,7 @@ def _is_same(live: dict[Any, Any], loaded: dict[Any, Any]) -> bool:
     """That the last member of a classic group has gone may not have been written, as in Kafka: the next coordinator
     will notice it again."""
     for name in [*live, *loaded]:
-        said, written = live.get(name), loaded.get(name)
-        if said != written and not (written and said == (written[0] + 1, [])):
+        served, written = live.get(name), loaded.get(name)
+        if served != written and not (written and served == (written[0] + 1, [])):
             return False
     return True

@@ -33,7 +33,7 @@ class SimulatedPartition:
         return _end(self.batches[-1]) if self.batches else 0
 
     def ends_above(self, offset: int) -> list[int]:
-        """Of the batches that go on beyond it."""
+        """Return the ends of the batches that end after the offset."""
         return [_end(batch) for batch in self.batches[bisect_right(self.batches, offset, key=_end) :]]
 
     def batches_between(self, offset: int, end_offset: int) -> Iterator[Batch]:
@@ -48,11 +48,12 @@ class SimulatedPartition:
         end = self.end_offset
         self.high_watermark = max(self.high_watermark, end if offset is None else min(offset, end))
 
-    def elect(self, leader: int, kept_offset: int | None = None) -> None:
-        """In a new epoch. Whole batches from `kept_offset` on are lost, though none below the high watermark."""
-        if kept_offset is not None:
-            kept = max(kept_offset, self.high_watermark)
-            del self.batches[bisect_right(self.batches, kept, key=_end) :]
+    def elect(self, leader: int, retained_offset: int | None = None) -> None:
+        """Elect a leader in a new epoch. Batches from `retained_offset` on are lost, but none below the high
+        watermark."""
+        if retained_offset is not None:
+            end_offset = max(retained_offset, self.high_watermark)
+            del self.batches[bisect_right(self.batches, end_offset, key=_end) :]
         self.leader = leader
         self.leader_epoch += 1
 
@@ -63,7 +64,7 @@ def _end(batch: bytes) -> int:
 
 class SimulatedTopic:
     def __init__(self, partition_count: int = 1) -> None:
-        self.partitions = {number: SimulatedPartition() for number in range(partition_count)}
+        self.partitions = {partition_index: SimulatedPartition() for partition_index in range(partition_count)}
 
 
 class SimulatedLog:
@@ -108,17 +109,17 @@ class SimulatedLog:
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
         batches = self._led(partition).batches
-        found = bytearray()
+        data = bytearray()
         for batch in batches[bisect_right(batches, offset, key=_end) :]:
-            found += batch
-            if len(found) >= max_bytes:
+            data += batch
+            if len(data) >= max_bytes:
                 break
-        return bytes(found)
+        return bytes(data)
 
     def _led(self, partition: int) -> SimulatedPartition:
         if partition in self.views:
             return self.views[partition]
-        found = self._topic.partitions[partition]
-        if found.leader != self._node_id:
-            raise NotLeaderOrFollower(f"node {self._node_id} does not lead partition {partition}, {found.leader} does")
-        return found
+        state = self._topic.partitions[partition]
+        if state.leader != self._node_id:
+            raise NotLeaderOrFollower(f"node {self._node_id} does not lead partition {partition}, {state.leader} does")
+        return state

@@ -15,22 +15,22 @@ from odradek.sim.coordinator.cluster import CoordinatorCluster
 AnyShard = TypeVar("AnyShard", bound=Shard)
 
 
-def shard_of(cluster: CoordinatorCluster[AnyShard], number: int) -> AnyShard:
-    leader = cluster.leader_of(number)
+def shard_of(cluster: CoordinatorCluster[AnyShard], partition_index: int) -> AnyShard:
+    leader = cluster.leader_of(partition_index)
     assert leader is not None
-    return leader.runtime.shard(number)
+    return leader.runtime.shard(partition_index)
 
 
 def load_anew(
-    cluster: CoordinatorCluster[AnyShard], number: int, new_shard: Callable[[ShardContext], AnyShard]
+    cluster: CoordinatorCluster[AnyShard], partition_index: int, new_shard: Callable[[ShardContext], AnyShard]
 ) -> AnyShard:
-    """With what is not committed yet, as the one that serves."""
-    leader = cluster.leader_of(number)
+    """Load a shard from the log, with uncommitted records, as the serving one has them."""
+    leader = cluster.leader_of(partition_index)
     assert leader is not None
-    epoch = cluster.topic.partitions[number].leader_epoch
+    epoch = cluster.topic.partitions[partition_index].leader_epoch
     timers = ShardTimers(cluster.clock, Deadlines(), lambda _: Reply())
-    shard = new_shard(ShardContext(number, epoch, cluster.clock, Random(0), timers, lambda: cluster.image))
-    loader = Loader(shard, module_of(cluster.topic_name), leader.log, number)
+    shard = new_shard(ShardContext(partition_index, epoch, cluster.clock, Random(0), timers, lambda: cluster.image))
+    loader = Loader(shard, module_of(cluster.topic_name), leader.log, partition_index)
     while not loader.step():
         pass
     return shard

@@ -64,7 +64,7 @@ _AS_LEADERS_SAY = {
 
 
 class ProducedPartition:
-    """What a log keeps of transactional producers."""
+    """State of transactional producers in a log."""
 
     def __init__(self) -> None:
         #: By producer id and epoch, in their order.
@@ -93,14 +93,14 @@ class ProducedPartition:
 
 
 class Producer:
-    def __init__(self, world: TransactionWorkload, number: int, transactional_id: str, pause_ms: int) -> None:
+    def __init__(self, world: TransactionWorkload, partition_index: int, transactional_id: str, pause_ms: int) -> None:
         self.transactional_id = transactional_id
         #: What the present transaction has sent, by partition.
         self.sent: dict[TopicPartition, list[bytes]] = {}
         self.ended = 0
         self._world = world
         self._cluster = world.cluster
-        self._number = number
+        self._partition_index = partition_index
         self._pause_ms = pause_ms
         self._values = count()
         self._manager: TransactionManager
@@ -119,7 +119,7 @@ class Producer:
         random = self._cluster.random
         manager = self._manager = TransactionManager(self.transactional_id, TIMEOUT_MS, _BACKOFF.initial_ms)
         manager.features.note(1, VERSION)
-        self._accumulator = RecordAccumulator(_SETTINGS, lambda place: _LEADER, _BACKOFF, random, manager)
+        self._accumulator = RecordAccumulator(_SETTINGS, lambda partition: _LEADER, _BACKOFF, random, manager)
         self._outcomes = BatchResults(self._accumulator, manager, _RETRIES)
         self._accumulator.topic("t", len(self._world.partitions))
         self._is_asking, self._alarm_ms = False, float("inf")
@@ -141,42 +141,42 @@ class Producer:
             return
         random, self.sent, self._end_sent_ms = self._cluster.random, {}, None
         self._manager.begin()
-        for place in random.sample(list(self._world.partitions), random.randint(1, 2)):
-            self._manager.add_partition(place)
+        for tp in random.sample(list(self._world.partitions), random.randint(1, 2)):
+            self._manager.add_partition(tp)
             for _ in range(random.randint(1, 8)):
-                self._append(place, b"%s %d" % (self.transactional_id.encode(), next(self._values)))
+                self._append(tp, b"%s %d" % (self.transactional_id.encode(), next(self._values)))
         self._run(self._manager)
         is_commit = random.random() < 0.7
         self._later(random.randint(0, self._pause_ms), lambda: self._end(is_commit))
 
-    def _append(self, place: TopicPartition, value: bytes) -> None:
+    def _append(self, tp: TopicPartition, value: bytes) -> None:
         topic = self._accumulator.topics["t"]
-        queue = topic.queues[place.partition]
+        queue = topic.queues[tp.partition]
         if not queue.batches or queue.batches[-1].packer.append(1, None, value, ()) < 0:
             batch = self._accumulator.new_batch(queue, topic, len(value), self._cluster.scheduler.now_ms)
             check(batch is not None and batch.packer.append(1, None, value, ()) == 0, "there is room for a record")
-        self.sent.setdefault(place, []).append(value)
+        self.sent.setdefault(tp, []).append(value)
 
     def _end(self, is_commit: bool) -> None:
         manager = self._manager
         if manager.states.has_fatal_error:
             self._begin_later()
             return
-        before = manager.identity
+        identity = manager.identity
         is_commit = is_commit and manager.states.phase == TransactionPhase.IN_TRANSACTION
         result = manager.commit() if is_commit else manager.abort()
-        result.listen(lambda: self._has_ended(result, before, is_commit))
+        result.listen(lambda: self._has_ended(result, identity, is_commit))
         self._run(manager)
 
-    def _has_ended(self, result: TransactionResult, before: tuple[int, int], is_commit: bool) -> None:
+    def _has_ended(self, result: TransactionResult, identity: tuple[int, int], is_commit: bool) -> None:
         result.acknowledge()
         if result.error is not None:
             # A commit that failed is aborted; whoever is fenced begins anew.
             self._later(0, lambda: self._end(is_commit=False))
             return
-        if self._manager.identity != before and self._end_sent_ms is not None:
+        if self._manager.identity != identity and self._end_sent_ms is not None:
             self._world.owned(self, self._manager.identity)
-            self._world.has_ended(self, self._end_sent_ms, before, is_commit)
+            self._world.has_ended(self, self._end_sent_ms, identity, is_commit)
             self.ended += 1
         self._later(self._cluster.random.randint(1, self._pause_ms), self._next)
 
@@ -221,7 +221,7 @@ class Producer:
         if isinstance(pending, EndTransaction) and self._end_sent_ms is None:
             self._end_sent_ms = self._cluster.scheduler.now_ms
 
-        def heard(outcome: Identity | ApiError) -> None:
+        def on_result(outcome: Identity | ApiError) -> None:
             if manager is not self._manager:
                 return
             self._is_asking = False
@@ -231,15 +231,16 @@ class Producer:
                 pending.handle_response(_response(pending, outcome))
             self._run(manager)
 
-        self._ask(lambda shard: _operation(shard, pending.request), heard)
+        self._ask(lambda shard: _operation(shard, pending.request), on_result)
 
     def _produce(self, manager: TransactionManager, batch: ProducerBatch) -> None:
-        """To the leader, which asks the coordinator first. Sequences may change before the answer comes."""
+        """Produce to the leader, which verifies with the coordinator first. Sequences may change before the response
+        comes."""
         sent = read_batch(batch.data(Compression.NONE))
         producer_id, epoch, sequence = sent.producer_id, sent.producer_epoch, sent.base_sequence
         values = [record.value or b"" for record in sent.records()]
 
-        def answered(outcome: ApiError | None) -> None:
+        def on_append(outcome: ApiError | None) -> None:
             if outcome is None:
                 code = self._world.partitions[batch.topic_partition].append(producer_id, epoch, sequence, values)
                 is_lost = self._cluster.random.random() < self._cluster.loss
@@ -247,15 +248,15 @@ class Producer:
             else:
                 code = _AS_LEADERS_SAY.get(ErrorCode(outcome.code), ErrorCode(outcome.code))
             if manager is self._manager:
-                said = PartitionProduceResponse(error_code=code, base_offset=0, log_start_offset=0)
-                self._outcomes.complete(batch, said, self._cluster.scheduler.now_ms)
+                response = PartitionProduceResponse(error_code=code, base_offset=0, log_start_offset=0)
+                self._outcomes.complete(batch, response, self._cluster.scheduler.now_ms)
                 self._run(manager)
 
         self._ask(
             lambda shard: shard.add_partitions(
                 self.transactional_id, producer_id, epoch, [batch.topic_partition], VERSION
             ),
-            answered,
+            on_append,
         )
 
     def _later(self, delay_ms: int, action: Callable[[], None]) -> None:
@@ -263,14 +264,14 @@ class Producer:
 
     def _ask(self, operation: Callable[[TransactionShard], Decision[Any]], then: Callable[[Any], None]) -> None:
         def ask(runtime: CoordinatorRuntime[TransactionShard]) -> Reply[Any]:
-            return runtime.write(self._number, operation, timeout_ms=WRITE_TIMEOUT_MS)
+            return runtime.write(self._partition_index, operation, timeout_ms=WRITE_TIMEOUT_MS)
 
-        def heard(outcome: Any) -> None:
+        def on_result(outcome: Any) -> None:
             now_ms = self._cluster.scheduler.now_ms
             self._cluster.scheduler.trace(f"{now_ms} {self.transactional_id} {tuple(self.identity)} {outcome}")
             then(outcome)
 
-        self._cluster.ask(self._number, ask, heard)
+        self._cluster.ask(self._partition_index, ask, on_result)
 
 
 def _operation(shard: TransactionShard, request: Any) -> Decision[Identity]:

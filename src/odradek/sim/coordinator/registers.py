@@ -40,12 +40,16 @@ class RegisterWorkload:
             partition_count=random.randint(1, 3),
         )
         self._clients: list[RegisterClient] = []
-        for number in self.cluster.topic.partitions:
+        for partition_index in self.cluster.topic.partitions:
             self._clients += [
-                RegisterClient(self.cluster, number, f"r{number}-{each}", random.choice((50, 150, 400)))
-                for each in range(random.randint(1, 3))
+                RegisterClient(
+                    self.cluster, partition_index, f"r{partition_index}-{index}", random.choice((50, 150, 400))
+                )
+                for index in range(random.randint(1, 3))
             ]
-            self._clients.append(TransactionalClient(self.cluster, number, f"t{number}", number))
+            self._clients.append(
+                TransactionalClient(self.cluster, partition_index, f"t{partition_index}", partition_index)
+            )
 
     @property
     def acks(self) -> int:
@@ -56,24 +60,37 @@ class RegisterWorkload:
             client.next()
 
     def progress(self) -> list[int]:
-        """Of clients, and of timers."""
+        """Return the progress of clients and of timers."""
         return [*map(self._swept, self.cluster.topic.partitions), *(len(client.acked) for client in self._clients)]
 
-    def _swept(self, number: int) -> int:
-        leader = self.cluster.leader_of(number)
-        return leader.runtime.shard(number).get(SWEEP) if leader is not None and leader.runtime.is_active(number) else 0
+    def _swept(self, partition_index: int) -> int:
+        leader = self.cluster.leader_of(partition_index)
+        return (
+            leader.runtime.shard(partition_index).get(SWEEP)
+            if leader is not None and leader.runtime.is_active(partition_index)
+            else 0
+        )
 
     def stop(self) -> None:
         for client in self._clients:
             client.is_over = True
 
     def check(self) -> None:
-        for number in self.cluster.topic.partitions:
-            live, loaded = shard_of(self.cluster, number), load_anew(self.cluster, number, RegisterShard)
-            check(live.values == loaded.values, f"{number}: {live.values} is served, {loaded.values} is in the log")
-            check(live.pending == loaded.pending, f"{number}: {live.pending} is open, {loaded.pending} in the log")
+        for partition_index in self.cluster.topic.partitions:
+            live, loaded = (
+                shard_of(self.cluster, partition_index),
+                load_anew(self.cluster, partition_index, RegisterShard),
+            )
+            check(
+                live.values == loaded.values,
+                f"{partition_index}: {live.values} is served, {loaded.values} is in the log",
+            )
+            check(
+                live.pending == loaded.pending,
+                f"{partition_index}: {live.pending} is open, {loaded.pending} in the log",
+            )
         for client in self._clients:
-            client.check_final(shard_of(self.cluster, client.number).get(client.key))
+            client.check_final(shard_of(self.cluster, client.partition_index).get(client.key))
 
 
 class RegisterShard:
@@ -129,9 +146,11 @@ class RegisterShard:
 class RegisterClient:
     """Writes ever larger values to one key, one after the other."""
 
-    def __init__(self, cluster: CoordinatorCluster[RegisterShard], number: int, key: str, pause_ms: int) -> None:
+    def __init__(
+        self, cluster: CoordinatorCluster[RegisterShard], partition_index: int, key: str, pause_ms: int
+    ) -> None:
         self.key = key
-        self.number = number
+        self.partition_index = partition_index
         self.acked: list[int] = []
         self._cluster = cluster
         self._pause_ms = pause_ms
@@ -144,9 +163,9 @@ class RegisterClient:
         self._value += 1
         value = self._value
         self._cluster.ask(
-            self.number,
+            self.partition_index,
             lambda runtime: runtime.write(
-                self.number, lambda shard: shard.put(self.key, value), timeout_ms=WRITE_TIMEOUT_MS
+                self.partition_index, lambda shard: shard.put(self.key, value), timeout_ms=WRITE_TIMEOUT_MS
             ),
             lambda outcome: self._wrote(value, outcome),
         )
@@ -161,19 +180,21 @@ class RegisterClient:
 
     def _check_committed(self, value: int) -> None:
         record = _record(self.key, value)
-        is_committed = self._cluster.is_committed(self.number, encode_key(record), encode_value(record))
+        is_committed = self._cluster.is_committed(self.partition_index, encode_key(record), encode_value(record))
         check(is_committed, f"{self.key}: {value} was acknowledged, and is not committed")
 
-    def check_final(self, found: int) -> None:
+    def check_final(self, value: int) -> None:
         last = max(self.acked, default=0)
-        check(last <= found <= self._value, f"{self.key} is {found}; {last} was acknowledged, {self._value} asked for")
+        check(last <= value <= self._value, f"{self.key} is {value}; {last} was acknowledged, {self._value} asked for")
 
 
 class TransactionalClient(RegisterClient):
-    """In transactions of one value each, every other of which is aborted on purpose."""
+    """Client that writes one value in each transaction, and aborts every other one on purpose."""
 
-    def __init__(self, cluster: CoordinatorCluster[RegisterShard], number: int, key: str, producer_id: int) -> None:
-        super().__init__(cluster, number, key, 100)
+    def __init__(
+        self, cluster: CoordinatorCluster[RegisterShard], partition_index: int, key: str, producer_id: int
+    ) -> None:
+        super().__init__(cluster, partition_index, key, 100)
         self._writer = Writer(key, producer_id, 0)
         self.aborted: list[int] = []
 
@@ -183,9 +204,9 @@ class TransactionalClient(RegisterClient):
         self._value += 1
         value = self._value
         self._cluster.ask(
-            self.number,
+            self.partition_index,
             lambda runtime: runtime.write(
-                self.number,
+                self.partition_index,
                 lambda shard: shard.put_pending(self.key, value),
                 timeout_ms=WRITE_TIMEOUT_MS,
                 writer=self._writer,
@@ -194,13 +215,15 @@ class TransactionalClient(RegisterClient):
         )
 
     def _end(self, value: int, is_written: bool) -> None:
-        """Again and again: who has begun to end a transaction must end it."""
+        """End the transaction, with retries: a prepared transaction must be ended."""
         if is_written:
             self._check_committed(value)
         is_commit = is_written and value % 2 == 0
 
         def end(runtime: CoordinatorRuntime[RegisterShard]) -> Reply[None]:
-            return runtime.complete_transaction(self.number, self._writer, 0, is_commit, timeout_ms=WRITE_TIMEOUT_MS)
+            return runtime.complete_transaction(
+                self.partition_index, self._writer, 0, is_commit, timeout_ms=WRITE_TIMEOUT_MS
+            )
 
         def ended(outcome: ApiError | None) -> None:
             self._cluster.scheduler.trace(f"{self._cluster.scheduler.now_ms} {self.key} {value} ended {outcome}")
@@ -211,10 +234,10 @@ class TransactionalClient(RegisterClient):
             self._cluster.scheduler.after(1 + self._cluster.random.randint(0, self._pause_ms), self.next)
 
         def ask() -> None:
-            self._cluster.ask(self.number, end, ended)
+            self._cluster.ask(self.partition_index, end, ended)
 
         ask()
 
-    def check_final(self, found: int) -> None:
-        super().check_final(found)
-        check(found not in self.aborted, f"{self.key} is {found}, which was aborted")
+    def check_final(self, value: int) -> None:
+        super().check_final(value)
+        check(value not in self.aborted, f"{self.key} is {value}, which was aborted")

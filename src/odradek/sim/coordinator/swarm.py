@@ -21,7 +21,7 @@ from odradek.sim.world.results import SimulationResult
 _FAULTS_MS = 8_000
 _HEAL_LIMIT_MS = 60_000
 #: Time for every client to learn what became of its last request, and for those that are gone to be missed.
-_SETTLE_MS = 15_000
+_DRAIN_MS = 15_000
 
 
 class Workload(Protocol):
@@ -64,14 +64,14 @@ def run(name: str, seed: int) -> SimulationResult:
     scheduler.run_for(_FAULTS_MS)
     faults.heal()
     scheduler.run_until(lambda: _is_served(cluster), "all are served", limit_ms=_HEAL_LIMIT_MS)
-    before = workload.progress()
+    progress = workload.progress()
     scheduler.run_until(
-        lambda: all(now > then for now, then in zip(workload.progress(), before, strict=True)),
+        lambda: all(now > then for now, then in zip(workload.progress(), progress, strict=True)),
         "everybody is acknowledged again",
         limit_ms=_HEAL_LIMIT_MS,
     )
     workload.stop()
-    scheduler.run_for(_SETTLE_MS)
+    scheduler.run_for(_DRAIN_MS)
     workload.check()
     counts = {
         "events": scheduler.events,
@@ -83,10 +83,10 @@ def run(name: str, seed: int) -> SimulationResult:
 
 
 def _is_served(cluster: CoordinatorCluster[Any]) -> bool:
-    leaders = {number: cluster.leader_of(number) for number in cluster.topic.partitions}
+    leaders = {partition_index: cluster.leader_of(partition_index) for partition_index in cluster.topic.partitions}
     return all(
-        leader is not None and number not in leader.log.views and leader.runtime.is_active(number)
-        for number, leader in leaders.items()
+        leader is not None and partition_index not in leader.log.views and leader.runtime.is_active(partition_index)
+        for partition_index, leader in leaders.items()
     )
 
 

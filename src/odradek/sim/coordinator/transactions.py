@@ -38,21 +38,21 @@ from odradek.sim.coordinator.looking import load_anew, shard_of
 from odradek.sim.coordinator.producers import VERSION, ProducedPartition, Producer
 
 _TOPIC_ID = bytes(15) + b"\x01"
-_PLACES = [TopicPartition("t", number) for number in range(3)]
+_PARTITIONS = [TopicPartition("t", index) for index in range(3)]
 
 
 def _image() -> MetadataImage:
     delta = MetadataDelta(EMPTY)
     delta.replay(FeatureLevelRecord(name=TRANSACTION_VERSION, feature_level=VERSION))
     delta.replay(TopicRecord(name="t", topic_id=_TOPIC_ID))
-    for place in _PLACES:
+    for tp in _PARTITIONS:
         delta.replay(
             PartitionRecord(
-                partition_id=place.partition,
+                partition_id=tp.partition,
                 topic_id=_TOPIC_ID,
-                replicas=[place.partition],
-                isr=[place.partition],
-                leader=place.partition,
+                replicas=[tp.partition],
+                isr=[tp.partition],
+                leader=tp.partition,
                 leader_epoch=0,
                 partition_epoch=0,
                 directories=[bytes(16)],
@@ -85,11 +85,11 @@ class TransactionWorkload:
         self._coordinators: dict[tuple[TopicPartition, int], int] = {}
         #: Who it was, whether it was committed, and what it sent.
         self.ended: list[tuple[tuple[int, int], bool, dict[TopicPartition, list[bytes]]]] = []
-        self.partitions = {place: ProducedPartition() for place in _PLACES}
+        self.partitions = {tp: ProducedPartition() for tp in _PARTITIONS}
         self.producers = [
-            Producer(self, number, f"txn-{number}-{each}", random.randint(50, 400))
-            for number in self.cluster.topic.partitions
-            for each in range(random.randint(1, 2))
+            Producer(self, partition_index, f"txn-{partition_index}-{index}", random.randint(50, 400))
+            for partition_index in self.cluster.topic.partitions
+            for index in range(random.randint(1, 2))
             for _ in range(random.randint(1, 3))
         ]
 
@@ -127,9 +127,9 @@ class TransactionWorkload:
 
         def arrive() -> None:
             response = self._write(request)
-            self.cluster.scheduler.after(random.randint(0, delay_ms), lambda: answer(response))
+            self.cluster.scheduler.after(random.randint(0, delay_ms), lambda: respond(response))
 
-        def answer(response: WriteTxnMarkersResponse) -> None:
+        def respond(response: WriteTxnMarkersResponse) -> None:
             outbox.handle_failure(broker) if is_lost else outbox.handle_response(broker, response)
             self._send(outbox, broker)
 
@@ -145,9 +145,9 @@ class TransactionWorkload:
                             name=topic.name,
                             partitions=[
                                 WritableTxnMarkerPartitionResult(
-                                    partition_index=number, error_code=self._mark(marker, TopicPartition("t", number))
+                                    partition_index=index, error_code=self._mark(marker, TopicPartition("t", index))
                                 )
-                                for number in topic.partition_indexes
+                                for index in topic.partition_indexes
                             ],
                         )
                         for topic in marker.topics
@@ -157,16 +157,16 @@ class TransactionWorkload:
             ]
         )
 
-    def _mark(self, marker: WritableTxnMarker, place: TopicPartition) -> int:
-        latest = self._coordinators.get((place, marker.producer_id), -1)
+    def _mark(self, marker: WritableTxnMarker, tp: TopicPartition) -> int:
+        latest = self._coordinators.get((tp, marker.producer_id), -1)
         if marker.coordinator_epoch < latest:
             return ErrorCode.TRANSACTION_COORDINATOR_FENCED
-        self._coordinators[place, marker.producer_id] = marker.coordinator_epoch
+        self._coordinators[tp, marker.producer_id] = marker.coordinator_epoch
         key, result = (marker.producer_id, marker.producer_epoch), marker.transaction_result
-        before = self.markers.setdefault(key, result)
-        check(before == result, f"transaction {key} is committed and aborted")
-        self.marked.setdefault(key, {})[place] = None
-        self.partitions[place].mark(*key)
+        previous = self.markers.setdefault(key, result)
+        check(previous == result, f"transaction {key} is committed and aborted")
+        self.marked.setdefault(key, {})[tp] = None
+        self.partitions[tp].mark(*key)
         return ErrorCode.NONE
 
     # What producers tell
@@ -182,37 +182,37 @@ class TransactionWorkload:
             f"{producer.transactional_id}: two producers were told that they have {identity}",
         )
 
-    def has_ended(self, producer: Producer, sent_ms: int, before: tuple[int, int], is_commit: bool) -> None:
+    def has_ended(self, producer: Producer, sent_ms: int, ended: tuple[int, int], is_commit: bool) -> None:
         """`before` is who the producer was in the transaction."""
         for begun_ms, identity, other in self.begun[producer.transactional_id]:
-            is_fenced = other is not producer and identity > before and begun_ms < sent_ms
-            check(not is_fenced, f"{before} ended a transaction at {sent_ms}, fenced by {identity} at {begun_ms}")
-        self.ended.append((before, is_commit, producer.sent))
+            is_fenced = other is not producer and identity > ended and begun_ms < sent_ms
+            check(not is_fenced, f"{ended} ended a transaction at {sent_ms}, fenced by {identity} at {begun_ms}")
+        self.ended.append((ended, is_commit, producer.sent))
 
     # The end
 
     def check(self) -> None:
-        for before, is_commit, sent in self.ended:
-            after, said = (
-                (before[0], before[1] + 1),
-                f"transaction {before} was {'committed' if is_commit else 'aborted'}",
+        for ended, is_commit, sent in self.ended:
+            next_identity, text = (
+                (ended[0], ended[1] + 1),
+                f"transaction {ended} was {'committed' if is_commit else 'aborted'}",
             )
-            marker = self.markers.get(after)
+            marker = self.markers.get(next_identity)
             # Of what never arrived anywhere there is nothing to mark.
             is_marked = marker is True if is_commit else marker is not True
-            check(is_marked, f"{said}, and its markers say {marker}")
-            for place, values in sent.items() if is_commit else ():
-                found = self.partitions[place].values.get(before)
-                check(found == values, f"{said} with {values}, and {place} has {found}")
-                check(place in self.marked[after], f"{said}, and has no marker in {place}")
-        for number in self.cluster.topic.partitions:
-            live, loaded = shard_of(self.cluster, number), load_anew(self.cluster, number, self._new_shard)
+            check(is_marked, f"{text}, and its markers say {marker}")
+            for tp, values in sent.items() if is_commit else ():
+                stored = self.partitions[tp].values.get(ended)
+                check(stored == values, f"{text} with {values}, and {tp} has {stored}")
+                check(tp in self.marked[next_identity], f"{text}, and has no marker in {tp}")
+        for index in self.cluster.topic.partitions:
+            live, loaded = shard_of(self.cluster, index), load_anew(self.cluster, index, self._new_shard)
             served, logged = _durable(live), _durable(loaded)
-            check(served == logged, f"{number}: {served} is served, {logged} in the log")
-            open_ones = [one for one in live.transactions() if one.state.is_decided]
-            check(not open_ones, f"{number}: {open_ones} have never been completed")
+            check(served == logged, f"{index}: {served} is served, {logged} in the log")
+            unfinished = [txn for txn in live.transactions() if txn.state.is_decided]
+            check(not unfinished, f"{index}: {unfinished} have never been completed")
 
 
 def _durable(shard: TransactionShard) -> list[str]:
     """All but the epoch before the last, which only tells retries apart and is not in the log."""
-    return sorted(str(replace(one, last_producer_epoch=-1)) for one in shard.transactions())
+    return sorted(str(replace(txn, last_producer_epoch=-1)) for txn in shard.transactions())

@@ -158,15 +158,15 @@ class RaftCluster:
         if target.is_running:
             target.handle(Request(handle, message, type(message).VERSIONS[1], LISTENER))
         elif self.random.random() < self.network.faults.refusal:
-            refused = RequestFailed(handle.correlation_id, refused=True)
-            self.network.send(target_id, handle.node_id, partial(self._deliver_event, handle, refused))
+            failure = RequestFailed(handle.correlation_id, refused=True)
+            self.network.send(target_id, handle.node_id, partial(self._deliver_event, handle, failure))
 
     def respond(self, source: SimulatedNode, handle: Handle, message: Message) -> None:
         response = Response(handle.correlation_id, self._carried(message))
         self.network.send(source.id, handle.node_id, partial(self._deliver_event, handle, response))
 
     def _deliver_event(self, handle: Handle, event: Event) -> None:
-        """Answers to a process that is gone go nowhere."""
+        """Drop responses to a process that has ended."""
         node = self.nodes[handle.node_id]
         if node.incarnation == handle.incarnation:
             node.handle(event)
@@ -202,7 +202,7 @@ class RaftCluster:
             self.ask(leader.id, message, on_reply)
 
     def write(self, count: int = 1) -> None:
-        """Every node that thinks that it leads takes a write; only one of them can commit."""
+        """Write at every node that considers itself the leader; only one of them can commit."""
         for node in self.running:
             node.increment(count)
 
@@ -210,7 +210,7 @@ class RaftCluster:
         self.scheduler.every(lambda: self.random.randint(least_ms, most_ms), self.write)
 
     def leader(self) -> SimulatedNode | None:
-        """Of the latest epoch that has one."""
+        """Return the leader of the latest epoch that has one."""
         leaders = [node for node in self.running if node.raft is not None and node.raft.is_leader]
         return max(leaders, key=lambda node: node.raft.state.epoch if node.raft else 0, default=None)
 
@@ -219,8 +219,8 @@ class RaftCluster:
         leader = self.leader()
         if leader is None or leader.raft is None:
             return None
-        known = leader.raft.leader_and_epoch
-        return leader if all(self._believes(node_id, known) for node_id in ids) else None
+        followed = leader.raft.leader_and_epoch
+        return leader if all(self._believes(node_id, followed) for node_id in ids) else None
 
     def _believes(self, node_id: int, leader: object) -> bool:
         raft = self.nodes[node_id].raft

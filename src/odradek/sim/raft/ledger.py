@@ -1,4 +1,4 @@
-"""What must hold after every event, whatever happens to a quorum.
+"""Invariants of a quorum, checked after every event.
 
 `Ledger` is what an all-knowing observer writes down: every batch that was ever in any log, everything that was ever
 committed, every vote and every leader. A log is named by a digest of all that it holds (`log`), so each check
@@ -13,7 +13,7 @@ from odradek.raft.states.leader import Leader
 from odradek.raft.states.resigned import Resigned
 from odradek.raft.storage.quorum_state_file import ElectionState
 from odradek.raft.values import OffsetAndEpoch, ReplicaKey
-from odradek.sim.raft.log import Entry
+from odradek.sim.raft.log import SimulatedEntry
 from odradek.sim.world.results import InvariantViolated
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ class Ledger:
     def elections(self) -> int:
         return len(self._leaders)
 
-    def appended(self, entry: Entry) -> None:
+    def appended(self, entry: SimulatedEntry) -> None:
         """Log matching: logs that have a batch of the same offset and epoch are the same up to it."""
-        known = self._chains.setdefault((entry.next_offset, entry.epoch), entry.chain)
-        if known != entry.chain:
+        chain = self._chains.setdefault((entry.next_offset, entry.epoch), entry.chain)
+        if chain != entry.chain:
             raise InvariantViolated(
                 f"two logs differ before the batch that ends at {entry.next_offset} of epoch {entry.epoch}"
             )
@@ -55,9 +55,9 @@ class Ledger:
         """One vote for each epoch, across restarts. A vote for a candidate and then for its leader is one."""
         if election.voted_key is not None:
             key = (node.id, node.directory_id, election.epoch)
-            known = self._votes.setdefault(key, election.voted_key)
-            if not (known.covers(election.voted_key) or election.voted_key.covers(known)):
-                raise InvariantViolated(f"{node} votes for {known} and {election.voted_key} in epoch {election.epoch}")
+            vote = self._votes.setdefault(key, election.voted_key)
+            if not (vote.covers(election.voted_key) or election.voted_key.covers(vote)):
+                raise InvariantViolated(f"{node} votes for {vote} and {election.voted_key} in epoch {election.epoch}")
 
     def check(self, node: SimulatedNode) -> None:
         """After every event, of the node that it happened to."""
@@ -65,13 +65,13 @@ class Ledger:
         if raft is None:
             return
         if raft.contradictions:
-            raise InvariantViolated(f"{node} was told by a peer what contradicts its own state")
+            raise InvariantViolated(f"{node} got a message of a peer that contradicts its own state")
         self._check_epoch(node, raft.state.epoch)
         leader_id = raft.state.leader_id
         if leader_id is not None:
-            known = self._leaders.setdefault(raft.state.epoch, leader_id)
-            if known != leader_id:
-                raise InvariantViolated(f"epoch {raft.state.epoch} has the leaders {known} and {leader_id}")
+            known_leader = self._leaders.setdefault(raft.state.epoch, leader_id)
+            if known_leader != leader_id:
+                raise InvariantViolated(f"epoch {raft.state.epoch} has the leaders {known_leader} and {leader_id}")
         log = node.log
         if log.start_offset > 0 and (earliest := log.earliest_snapshot_id) is not None:
             if earliest.offset != log.start_offset:
@@ -96,14 +96,14 @@ class Ledger:
         log = node.log
         if high_watermark > log.end_offset:
             raise InvariantViolated(f"{node} has {log}, but the high watermark {high_watermark}")
-        before = self._high_watermarks.get((node.id, node.incarnation))
-        if before == high_watermark:
+        previous = self._high_watermarks.get((node.id, node.incarnation))
+        if previous == high_watermark:
             return
         raft = node.raft
         assert raft is not None
-        if before is not None and high_watermark < before and not raft.is_leader:
-            raise InvariantViolated(f"the high watermark of {node} goes back from {before} to {high_watermark}")
-        self._high_watermarks[node.id, node.incarnation] = max(high_watermark, before or 0)
+        if previous is not None and high_watermark < previous and not raft.is_leader:
+            raise InvariantViolated(f"the high watermark of {node} goes back from {previous} to {high_watermark}")
+        self._high_watermarks[node.id, node.incarnation] = max(high_watermark, previous or 0)
         if isinstance(raft.state, Leader | Resigned) and high_watermark > self.committed_end:
             self._commit(node, high_watermark)
         elif high_watermark > self.committed_end:
@@ -122,7 +122,7 @@ class Ledger:
             self._commit(node, high_watermark)
 
     def _commit(self, node: SimulatedNode, high_watermark: int) -> None:
-        """What was committed is there still, and a majority of the voters has the rest on disk."""
+        """Check that committed batches are still there, and that a majority of the voters has the new ones on disk."""
         log = node.log
         end = self.committed_end
         if end >= log.start_offset and log.chain_at(end) != self._committed[end]:
@@ -159,8 +159,8 @@ class Ledger:
         for node in nodes:
             for entry in node.log.entries:
                 committed = self._committed.get(entry.next_offset)
-                known = node.raft is not None and (node.raft.high_watermark or 0) >= entry.next_offset
-                if known and committed is not None and committed != entry.chain:
+                is_committed = node.raft is not None and (node.raft.high_watermark or 0) >= entry.next_offset
+                if is_committed and committed is not None and committed != entry.chain:
                     raise InvariantViolated(
                         f"{node} has another batch before {entry.next_offset} than the one committed"
                     )

@@ -17,10 +17,10 @@ from odradek.records.batch import read_batches
 from odradek.records.errors import InvalidRecord
 
 #: Snapshots that a cleaned log keeps.
-_KEPT_SNAPSHOTS = 2
+_RETAINED_SNAPSHOTS = 2
 
 
-class Entry(NamedTuple):
+class SimulatedEntry(NamedTuple):
     base_offset: int
     next_offset: int
     epoch: int
@@ -55,16 +55,16 @@ class SimulatedRaftLog:
     """`on_append` sees every batch that is added; `chain_of` knows the digest of a log that ends at a snapshot."""
 
     def __init__(
-        self, on_append: Callable[[Entry], None], chain_of: Callable[[OffsetAndEpoch], int], random: Random
+        self, on_append: Callable[[SimulatedEntry], None], chain_of: Callable[[OffsetAndEpoch], int], random: Random
     ) -> None:
         self._on_append = on_append
         self._chain_of = chain_of
         self._random = random
         self.start_offset = 0
         self._start_chain = 0
-        self.entries: list[Entry] = []
+        self.entries: list[SimulatedEntry] = []
         self._ends: list[int] = []
-        self.synced: list[Entry] = []
+        self.synced: list[SimulatedEntry] = []
         self._leader_epoch = 0
         self.high_watermark = 0
         self._snapshots: dict[OffsetAndEpoch, bytes] = {}
@@ -86,18 +86,18 @@ class SimulatedRaftLog:
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
         if epoch >= self.last_epoch:
-            known = self._leader_epoch if self.last_epoch < self._leader_epoch <= epoch else self.last_epoch
-            return OffsetAndEpoch(known, self.end_offset)
+            epoch = self._leader_epoch if self.last_epoch < self._leader_epoch <= epoch else self.last_epoch
+            return OffsetAndEpoch(epoch, self.end_offset)
         end = self.start_offset
-        found = epoch
+        last_epoch = epoch
         for entry in self.entries:
             if entry.epoch > epoch:
                 break
-            end, found = entry.next_offset, entry.epoch
+            end, last_epoch = entry.next_offset, entry.epoch
         earliest = self.earliest_snapshot_id
         if end == self.start_offset and earliest is not None and end == earliest.offset:
             return earliest
-        return OffsetAndEpoch(found, end)
+        return OffsetAndEpoch(last_epoch, end)
 
     def initialize_leader_epoch(self, epoch: int) -> None:
         self._leader_epoch = epoch
@@ -116,7 +116,7 @@ class SimulatedRaftLog:
             if batch.base_offset != self.end_offset or batch.leader_epoch < self.last_epoch:
                 raise InvalidRecord(f"{batch} of epoch {batch.leader_epoch} does not continue {self}")
             chain = hash((self._last_chain, batch.base_offset, batch.leader_epoch, batch.crc))
-            entry = Entry(batch.base_offset, batch.next_offset, batch.leader_epoch, bytes(batch.buffer), chain)
+            entry = SimulatedEntry(batch.base_offset, batch.next_offset, batch.leader_epoch, bytes(batch.buffer), chain)
             self._on_append(entry)
             self.entries.append(entry)
             self._ends.append(entry.next_offset)
@@ -139,9 +139,9 @@ class SimulatedRaftLog:
 
     def truncate_to(self, offset: int) -> None:
         check(offset >= self.high_watermark, f"{offset} is below the high watermark {self.high_watermark}")
-        kept = bisect_right(self._ends, offset)
-        del self.entries[kept:]
-        del self._ends[kept:]
+        count = bisect_right(self._ends, offset)
+        del self.entries[count:]
+        del self._ends[count:]
 
     def flush(self) -> None:
         self.synced = self.entries.copy()
@@ -180,21 +180,21 @@ class SimulatedRaftLog:
     def delete_before_snapshot(self, snapshot_id: OffsetAndEpoch) -> bool:
         if snapshot_id not in self._snapshots or snapshot_id.offset <= self.start_offset:
             return False
-        gone = bisect_right(self._ends, snapshot_id.offset)
-        self._start_chain = self.entries[gone - 1].chain
+        removed = bisect_right(self._ends, snapshot_id.offset)
+        self._start_chain = self.entries[removed - 1].chain
         self.start_offset = snapshot_id.offset
-        self.entries, self._ends = self.entries[gone:], self._ends[gone:]
+        self.entries, self._ends = self.entries[removed:], self._ends[removed:]
         self.synced = [entry for entry in self.synced if entry.base_offset >= self.start_offset]
         self._snapshots = {key: data for key, data in self._snapshots.items() if key >= snapshot_id}
         return True
 
     def clean(self, wall_ms: int) -> bool:
-        if len(self._snapshots) <= _KEPT_SNAPSHOTS:
+        if len(self._snapshots) <= _RETAINED_SNAPSHOTS:
             return False
-        return self.delete_before_snapshot(sorted(self._snapshots)[-_KEPT_SNAPSHOTS])
+        return self.delete_before_snapshot(sorted(self._snapshots)[-_RETAINED_SNAPSHOTS])
 
     def crash(self) -> None:
-        """What the next process finds."""
+        """Reduce the log to a state that the next process may find."""
         agreed = next(
             (i for i, pair in enumerate(zip(self.entries, self.synced, strict=False)) if pair[0] is not pair[1]),
             min(len(self.entries), len(self.synced)),

@@ -33,7 +33,7 @@ _EPOCH_START_MS = 1_700_000_000_000
 
 
 class Handle(NamedTuple):
-    """Who waits for a reply. `on_reply` is set for requests that the simulation itself made."""
+    """Sender of a request. `on_reply` is set for requests of the simulation itself."""
 
     node_id: int
     incarnation: int
@@ -56,7 +56,7 @@ class NodeClock:
         return _EPOCH_START_MS + self._scheduler.now_ms
 
     def real_ms(self, monotonic_ms: int) -> int:
-        """When this clock will show `monotonic_ms`."""
+        """Return the simulated time at which this clock shows `monotonic_ms`."""
         return int((monotonic_ms - self._offset_ms) / self.rate) + 1
 
 
@@ -150,10 +150,10 @@ class SimulatedNode:
         if isinstance(event, Request) and isinstance(event.message, ApiVersionsRequest):
             self._reply(event.handle, _api_versions(self.raft))
             return
-        before = self.raft.state
+        previous = self.raft.state
         effects = self.raft.step(event, self.clock.monotonic_ms())
         if self.cluster.transcript is not None:
-            self.cluster.transcript.stepped(self, before, event, effects)
+            self.cluster.transcript.stepped(self, previous, event, effects)
         self._carry_out(effects)
         self.cluster.after_event(self)
         if self.raft is not None:

@@ -99,7 +99,7 @@ def progress_with_a_majority(seed: int, options: RunOptions) -> RaftCluster:
 
 
 def _kip_996_links(a: int, b: int, c: int, d: int, e: int) -> list[tuple[int, int]]:
-    r"""Who can talk to whom, in KIP-996's picture:  a - c - d - b  with  e  below  c  and  d."""
+    """Return the links in the picture of KIP-996:  a - c - d - b  with  e  below  c  and  d."""
     return [(a, c), (b, d), (c, d), (c, e), (d, e)]
 
 
@@ -143,7 +143,7 @@ def keep_leader_in_a_broken_mesh(seed: int, options: RunOptions) -> RaftCluster:
 
 
 def survive_leaders_failing_in_turn(seed: int, options: RunOptions) -> RaftCluster:
-    """As soon as there is a new leader, the old one comes back and the new one goes."""
+    """Stop each new leader, and restart the previous one."""
     cluster = _begin("survive_leaders_failing_in_turn", seed, options, (3, 5))
     cluster.start_all()
     first = _with_leader(cluster)
@@ -203,12 +203,12 @@ def change_voters(seed: int, options: RunOptions) -> RaftCluster:
 
 
 def _change_one(cluster: RaftCluster) -> None:
-    """Until it has happened: a leader may refuse while it is new, or be gone before it answers."""
+    """Change a voter, with retries: a new leader may reject it, or crash before it responds."""
     leader = cluster.leader()
     voters = leader.raft.voters if leader is not None and leader.raft is not None else cluster.voter_set()
     outside = [node_id for node_id in cluster.ids if node_id not in voters]
     adds = bool(outside) and (len(voters) < 2 or cluster.random.randrange(2) == 0)
-    chosen = cluster.random.choice(outside if adds else list(voters.ids))
+    voter_id = cluster.random.choice(outside if adds else list(voters.ids))
 
     def is_done() -> bool:
         current = cluster.leader()
@@ -216,13 +216,13 @@ def _change_one(cluster: RaftCluster) -> None:
             return False
         entry = current.raft.voters_entry
         committed = entry is not None and entry[0] < current.raft.high_watermark
-        return committed and (chosen in current.raft.voters) == adds
+        return committed and (voter_id in current.raft.voters) == adds
 
     def ask() -> None:
         if cluster.leader() is not None and not is_done():
             if adds:
-                cluster.add_voter(chosen)
-            elif (voter := _voter_at_leader(cluster, chosen)) is not None:
+                cluster.add_voter(voter_id)
+            elif (voter := _voter_at_leader(cluster, voter_id)) is not None:
                 cluster.remove_voter(voter)
 
     for _ in range(40):
@@ -230,7 +230,7 @@ def _change_one(cluster: RaftCluster) -> None:
         cluster.scheduler.run_for(500)
         if is_done():
             return
-    raise AssertionError(f"{'adding' if adds else 'removing'} {chosen} did not succeed")
+    raise AssertionError(f"{'adding' if adds else 'removing'} {voter_id} did not succeed")
 
 
 def _voter_at_leader(cluster: RaftCluster, voter_id: int) -> Voter | None:

@@ -26,7 +26,7 @@ _CLOCK_DRIFT = 0.2
 
 @dataclass(frozen=True, slots=True)
 class FaultMix:
-    """How often each fault comes, of all faults of this seed."""
+    """Weights of the faults of a seed."""
 
     network: NetworkFaults
     duration_ms: int
@@ -183,37 +183,37 @@ class Nemesis:
 
 
 def _heal_a_majority(cluster: RaftCluster) -> None:
-    """The chosen ones are a majority of every set of voters that any of the logs has."""
-    chosen = _majority(cluster)
-    rest = [node_id for node_id in cluster.ids if node_id not in chosen]
+    """Heal a majority of every set of voters that any of the logs has."""
+    majority = _majority(cluster)
+    rest = [node_id for node_id in cluster.ids if node_id not in majority]
     cluster.network.faults = CALM
     cluster.network.heal()
-    cluster.network.cut_groups([chosen, rest])
-    for node_id in chosen:
+    cluster.network.cut_groups([majority, rest])
+    for node_id in majority:
         cluster.nodes[node_id].pause(0)
         cluster.nodes[node_id].effects_until_crash = None
         cluster.start(node_id)
     cluster.on_crash = cluster.on_vote = lambda node: None
     scheduler = cluster.scheduler
-    scheduler.run_until(lambda: _has_leader(cluster, chosen), f"a leader of {chosen}", limit_ms=LEADER_WITHIN_MS)
-    target = max(cluster.ledger.committed_end, cluster.max_log_end_of(chosen)) + 3
+    scheduler.run_until(lambda: _has_leader(cluster, majority), f"a leader of {majority}", limit_ms=LEADER_WITHIN_MS)
+    target = max(cluster.ledger.committed_end, cluster.max_log_end_of(majority)) + 3
     scheduler.run_until(
-        lambda: cluster.all_reached(target, chosen), f"{chosen} at {target}", limit_ms=CAUGHT_UP_WITHIN_MS
+        lambda: cluster.all_reached(target, majority), f"{majority} at {target}", limit_ms=CAUGHT_UP_WITHIN_MS
     )
 
 
-def _has_leader(cluster: RaftCluster, chosen: list[int]) -> bool:
+def _has_leader(cluster: RaftCluster, majority: list[int]) -> bool:
     """Somebody leads who has committed something of its epoch, and is believed by a majority."""
     leader = cluster.leader()
-    return leader is not None and leader.id in chosen and leader.high_watermark > 0
+    return leader is not None and leader.id in majority and leader.high_watermark > 0
 
 
 def _majority(cluster: RaftCluster) -> list[int]:
     sets = [voters.ids for node in cluster.nodes.values() if (voters := cluster.voters_in_log(node))]
     ids = cluster.ids
     cluster.random.shuffle(ids)
-    chosen: list[int] = []
+    majority: list[int] = []
     for node_id in ids:
-        if not all(sum(voter in chosen for voter in voters) > len(voters) // 2 for voters in sets):
-            chosen.append(node_id)
-    return sorted(chosen)
+        if not all(sum(voter in majority for voter in voters) > len(voters) // 2 for voters in sets):
+            majority.append(node_id)
+    return sorted(majority)

@@ -20,19 +20,19 @@ class ReplicatedCounter:
         self.leader_epoch: int | None = None
 
     def increment(self, raft: Raft, count: int, now_ms: int) -> None:
-        """In one batch."""
+        """Append the next values in one batch."""
         if self.leader_epoch is not None:
-            numbers = range(self.uncommitted + 1, self.uncommitted + count + 1)
-            raft.append(self.leader_epoch, [number.to_bytes(8, "big") for number in numbers], now_ms)
+            values = range(self.uncommitted + 1, self.uncommitted + count + 1)
+            raft.append(self.leader_epoch, [value.to_bytes(8, "big") for value in values], now_ms)
             self.uncommitted += count
 
     def commit(self, raft: Raft, commit: Commit) -> None:
         for batch in commit.batches:
             check(batch.base_offset == self.next_offset, f"{self}: {batch.base_offset} is committed out of order")
             for value in batch.values:
-                number = int.from_bytes(value, "big")
-                check(number == self.committed + 1, f"{self}: {number} is committed after {self.committed}")
-                self.committed = number
+                count = int.from_bytes(value, "big")
+                check(count == self.committed + 1, f"{self}: {count} is committed after {self.committed}")
+                self.committed = count
             self.next_offset = batch.last_offset + 1
         last = commit.batches[-1]
         if self.next_offset - self._snapshot_at >= self._snapshot_interval:

@@ -30,7 +30,12 @@ from odradek.replica.fetcher import FollowerFetcher
 from odradek.replica.requests import ProduceEntry, ProduceResult
 from odradek.replica.settings import ReplicaSettings
 from odradek.sim.replica.controller import CLUSTER_ID
-from odradek.sim.replica.serving import FETCH_VERSION, LIST_OFFSETS_VERSION, serve_fetch, serve_list_offsets
+from odradek.sim.replica.follower_requests import (
+    FETCH_VERSION,
+    LIST_OFFSETS_VERSION,
+    serve_fetch,
+    serve_list_offsets,
+)
 from odradek.sim.world.disk import SimulatedDisk
 from odradek.sim.world.disk_crash import Keep
 

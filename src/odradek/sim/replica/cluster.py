@@ -48,17 +48,16 @@ class ReplicaCluster:
         self._through_codec = through_codec
         self.segment_bytes = self.random.choice((400, 2_000, 1 << 20))
         self.ledgers = {
-            TopicPartition(TOPIC, number): PartitionLedger(TopicPartition(TOPIC, number))
-            for number in range(partitions)
+            TopicPartition(TOPIC, index): PartitionLedger(TopicPartition(TOPIC, index)) for index in range(partitions)
         }
         self.controller = SimulatedController(self.scheduler, self.random, elr=elr)
         self.controller.on_append = self._controller_decided
-        self.brokers = [SimulatedBroker(self, number) for number in range(brokers)]
+        self.brokers = [SimulatedBroker(self, broker_id) for broker_id in range(brokers)]
         self.produced = 0
         self.kills = 0
 
     @property
-    def everyone(self) -> list[int]:
+    def node_ids(self) -> list[int]:
         return [*(broker.id for broker in self.brokers), CONTROLLER_ID, CLIENT_ID]
 
     def trace(self, line: str) -> None:
@@ -86,14 +85,18 @@ class ReplicaCluster:
 
     def registration(self, tp: TopicPartition) -> PartitionRegistration | None:
         for topic in self.controller.core.controls.registry.topics.values():
-            found: PartitionRegistration | None = topic.partitions.get(tp.partition)
-            return found
+            partition: PartitionRegistration | None = topic.partitions.get(tp.partition)
+            return partition
         return None
 
     def is_unfenced(self, broker: SimulatedBroker) -> bool:
-        """In its present process, by the controller's latest word."""
-        found = self.controller.core.controls.cluster.brokers.get(broker.id)
-        return found is not None and found.is_active and found.epoch == broker.manager.view.broker_epoch
+        """Return whether the controller has unfenced the current process of the broker."""
+        registration = self.controller.core.controls.cluster.brokers.get(broker.id)
+        return (
+            registration is not None
+            and registration.is_active
+            and registration.epoch == broker.manager.view.broker_epoch
+        )
 
     def _controller_decided(self) -> None:
         brokers = self.controller.core.controls.cluster.brokers
@@ -115,19 +118,19 @@ class ReplicaCluster:
     # -- messages
 
     def call_controller(
-        self, source: SimulatedBroker, serve: Callable[[Reply], None], done: Reply, failed: Callable[[], None]
+        self, source: SimulatedBroker, serve: Callable[[Reply], None], on_response: Reply, failed: Callable[[], None]
     ) -> None:
-        self._call(source, CONTROLLER_ID, lambda deliver: deliver(), serve, done, failed)
+        self._call(source, CONTROLLER_ID, lambda deliver: deliver(), serve, on_response, failed)
 
     def call_broker(
         self,
         source: SimulatedBroker,
         target: SimulatedBroker,
         serve: Callable[[Reply], None],
-        done: Reply,
+        on_response: Reply,
         failed: Callable[[], None],
     ) -> None:
-        self._call(source, target.id, lambda deliver: self._at_broker(target, deliver), serve, done, failed)
+        self._call(source, target.id, lambda deliver: self._at_broker(target, deliver), serve, on_response, failed)
 
     def _at_broker(self, target: SimulatedBroker, deliver: Callable[[], None]) -> None:
         if target.is_alive:
@@ -139,7 +142,7 @@ class ReplicaCluster:
         target_id: int,
         at_target: Callable[[Callable[[], None]], None],
         serve: Callable[[Reply], None],
-        done: Reply,
+        on_response: Reply,
         failed: Callable[[], None],
     ) -> None:
         """A request, and its answer or nothing: then `failed`, and what comes later is ignored."""
@@ -152,7 +155,7 @@ class ReplicaCluster:
                 action()
 
         def reply(response: Any) -> None:
-            arrive = source.on(lambda: finish(lambda: done(response)), incarnation)
+            arrive = source.on(lambda: finish(lambda: on_response(response)), incarnation)
             self.network.send(target_id, source.id, arrive)
 
         self.network.send(source.id, target_id, lambda: at_target(lambda: serve(reply)))
@@ -189,7 +192,7 @@ class ReplicaCluster:
             builder.append(self.clock.wall_ms(), None, value)
         records = builder.build()
 
-        def answered(result: ProduceResult) -> None:
+        def on_result(result: ProduceResult) -> None:
             self.trace(f"{tp} produced at {target.id} acks {acks}: {result.error_code} {result.base_offset}")
             if result.error_code == 0 and acks == ACKS_ALL:
                 self.check(target)
@@ -197,6 +200,6 @@ class ReplicaCluster:
                     self.ledgers[tp].note_acked(result.base_offset + index, value)
 
         def deliver() -> None:
-            self._at_broker(target, lambda: target.produce(tp, records, acks, answered))
+            self._at_broker(target, lambda: target.produce(tp, records, acks, on_result))
 
         self.network.send(CLIENT_ID, target.id, deliver)

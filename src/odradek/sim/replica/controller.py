@@ -1,4 +1,4 @@
-"""The real controller for simulated brokers, on a metadata log that commits a little later and loses nothing."""
+"""The product's controller for simulated brokers, on a log that commits after a delay and loses nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PULL_WAIT_MS = 500
 Reply = Callable[[Any], None]
 
 
-def _nobody() -> None:
+def _ignore() -> None:
     pass
 
 
@@ -41,8 +41,8 @@ class SimulatedController:
     def __init__(self, scheduler: Scheduler, random: Random, *, elr: bool) -> None:
         self._scheduler = scheduler
         self._random = random
-        #: Hears of everything that is decided, as it is decided.
-        self.on_append: Callable[[], None] = _nobody
+        #: Called after each decision, before it is committed.
+        self.on_append: Callable[[], None] = _ignore
         limits = HeartbeatLimits(session_timeout_ms=SESSION_TIMEOUT_MS)
         controls = ControlSettings(CLUSTER_ID, QuorumFeatures(CONTROLLER_ID), heartbeat=limits)
         levels = [FeatureLevelRecord(name="metadata.version", feature_level=int(LATEST_PRODUCTION))]
@@ -65,7 +65,7 @@ class SimulatedController:
         submission = self.core.handle(request)
         self._replies[submission.id] = reply
         self._take(submission.appends)
-        self._answer()
+        self._reply_results()
 
     def pull(self, position: int, reply: Reply) -> None:
         """Committed batches from this one on, when there are any."""
@@ -95,14 +95,14 @@ class SimulatedController:
             return
         self.core.committed(self.log[self.committed : end], None)
         self.committed = end
-        self._answer()
+        self._reply_results()
         pulls, self._pulls = self._pulls, []
         for position, reply in pulls:
             reply(self.log[position : self.committed])
 
-    def _answer(self) -> None:
-        for answer in self.core.take_results():
-            reply = self._replies.pop(answer.id, None)
+    def _reply_results(self) -> None:
+        for result in self.core.take_results():
+            reply = self._replies.pop(result.id, None)
             if reply is not None:
-                outcome: Any | ApiError = answer.response if answer.error is None else answer.error
-                reply(outcome)
+                response: Any | ApiError = result.response if result.error is None else result.error
+                reply(response)

@@ -1,4 +1,4 @@
-"""What must hold among replicas, checked after every step of every broker.
+"""Invariants of replicas, checked after every step of every broker.
 
 * **One leader an epoch.** Two brokers never append in the same leader epoch.
 * **The high watermark is held.** A leader's high watermark is not above the log end of any member of the ISR that it
@@ -33,7 +33,7 @@ class _Seen:
     """One replica: up to where its log has been compared, the largest high watermark that it has shown, its end."""
 
     compared: int = 0
-    shown: int = 0
+    exposed: int = 0
     end_offset: int = 0
 
 
@@ -80,7 +80,7 @@ class PartitionLedger:
         self.seen[broker_id] = _Seen()
 
     def note_registration(self, registration: PartitionRegistration, broker_epochs: dict[int, int]) -> None:
-        """What the controller has decided, committed or not."""
+        """Record a decision of the controller, committed or not."""
         self.registration = registration
         keepers = self.members()
         for broker_id, lost in list(self.damaged.items()):
@@ -92,14 +92,14 @@ class PartitionLedger:
         self.check_keepers()
 
     def members(self) -> tuple[int, ...]:
-        """Who must have all that was acknowledged."""
+        """Return the replicas that must have all acknowledged records."""
         registration = self.registration
         if registration is None:
             return ()
         return tuple(dict.fromkeys((*registration.isr, *registration.elr))) or registration.last_known_elr
 
     def keepers(self) -> list[int]:
-        """Of them, those who do."""
+        """Return the members that have not lost their disk."""
         return [member for member in self.members() if member not in self.damaged]
 
     @property
@@ -129,9 +129,9 @@ class PartitionLedger:
         if end_offset != seen.end_offset:
             seen.end_offset = end_offset
             ensure(
-                end_offset >= seen.shown,
-                f"{self.tp}: broker {broker_id} has cut its log to {end_offset}, below the high watermark {seen.shown} "
-                "that it had shown",
+                end_offset >= seen.exposed,
+                f"{self.tp}: broker {broker_id} has truncated its log to {end_offset}, below the high watermark "
+                f"{seen.exposed} that it had exposed",
             )
         role = partition.role
         if isinstance(role, PartitionLeader):
@@ -140,9 +140,9 @@ class PartitionLedger:
                 leader == broker_id,
                 f"{self.tp}: brokers {leader} and {broker_id} both lead in epoch {partition.leader_epoch}",
             )
-            if high_watermark > seen.shown:
+            if high_watermark > seen.exposed:
                 self._check_held(broker_id, role, high_watermark)
-        seen.shown = max(seen.shown, high_watermark)
+        seen.exposed = max(seen.exposed, high_watermark)
         if high_watermark > seen.compared:
             self._compare(broker_id, log, seen)
 
@@ -159,8 +159,8 @@ class PartitionLedger:
     def _compare(self, broker_id: int, log: UnifiedLog, seen: _Seen) -> None:
         offset, limit = max(seen.compared, log.offsets.log_start_offset), log.offsets.high_watermark
         while offset < limit:
-            found = log.reader.fetch(log.reader.read(offset, _READ_BYTES, Isolation.HIGH_WATERMARK))
-            for batch in read_batches(found):
+            data = log.reader.fetch(log.reader.read(offset, _READ_BYTES, Isolation.HIGH_WATERMARK))
+            for batch in read_batches(data):
                 if batch.last_offset < offset or batch.last_offset >= limit:
                     continue
                 self._compare_batch(broker_id, batch.base_offset, batch.last_offset, bytes(batch.buffer))
@@ -170,8 +170,8 @@ class PartitionLedger:
         seen.compared = offset
 
     def _compare_batch(self, broker_id: int, base_offset: int, last_offset: int, content: bytes) -> None:
-        known = self.history.get(base_offset)
-        if known is None:
+        content_in_history = self.history.get(base_offset)
+        if content_in_history is None:
             ensure(
                 base_offset >= self.history_end,
                 f"{self.tp}: broker {broker_id} has a batch at {base_offset} that is not in the history",
@@ -179,7 +179,7 @@ class PartitionLedger:
             self.history[base_offset] = content
             self.history_end = last_offset + 1
         ensure(
-            known is None or known == content,
+            content_in_history is None or content_in_history == content,
             f"{self.tp}: broker {broker_id} has another batch at {base_offset} than the history",
         )
 

@@ -76,13 +76,13 @@ def _check_healed(cluster: ReplicaCluster) -> None:
     """All replicas are in sync, and something is acknowledged again."""
 
     def in_sync() -> bool:
-        found = [cluster.registration(tp) for tp in cluster.ledgers]
-        return all(r is not None and r.leader >= 0 and sorted(r.isr) == sorted(r.replicas) for r in found)
+        registrations = [cluster.registration(tp) for tp in cluster.ledgers]
+        return all(r is not None and r.leader >= 0 and sorted(r.isr) == sorted(r.replicas) for r in registrations)
 
     cluster.scheduler.run_until(in_sync, "all replicas are in sync", limit_ms=_HEAL_LIMIT_MS)
-    before = {tp: len(ledger.acked) for tp, ledger in cluster.ledgers.items()}
+    acked = {tp: len(ledger.acked) for tp, ledger in cluster.ledgers.items()}
     cluster.scheduler.run_until(
-        lambda: all(len(ledger.acked) > before[tp] for tp, ledger in cluster.ledgers.items()),
+        lambda: all(len(ledger.acked) > acked[tp] for tp, ledger in cluster.ledgers.items()),
         "records are acknowledged again",
         limit_ms=_HEAL_LIMIT_MS,
     )
@@ -106,7 +106,7 @@ def _check_equal(cluster: ReplicaCluster) -> None:
 
 
 class _Faults:
-    """What goes wrong, at random times until `heal`."""
+    """Faults at random times, until `heal`."""
 
     def __init__(self, cluster: ReplicaCluster, random: Random) -> None:
         self._cluster = cluster
@@ -166,7 +166,7 @@ class _Faults:
             self._restart_later(broker)
 
     def _lose_joiner(self) -> None:
-        """Of a follower that is being asked into the ISR, before the controller has said anything (KIP-903)."""
+        """Cut the power of a follower whose addition to the ISR is pending at the controller (KIP-903)."""
         for broker in self._cluster.brokers:
             for partition in broker.manager.partitions.online.values() if broker.is_alive else ():
                 role = partition.role
@@ -220,7 +220,7 @@ class _Faults:
         ids = [broker.id for broker in self._cluster.brokers]
         network, random = self._cluster.network, self._random
         if random.random() < 0.5:
-            network.isolate(random.choice(ids), self._cluster.everyone)
+            network.isolate(random.choice(ids), self._cluster.node_ids)
         elif random.random() < 0.5:
             network.cut(*random.sample(ids, 2))
         else:

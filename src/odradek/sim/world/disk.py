@@ -18,7 +18,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from odradek.common.failures import check
+from odradek.common.failures import check, fail
 from odradek.common.ports import Buffer, Clock
 from odradek.sim.world.disk_crash import Keep, Survivors
 from odradek.sim.world.disk_faults import FaultRule, FaultRules
@@ -92,17 +92,25 @@ class SimulatedFile:
 class SimulatedDisk:
     """The disk. `capacity_bytes` bounds the content of all files together; beyond it writes fail with ENOSPC."""
 
-    def __init__(self, clock: Clock | None = None, capacity_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        capacity_bytes: int | None = None,
+        content: tuple[DirNode, int] | None = None,
+    ) -> None:
+        """`content` is a tree in which everything is durable, and the next number of a node."""
         self.clock = clock
         self.capacity_bytes = capacity_bytes
         self.journal: list[Operation] = []
         self.faults = FaultRules()
-        self._root = DirNode(0)
-        self._nodes: dict[int, Node] = {0: self._root}
-        self._next_number = 1
+        root, next_number = (DirNode(0), 1) if content is None else content
+        self._root = root
+        self._nodes: dict[int, Node] = {}
+        self._next_number = next_number
         self._used_bytes = 0
         self._unsynced_names: list[NameChange] = []
         self._start: SimulatedDisk | None = None
+        self._count_nodes()
 
     # -- what a test asks for
 
@@ -124,10 +132,9 @@ class SimulatedDisk:
         return rule
 
     def crash(self, keep: Keep = "none") -> SimulatedDisk:
-        """The disk that is found after the power went: what was synced, and of the rest what `keep` says."""
-        after = SimulatedDisk(self.clock, self.capacity_bytes)
-        after._adopt(Survivors(keep).tree(self._root, self._unsynced_names), self._next_number)
-        return after
+        """Return the disk after a power failure: synced content, and the unsynced changes that `keep` selects."""
+        root = Survivors(keep).tree(self._root, self._unsynced_names)
+        return SimulatedDisk(self.clock, self.capacity_bytes, content=(root, self._next_number))
 
     def copy(self) -> SimulatedDisk:
         """The same content and names, all of it durable."""
@@ -235,21 +242,21 @@ class SimulatedDisk:
         """Number the operation, let it fail if it is to, carry it out."""
         self.faults.check(len(self.journal), operation.kind, operation.path)
         self.journal.append(operation)
-        _APPLY[operation.kind](self, operation)
+        self._apply(operation)
 
     def write(self, operation: Operation) -> None:
         """A write, or as much of it as fits on the disk."""
         node = self._nodes[operation.node]
         assert isinstance(node, FileNode)
-        room = len(operation.data)
+        accepted = len(operation.data)
         if self.capacity_bytes is not None:
             free = self.capacity_bytes - self._used_bytes
-            room = min(room, max(0, len(node.content) + free - operation.position))
-        if room == len(operation.data):
+            accepted = min(accepted, max(0, len(node.content) + free - operation.position))
+        if accepted == len(operation.data):
             self.do(operation)
             return
-        if room:
-            cut = operation.data[:room]
+        if accepted:
+            cut = operation.data[:accepted]
             self.do(Operation("write", operation.path, operation.node, operation.position, cut))
         raise _error(errno.ENOSPC, operation.path)
 
@@ -260,6 +267,31 @@ class SimulatedDisk:
             self.journal.append(Operation("lose", path, node.number))
             node.unsynced.clear()
             raise
+
+    def _apply(self, operation: Operation) -> None:
+        match operation.kind:
+            case "create":
+                self._apply_create(operation)
+            case "mkdir":
+                self._apply_mkdir(operation)
+            case "write":
+                self._apply_write(operation)
+            case "truncate":
+                self._apply_truncate(operation)
+            case "sync":
+                self._apply_sync(operation)
+            case "lose":
+                self._apply_lose(operation)
+            case "sync_dir":
+                self._apply_sync_dir(operation)
+            case "rename":
+                self._apply_rename(operation)
+            case "remove":
+                self._apply_remove(operation)
+            case "touch":
+                self._apply_touch(operation)
+            case _:
+                fail(f"unknown operation {operation}")
 
     def _apply_create(self, operation: Operation) -> None:
         self._add(operation, FileNode(operation.node, modified_ms=self._now_ms()))
@@ -283,9 +315,9 @@ class SimulatedDisk:
         node = self._file_of(operation)
         if node is None:
             return
-        before = len(node.content)
+        previous_size = len(node.content)
         change.apply(node.content)
-        self._used_bytes += len(node.content) - before
+        self._used_bytes += len(node.content) - previous_size
         node.unsynced.append(change)
         node.modified_ms = self._now_ms()
 
@@ -339,13 +371,9 @@ class SimulatedDisk:
 
     # -- finding
 
-    def _adopt(self, root: DirNode, next_number: int) -> None:
-        """Take over a tree in which everything is durable. Descriptors open on the old tree stay with the old tree."""
-        self._root = root
-        self._nodes = {}
-        self._next_number = next_number
-        self._used_bytes = 0
-        waiting: list[Node] = [root]
+    def _count_nodes(self) -> None:
+        """Index the nodes of the tree, and sum up their sizes."""
+        waiting: list[Node] = [self._root]
         while waiting:
             node = waiting.pop()
             self._nodes[node.number] = node
@@ -400,17 +428,3 @@ def _parts(path: str) -> list[str]:
 
 def _error(code: int, path: str) -> OSError:
     return OSError(code, os.strerror(code), path)
-
-
-_APPLY = {
-    "create": SimulatedDisk._apply_create,
-    "mkdir": SimulatedDisk._apply_mkdir,
-    "write": SimulatedDisk._apply_write,
-    "truncate": SimulatedDisk._apply_truncate,
-    "sync": SimulatedDisk._apply_sync,
-    "lose": SimulatedDisk._apply_lose,
-    "sync_dir": SimulatedDisk._apply_sync_dir,
-    "rename": SimulatedDisk._apply_rename,
-    "remove": SimulatedDisk._apply_remove,
-    "touch": SimulatedDisk._apply_touch,
-}

@@ -1,4 +1,4 @@
-"""What is left on a disk after the power went: everything synced, and some of what was not.
+"""Content of a disk after a power failure: everything synced, and a part of the rest.
 
 A real disk may keep any subset of the unsynced writes and names, in any order, and may tear a write at a sector or,
 behind a file system that journals sizes apart from data, at any byte. So `survivors` asks a seeded generator about

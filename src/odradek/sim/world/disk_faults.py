@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 @dataclass(slots=True)
 class FaultRule:
-    """What is to fail. Every condition that is given must hold; `times` None means: for ever."""
+    """Rule for operations that fail. Every condition that is set must hold; `times` None means always."""
 
     error: int = errno.EIO
     operation: int | None = None

@@ -1,4 +1,4 @@
-"""What a simulated disk is made of: files and directories, each in two states at once.
+"""Nodes of a simulated disk: files and directories, each in two states at once.
 
 `content` and `entries` are what the running process sees. `durable` is what the platter holds. Between the two stand
 the changes that were made but not yet synced; a crash keeps any part of them (see `disk_crash`).
@@ -69,7 +69,7 @@ NameChange = tuple[EntryChange, ...]
 
 
 def resize(content: bytearray, size: int) -> None:
-    """As ftruncate: cut, or extend with zeros."""
+    """Truncate the content, or extend it with zeros, as ftruncate does."""
     if size < len(content):
         del content[size:]
     else:

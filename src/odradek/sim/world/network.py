@@ -47,7 +47,7 @@ class Network:
             self._send_once(source, target, deliver)
 
     def _send_once(self, source: int, target: int, deliver: Callable[[], None]) -> None:
-        """Whether the link is cut is decided when the message arrives: a cut kills what is under way."""
+        """Schedule one delivery. A cut also drops messages in flight: the link is checked when the message arrives."""
         faults = self.faults
         delay_ms = faults.delay_min_ms + int(self._random.expovariate(1.0) * faults.delay_mean_ms)
         at_ms = self._scheduler.now_ms + min(delay_ms, _MAX_DELAY_MS)

@@ -9,7 +9,7 @@ from zlib import crc32
 
 
 class Exhausted(AssertionError):
-    """What was waited for did not happen within the limits of simulated time or events."""
+    """A condition did not hold within the limits of simulated time or events."""
 
 
 class Scheduler:
@@ -21,7 +21,7 @@ class Scheduler:
         self._digest = 0
 
     def at(self, time_ms: int, action: Callable[[], None]) -> None:
-        """Never in the past: what is late happens now."""
+        """Schedule an action; one in the past happens now."""
         self._sequence += 1
         heapq.heappush(self._queue, (max(time_ms, self.now_ms), self._sequence, action))
 
@@ -29,7 +29,7 @@ class Scheduler:
         self.at(self.now_ms + delay_ms, action)
 
     def every(self, period_ms: Callable[[], int], action: Callable[[], None]) -> None:
-        """Again and again; the period is asked for each time."""
+        """Repeat an action; the period is computed each time."""
 
         def again() -> None:
             action()
@@ -38,7 +38,7 @@ class Scheduler:
         self.after(period_ms(), again)
 
     def trace(self, line: str) -> None:
-        """What happened; all of it together makes the digest by which two runs are compared."""
+        """Record an event. The digest of all of them is what two runs are compared by."""
         self._digest = crc32(line.encode(), self._digest)
 
     @property
@@ -59,7 +59,7 @@ class Scheduler:
     def run_until(
         self, condition: Callable[[], bool], what: str, *, limit_ms: int = 120_000, limit_events: int = 500_000
     ) -> int:
-        """How long it took, in simulated milliseconds."""
+        """Run until the condition holds. Return the simulated duration in milliseconds."""
         began_ms, last_event = self.now_ms, self.events + limit_events
         while not condition():
             if not self._queue or self._queue[0][0] > began_ms + limit_ms or self.events >= last_event:
