@@ -13,7 +13,7 @@ from typing import Any
 
 from crc32c import crc32c
 
-from odradek.records import walk as imported_walk
+from odradek.records import batch_walk as imported_walk
 from odradek.records.batch import (
     ATTRIBUTES_AT,
     HEADER_BYTES,
@@ -24,7 +24,7 @@ from odradek.records.batch import (
     read_batches,
 )
 from odradek.records.builder import BatchBuilder
-from odradek.records.columns import read_columns
+from odradek.records.columns.record_columns import read_columns
 from odradek.records.compression import decompress
 from timing import median_us
 
@@ -76,7 +76,7 @@ def _headers() -> Iterator[dict[str, Any]]:
 
 
 def _walks() -> Iterator[dict[str, Any]]:
-    modules = [("plain", plain("walk"))]
+    modules = [("plain", plain("batch_walk"))]
     if imported_walk.COMPILED:
         modules.append(("compiled", imported_walk))
     for record_bytes in (100, 1000):

@@ -20,7 +20,7 @@ import crc32c
 import numpy as np
 
 from odradek.common.files import OsFileSystem
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.log.cleaner.cleaner import CleanerConfig, Cleaning, run_steps
 from odradek.log.cleaner.cleaning_plan import cleanable_offsets, make_plan, measure
 from odradek.log.cleaner.offset_map import BYTES_PER_SLOT, KeyHasher, OffsetMap

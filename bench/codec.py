@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TypedDict
 
-from odradek.protocol.api_keys import Listener, accepted_versions
+from odradek.protocol.api_keys import ListenerRole, accepted_versions
 from odradek.protocol.codec import decode, encode, encode_parts
 from odradek.protocol.framing import FrameReader, frame
 from odradek.protocol.message import Message
@@ -121,7 +121,7 @@ def whole_request(version: int) -> list[Row]:
     """From the bytes of a connection to a request: split, header, body."""
     header = RequestHeader(request_api_key=0, request_api_version=version, correlation_id=1, client_id="producer-1")
     stream = b"".join(frame(request_parts(header, produce_request(version))))
-    accepted = accepted_versions(Listener.BROKER)
+    accepted = accepted_versions(ListenerRole.BROKER)
 
     def receive() -> None:
         for whole in FrameReader().feed(stream):

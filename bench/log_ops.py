@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from crc32c import crc32c
 
 from odradek.common.files import OsFileSystem
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.log.log_config import LogConfig
 from odradek.log.log_reader import LogReader
 from odradek.log.recovery.log_loader import LogOptions, load_log

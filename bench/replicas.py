@@ -20,7 +20,7 @@ from helpers.logs import batch
 from helpers.replica import TOPIC, TOPIC_ID, FreeLock, broker_record, directory_of, partition_record
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.log.log_config import LogConfig
 from odradek.log.manager.log_directories import open_log_dirs
 from odradek.log.manager.log_manager import LogManager

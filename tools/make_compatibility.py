@@ -11,8 +11,8 @@ from odradek.api.dispatch.registry import Registry
 from odradek.metadata.features import metadata_version
 from odradek.metadata.features.feature_versions import FEATURES, UNSERVED_FEATURES, default_level, supported_features
 from odradek.metadata.features.metadata_version import LATEST_PRODUCTION
-from odradek.protocol.api_keys import APIS, Api, Listener
-from odradek.protocol.facts import Versions
+from odradek.protocol.api_keys import APIS, ApiSpec, ListenerRole
+from odradek.protocol.schema import Versions
 
 PATH = Path(__file__).parents[1] / "docs" / "compatibility.md"
 
@@ -77,20 +77,20 @@ def features() -> str:
 
 
 def table() -> str:
-    ours = {listener: Registry(listener).advertised for listener in Listener}
+    ours = {listener: Registry(listener).advertised for listener in ListenerRole}
     counts = [
         f"{len(ours[listener])} of {sum(api.advertised(listener) is not None for api in APIS.values())} "
         f"on a {listener.value}'s listener"
-        for listener in Listener
+        for listener in ListenerRole
     ]
     rows = ["| key | API | broker | controller |", "| ---: | --- | --- | --- |"]
     for key, api in APIS.items():
-        cells = (_cell(api, listener, ours[listener].get(int(key))) for listener in Listener)
+        cells = (_cell(api, listener, ours[listener].get(int(key))) for listener in ListenerRole)
         rows.append(f"| {int(key)} | {api.name} | {' | '.join(cells)} |")
     return f"Served: {', '.join(counts)}.\n\n" + "\n".join(rows) + "\n"
 
 
-def _cell(api: Api, listener: Listener, ours: Versions | None) -> str:
+def _cell(api: ApiSpec, listener: ListenerRole, ours: Versions | None) -> str:
     theirs = api.advertised(listener)
     if theirs is None:
         return ""

@@ -1,6 +1,6 @@
 """Make the protocol's tables and classes.
 
-    tools/make_messages.py facts DIRECTORY     Kafka's facts (messages.json, apis.json, errors.json) into tables/*.txt
+    tools/make_messages.py tables DIRECTORY    Kafka's schemas (messages.json, apis.json, errors.json) into tables/*.txt
     tools/make_messages.py sources             tables/*.txt into Python source
 
 The first is needed when Kafka's messages change; the second after any change of tables/ or of this file. A test makes
@@ -16,10 +16,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from odradek.protocol.facts import INDENT, Field, Schema, Versions, default_value, parse_schema, snake_case  # noqa: E402
+from odradek.protocol.schema import INDENT, Field, Schema, Versions, default_value, parse_schema, snake_case  # noqa: E402
 
 PROTOCOL = ROOT / "src" / "odradek" / "protocol"
-FACTS = PROTOCOL / "tables"
+TABLES = PROTOCOL / "tables"
 
 LINE_LENGTH = 120
 
@@ -90,10 +90,10 @@ def default_text(field: dict[str, Any]) -> str:
 
 
 def write_facts(shared: Path) -> None:
-    FACTS.mkdir(exist_ok=True)
+    TABLES.mkdir(exist_ok=True)
     messages = [m for m in json.loads((shared / "messages.json").read_text()) if m["validVersions"] != "none"]
     blocks = ["\n".join(message_lines(message)) for message in messages]
-    (FACTS / "messages.txt").write_text("\n\n".join(blocks) + "\n")
+    (TABLES / "messages.txt").write_text("\n\n".join(blocks) + "\n")
 
     advertised = {api["key"]: api for api in json.loads((shared / "apis.json").read_text())["apis"]}
     lines = []
@@ -101,9 +101,9 @@ def write_facts(shared: Path) -> None:
         api = advertised.get(message["apiKey"], {})
         ranges = [f"{name}={span(api[name])}" for name in ("broker", "controller") if api.get(name)]
         lines.append(" ".join([str(message["apiKey"]), message["name"].removesuffix("Request"), *ranges]))
-    (FACTS / "apis.txt").write_text("\n".join(lines) + "\n")
+    (TABLES / "apis.txt").write_text("\n".join(lines) + "\n")
 
-    known = dict(line.split(": ", 1) for line in read_lines("errors.txt")) if (FACTS / "errors.txt").exists() else {}
+    known = dict(line.split(": ", 1) for line in read_lines("errors.txt")) if (TABLES / "errors.txt").exists() else {}
     texts = {head.split()[1]: text for head, text in known.items()}
     lines = []
     for error in json.loads((shared / "errors.json").read_text()):
@@ -112,7 +112,7 @@ def write_facts(shared: Path) -> None:
         flags = [flag for flag in ("retriable", "refresh_metadata", "abortable") if error[flag]]
         text = texts.get(error["name"], error["name"].lower().replace("_", " "))
         lines.append(" ".join([str(error["code"]), error["name"], *flags]) + f": {text}")
-    (FACTS / "errors.txt").write_text("\n".join(lines) + "\n")
+    (TABLES / "errors.txt").write_text("\n".join(lines) + "\n")
 
 
 def span(versions: list[int]) -> str:
@@ -123,11 +123,11 @@ def span(versions: list[int]) -> str:
 
 
 def read_lines(name: str) -> list[str]:
-    return (FACTS / name).read_text().splitlines()
+    return (TABLES / name).read_text().splitlines()
 
 
 def read_blocks() -> list[str]:
-    return (FACTS / "messages.txt").read_text().strip("\n").split("\n\n")
+    return (TABLES / "messages.txt").read_text().strip("\n").split("\n\n")
 
 
 def value_type(field: Field) -> str:
@@ -219,7 +219,7 @@ def message_source(block: str) -> str:
     lines.append(f"    VERSIONS = ({schema.versions.first}, {schema.versions.last})")
     if schema.flexible.last >= schema.flexible.first:
         lines.append(f"    FLEXIBLE_FROM = {schema.flexible.first}")
-    lines += ['    FACTS = """', *block.split("\n"), '"""', "", *init_lines(schema.fields)]
+    lines += ['    SCHEMA = """', *block.split("\n"), '"""', "", *init_lines(schema.fields)]
     return "\n".join(lines) + "\n"
 
 
@@ -344,7 +344,7 @@ def write_sources() -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["facts", shared]:
+        case ["tables", shared]:
             write_facts(Path(shared))
         case ["sources"]:
             write_sources()

@@ -9,7 +9,7 @@ from pathlib import Path
 import helpers.vectors as vectors
 import peers
 from odradek.common.files import OsFileSystem
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import read_batches

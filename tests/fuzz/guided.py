@@ -16,15 +16,15 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / 
 
 with atheris.instrument_imports(include=["odradek"]):
     from odradek.common.failures import ApiError, ProtocolError
-    from odradek.protocol.api_keys import Listener, accepted_versions
+    from odradek.protocol.api_keys import ListenerRole, accepted_versions
     from odradek.protocol.requests import parse_request
     from odradek.records.batch import Compression, read_batches
-    from odradek.records.columns import read_columns
+    from odradek.records.columns.record_columns import read_columns
 
 from helpers.logs import batch  # noqa: E402
 from helpers.protocol_fuzz import seeds  # noqa: E402
 
-ACCEPTED = [accepted_versions(Listener.BROKER), accepted_versions(Listener.CONTROLLER)]
+ACCEPTED = [accepted_versions(ListenerRole.BROKER), accepted_versions(ListenerRole.CONTROLLER)]
 #: Small, so that a bomb shows as soon as the bound is passed.
 EXPANDED_BYTES_MAX = 1 << 20
 

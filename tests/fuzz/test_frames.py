@@ -17,7 +17,7 @@ from helpers.figures import report
 from helpers.protocol import vectors
 from helpers.protocol_fuzz import mutated, seeds, streams
 from odradek.common.failures import ProtocolError
-from odradek.protocol.api_keys import Listener, accepted_versions
+from odradek.protocol.api_keys import ListenerRole, accepted_versions
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.framing import FrameReader
 from odradek.protocol.message import Message
@@ -35,7 +35,7 @@ GROWTH_BYTES_MAX = 10 * 1024 * 1024
 #: How many of the frames that parse are written and read again.
 ROUND_TRIP_ONE_IN = 8
 
-BROKER, CONTROLLER = accepted_versions(Listener.BROKER), accepted_versions(Listener.CONTROLLER)
+BROKER, CONTROLLER = accepted_versions(ListenerRole.BROKER), accepted_versions(ListenerRole.CONTROLLER)
 ONE_BYTE = [bytes((value,)) for value in range(256)]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]

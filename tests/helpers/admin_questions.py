@@ -7,7 +7,7 @@ from helpers.admin_questions_more import more_questions
 from helpers.controller import topic
 from helpers.controller_talk import Learned, Line
 from helpers.logs import batch, idempotent
-from odradek.common.special_timestamps import EARLIEST
+from odradek.common.list_offsets_timestamps import EARLIEST
 from odradek.protocol.message import Message
 from odradek.protocol.messages.create_partitions_request import (
     CreatePartitionsAssignment,

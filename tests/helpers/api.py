@@ -13,12 +13,12 @@ from odradek.api.dispatch.error_responses import error_response
 from odradek.api.dispatch.registry import Registry
 from odradek.api.dispatch.services import Node
 from odradek.common.failures import ApiError
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.codec import decode, encode, schema_of
-from odradek.protocol.facts import Field, Versions
 from odradek.protocol.message import Message
 from odradek.protocol.messages.envelope_response import EnvelopeResponse
 from odradek.protocol.registry import request_class, response_class
+from odradek.protocol.schema import Field, Versions
 
 
 @dataclass
@@ -74,7 +74,7 @@ class ToController:
         if self.error is not None:
             raise self.error
         envelope = envelope_codec.wrap(request, principal, client_address)
-        asking = session(self.services, Listener.CONTROLLER)
+        asking = session(self.services, ListenerRole.CONTROLLER)
         context = Context(asking, ApiKey.ENVELOPE, 0, 1, "broker", ANONYMOUS)
         answer: Any = asking.registry.entry(ApiKey.ENVELOPE).handle(context, envelope)
         response = await answer
@@ -85,7 +85,7 @@ class ToController:
         raise NotImplementedError
 
 
-def session(services: Services, listener: Listener = Listener.CONTROLLER, number: int = 0) -> Session:
+def session(services: Services, listener: ListenerRole = ListenerRole.CONTROLLER, number: int = 0) -> Session:
     return Session(
         connection_id=f"here-there-{number}",
         listener_name=listener.name,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from helpers.api import full_request
 from odradek.common.ids import ZERO_UUID
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.security.authorizer import Action
@@ -76,10 +76,10 @@ _OF_ADMINS = _row(_CLUSTER, "ALTER CLUSTER")
 _OF_MEMBERS = _row(_GROUP, "READ GROUP")
 _OF_PRODUCERS = _row(_TRANSACTION, "WRITE TRANSACTIONAL_ID")
 
-ROWS: Mapping[ApiKey | tuple[ApiKey, Listener], Row] = {
+ROWS: Mapping[ApiKey | tuple[ApiKey, ListenerRole], Row] = {
     ApiKey.PRODUCE: _row(_TOPIC, "WRITE TOPIC"),
-    (ApiKey.FETCH, Listener.BROKER): _row(_TOPIC, "READ TOPIC"),
-    (ApiKey.FETCH, Listener.CONTROLLER): _OF_NODES,
+    (ApiKey.FETCH, ListenerRole.BROKER): _row(_TOPIC, "READ TOPIC"),
+    (ApiKey.FETCH, ListenerRole.CONTROLLER): _OF_NODES,
     ApiKey.LIST_OFFSETS: _row(_TOPIC, "DESCRIBE TOPIC"),
     ApiKey.METADATA: _row(_TOPIC, "DESCRIBE TOPIC"),
     ApiKey.API_VERSIONS: _NOBODY,
@@ -107,8 +107,8 @@ ROWS: Mapping[ApiKey | tuple[ApiKey, Listener], Row] = {
     ApiKey.UPDATE_FEATURES: _OF_ADMINS,
     ApiKey.ENVELOPE: _OF_NODES,
     ApiKey.FETCH_SNAPSHOT: _OF_NODES,
-    (ApiKey.DESCRIBE_CLUSTER, Listener.BROKER): _row(None, "DESCRIBE CLUSTER"),
-    (ApiKey.DESCRIBE_CLUSTER, Listener.CONTROLLER): _OF_ADMINS,
+    (ApiKey.DESCRIBE_CLUSTER, ListenerRole.BROKER): _row(None, "DESCRIBE CLUSTER"),
+    (ApiKey.DESCRIBE_CLUSTER, ListenerRole.CONTROLLER): _OF_ADMINS,
     ApiKey.DESCRIBE_PRODUCERS: _row(_TOPIC, "READ TOPIC"),
     ApiKey.BROKER_REGISTRATION: _OF_NODES,
     ApiKey.BROKER_HEARTBEAT: _OF_NODES,
@@ -147,7 +147,7 @@ ROWS: Mapping[ApiKey | tuple[ApiKey, Listener], Row] = {
 }
 
 
-def row(key: ApiKey, listener: Listener, version: int) -> Row:
+def row(key: ApiKey, listener: ListenerRole, version: int) -> Row:
     """KeyError for an API of which nobody has looked up what Kafka asks."""
     if key is ApiKey.ADD_PARTITIONS_TO_TXN and version >= _FIRST_OF_BROKERS:
         return _OF_NODES

@@ -3,7 +3,7 @@
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind, MetadataPublisher
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.server.config.dynamic_config import DynamicConfig
 from odradek.server.config.settings import Given, Settings

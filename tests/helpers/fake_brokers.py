@@ -14,7 +14,6 @@ from odradek.api.dispatch.registry import Api
 from odradek.network.listener import Listener
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
 from odradek.protocol.messages.metadata_request import MetadataRequest
 from odradek.protocol.messages.metadata_response import (
@@ -23,6 +22,7 @@ from odradek.protocol.messages.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from odradek.protocol.schema import Versions
 
 #: The node that was asked, and the request.
 Handler = Callable[[int, Any], Message | Awaitable[Message]]

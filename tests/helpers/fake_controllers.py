@@ -45,7 +45,7 @@ class FakeQuorum:
 @asynccontextmanager
 async def controller_listener(handlers: dict[ApiKey, Handle], port: int = 0) -> AsyncIterator[Listener]:
     apis = [Api(ApiKey.API_VERSIONS, "api_versions"), *(Api(key, handle) for key, handle in handlers.items())]
-    registry = Registry(api_keys.Listener.CONTROLLER, apis)
+    registry = Registry(api_keys.ListenerRole.CONTROLLER, apis)
     listener = Listener(Endpoint("CONTROLLER", registry), "127.0.0.1", port)
     await listener.start()
     try:

@@ -30,7 +30,7 @@ Handler = Callable[[int, Any], Message]
 class FakeQuorum:
     """Nodes 1 to `count`. `handlers` answer for the leader, given the node's id and the request."""
 
-    listener = api_keys.Listener.CONTROLLER
+    listener = api_keys.ListenerRole.CONTROLLER
 
     def __init__(self, handlers: dict[ApiKey, Handler] | None = None) -> None:
         self.addresses: dict[int, HostPort] = {}

@@ -35,7 +35,7 @@ _LENGTH = struct.Struct(">i")
 def endpoint(apis: Iterable[Api] = (), **parts: Any) -> Endpoint:
     """Serves ApiVersions, and the APIs of the test."""
     versions = (api for api in SERVED if api.key == ApiKey.API_VERSIONS)
-    return Endpoint("PLAINTEXT", Registry(api_keys.Listener.BROKER, [*versions, *apis]), **parts)
+    return Endpoint("PLAINTEXT", Registry(api_keys.ListenerRole.BROKER, [*versions, *apis]), **parts)
 
 
 @asynccontextmanager

@@ -50,7 +50,7 @@ def answering(key: ApiKey) -> Api:
 async def serve(options: dict[str, Any]) -> None:
     if "descriptors_max" in options:
         resource.setrlimit(resource.RLIMIT_NOFILE, (options["descriptors_max"],) * 2)
-    kind = api_keys.Listener(options.get("listener", "broker"))
+    kind = api_keys.ListenerRole(options.get("listener", "broker"))
     versions = [api for api in SERVED if api.key == ApiKey.API_VERSIONS]
     registry = Registry(kind, [*versions, *(answering(key) for key in APIS if key != ApiKey.API_VERSIONS)])
     endpoint = Endpoint(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from odradek.common.files import OsFileSystem
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.log.log_config import LogConfig
 from odradek.log.offsets import AbortedTxn, AppendOrigin
 from odradek.log.producers.producer_entry import NO_VERIFICATION

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from odradek.protocol.codec import schema_of
-from odradek.protocol.explain import INTEGER_BITS, integer_range
-from odradek.protocol.facts import Field
+from odradek.protocol.encode_errors import INTEGER_BITS, integer_range
 from odradek.protocol.message import Message
 from odradek.protocol.registry import message_class, message_names, message_versions
+from odradek.protocol.schema import Field
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "wire.jsonl.gz"
 

@@ -9,7 +9,7 @@ from functools import cache
 from random import Random
 
 from helpers.protocol import vectors
-from odradek.protocol.api_keys import Listener, accepted_versions
+from odradek.protocol.api_keys import ListenerRole, accepted_versions
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.registry import request_class
@@ -35,7 +35,7 @@ def seeds() -> tuple[bytes, ...]:
         if len(vector.body) <= SEED_BYTES_MAX:
             bodies.setdefault((vector.name, vector.version), []).append(vector.body)
     found: dict[bytes, None] = {}
-    for listener in Listener:
+    for listener in ListenerRole:
         for key, versions in accepted_versions(listener).items():
             for version in range(versions.first, versions.last + 1):
                 header = RequestHeader(request_api_key=key, request_api_version=version, client_id="id")

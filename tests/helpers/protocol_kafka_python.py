@@ -15,8 +15,8 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from odradek.protocol.codec import schema_of
-from odradek.protocol.facts import Field
 from odradek.protocol.message import Message
+from odradek.protocol.schema import Field
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # it reads its schemas by a deprecated function

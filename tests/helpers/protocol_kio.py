@@ -17,8 +17,8 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
 from odradek.protocol.codec import schema_of
-from odradek.protocol.facts import Field, snake_case
 from odradek.protocol.message import Message
+from odradek.protocol.schema import Field, snake_case
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)

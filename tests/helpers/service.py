@@ -9,7 +9,7 @@ from odradek.client.consumer.record import ConsumerRecord
 from odradek.client.group.listener import RebalanceListener
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.common.failures import ApiError, InputError
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.records.record import Header, TimestampType
 from odradek.service.codecs import Codec
 from odradek.service.counters import Figures

@@ -20,10 +20,9 @@ from helpers.nodes import CONTROLLER_LISTENER
 from helpers.protocol_fuzz import mutated
 from odradek.api.dispatch.envelope_codec import FORWARDABLE
 from odradek.api.dispatch.registry import Registry
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.codec import encode, schema_of
-from odradek.protocol.explain import INTEGER_BITS, integer_range
-from odradek.protocol.facts import Field, Schema
+from odradek.protocol.encode_errors import INTEGER_BITS, integer_range
 from odradek.protocol.json_form import to_json
 from odradek.protocol.message import Message
 from odradek.protocol.messages.envelope_request import EnvelopeRequest
@@ -31,6 +30,7 @@ from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.registry import request_class
 from odradek.protocol.requests import request_header_version
+from odradek.protocol.schema import Field, Schema
 from odradek.raft.values import METADATA_TOPIC, METADATA_TOPIC_ID
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Compression
@@ -254,7 +254,7 @@ class Vocabulary:
 
 class TypedRequest(NamedTuple):
     number: int
-    listener: Listener
+    listener: ListenerRole
     key: int
     version: int
     message: Message
@@ -286,12 +286,12 @@ class TypedRequests:
         self._count = 0
         self._kinds = [
             (listener, key, version)
-            for listener in Listener
+            for listener in ListenerRole
             for key, versions in Registry(listener).accepted.items()
             for version in range(versions.first, versions.last + 1)
         ]
         #: Every API as often as any other, whatever the number of its versions, and all versions in turn.
-        self._rows: dict[tuple[Listener, int], list[int]] = {}
+        self._rows: dict[tuple[ListenerRole, int], list[int]] = {}
         for listener, key, version in self._kinds:
             self._rows.setdefault((listener, key), []).append(version)
         self._order = list(self._rows)
@@ -306,7 +306,7 @@ class TypedRequests:
         versions, turn = self._rows[row], self._turns[row]
         self._turns[row] = turn + 1
         version = versions[turn % len(versions)]
-        message = self.message(key, version, is_quorum=key == ApiKey.FETCH and listener is Listener.CONTROLLER)
+        message = self.message(key, version, is_quorum=key == ApiKey.FETCH and listener is ListenerRole.CONTROLLER)
         self._count += 1
         is_answered = not isinstance(message, ProduceRequest) or message.acks != 0
         return TypedRequest(self._count, listener, key, version, message, is_answered)
@@ -322,7 +322,7 @@ class TypedRequests:
 
     def _forwarded(self) -> bytes:
         """A request of a client as a broker forwards it."""
-        accepted = Registry(Listener.CONTROLLER).accepted
+        accepted = Registry(ListenerRole.CONTROLLER).accepted
         key = self.random.choice([key for key in accepted if key in FORWARDABLE])
         versions = accepted[key]
         version = self.random.randint(versions.first, versions.last)

@@ -18,7 +18,7 @@ from typing import Any, cast
 from helpers.nodes import Cluster
 from helpers.typed_requests import TypedRequest, TypedRequests, Vocabulary
 from odradek.common.failures import ProtocolError
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.codec import decode, schema_of
 from odradek.protocol.message import Message
 from odradek.protocol.registry import response_class
@@ -57,7 +57,7 @@ class Outcome:
         self.without_answer = 0
         #: By name of the API, number of the code: how many answers had it.
         self.codes: Counter[tuple[str, int]] = Counter()
-        self.kinds: set[tuple[Listener, int, int]] = set()
+        self.kinds: set[tuple[ListenerRole, int, int]] = set()
 
 
 class Link:
@@ -240,9 +240,12 @@ class Sender:
         self.outcome = Outcome()
         self._random = random
         learner = Learner(vocabulary)
-        self._links: dict[Listener, list[Link]] = {listener: [] for listener in Listener}
+        self._links: dict[ListenerRole, list[Link]] = {listener: [] for listener in ListenerRole}
         for node in cluster.nodes.values():
-            for listener, port in ((Listener.BROKER, node.broker_port), (Listener.CONTROLLER, node.controller_port)):
+            for listener, port in (
+                (ListenerRole.BROKER, node.broker_port),
+                (ListenerRole.CONTROLLER, node.controller_port),
+            ):
                 for _ in range(CONNECTIONS):
                     self._links[listener].append(Link(port, node.id, self.outcome, learner))
 
@@ -281,7 +284,7 @@ class Sender:
 def exchange(port: int, request: Message, version: int, timeout_s: float = ANSWER_S) -> Any:
     """One request and its answer on a connection of its own; None if that was closed. Raises TimeoutError."""
     key = schema_of(type(request)).key
-    made = TypedRequest(0, Listener.BROKER, key, version, request, True)
+    made = TypedRequest(0, ListenerRole.BROKER, key, version, request, True)
     with socket.create_connection(("127.0.0.1", port), timeout_s) as connection:
         connection.sendall(made.frame(1))
         with connection.makefile("rb") as stream:

@@ -16,8 +16,8 @@ from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 from helpers import protobuf_files as made_of
 from helpers.schema_registry import registry_stub
 from helpers.spark import session
+from odradek.common.dead_letter_headers import Reason
 from odradek.common.failures import InputError
-from odradek.common.moved_headers import Reason
 from odradek.spark import formats
 from odradek.spark.dead_letters import accepted, guarded, rejected
 

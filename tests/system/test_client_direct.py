@@ -11,7 +11,7 @@ from helpers.nodes import OURS, Cluster, NodeSpec
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.ranges import RangeRequest, read_range
-from odradek.common import special_timestamps
+from odradek.common import list_offsets_timestamps
 from odradek.common.addresses import parse_host_port
 from odradek.common.ids import TopicPartition
 from odradek.errors import DataLost
@@ -113,7 +113,7 @@ def test_only_what_was_committed_is_read(cluster: Cluster, leaders: Leaders) -> 
 def test_topics_and_the_offsets_of_their_ends_and_by_time(leaders: Leaders) -> None:
     assert leaders.topics() == {"codecs": (0,), "committed": (0,)}
     assert leaders.topics(["codecs", "missing"]) == {"codecs": (0,)}
-    ends = {PART: special_timestamps.LATEST, COMMITTED: special_timestamps.EARLIEST}
+    ends = {PART: list_offsets_timestamps.LATEST, COMMITTED: list_offsets_timestamps.EARLIEST}
     assert list_offsets(leaders, ends) == {PART: 2_000, COMMITTED: 0}
     assert list_offsets(leaders, {PART: 1_007, COMMITTED: 2**60}) == {PART: 7, COMMITTED: -1}
 

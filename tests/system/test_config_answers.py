@@ -13,7 +13,7 @@ from helpers.nodes import Cluster, Kind, Node, NodeSpec
 from helpers.waiting import wait_until
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
-from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
+from odradek.protocol.config_types import ConfigOp, ConfigResourceType
 from odradek.protocol.message import Message
 from odradek.protocol.messages import alter_configs_request as legacy
 from odradek.protocol.messages import incremental_alter_configs_request as incremental

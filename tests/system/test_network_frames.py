@@ -11,7 +11,7 @@ import pytest
 from helpers.figures import report
 from helpers.network_server import Watched, answer_to, connect, first_answer, serving
 from helpers.protocol_fuzz import streams
-from odradek.protocol.api_keys import ApiKey, Listener, accepted_versions
+from odradek.protocol.api_keys import ApiKey, ListenerRole, accepted_versions
 from odradek.protocol.codec import encode
 from odradek.protocol.framing import FRAME_BYTES_MAX, LENGTH_BYTES, UNAUTHENTICATED_FRAME_BYTES_MAX
 from odradek.protocol.messages.request_header import RequestHeader
@@ -111,7 +111,7 @@ GREEDY_VARINTS = (
 
 def greedy_requests() -> Iterator[bytes]:
     """Metadata and DeleteTopics begin with an array in every version, and so are never right with these."""
-    accepted = accepted_versions(Listener.BROKER)
+    accepted = accepted_versions(ListenerRole.BROKER)
     for key in (ApiKey.METADATA, ApiKey.DELETE_TOPICS):
         for version in range(accepted[key].first, accepted[key].last + 1):
             header = RequestHeader(request_api_key=key, request_api_version=version, client_id="greedy")

@@ -19,13 +19,13 @@ from helpers.storage import CLUSTER_ID, write_config
 from odradek.cli.app import run
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_to_text
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.records.record_serde import MetadataRecord, encode_record
 from odradek.metadata_log.metadata_log import MetadataLog, MetadataLogConfig
 from odradek.metadata_log.opening import open_metadata_log
 from odradek.protocol import json_form
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.message import Message
 from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.partition_record import PartitionRecord

@@ -32,8 +32,8 @@ LOADED = "import importlib, json; print(json.dumps([importlib.import_module(name
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With what earlier builds may have left: an extension module of another Python, and a module that is gone."""
     sources = copy_sources(tmp_path_factory.mktemp("sources"))
-    (sources / f"src/odradek/records/walk{OTHER_SUFFIX}").touch()
-    for left in (f"odradek/records/walk{OTHER_SUFFIX}", "odradek/removed.py"):
+    (sources / f"src/odradek/records/batch_walk{OTHER_SUFFIX}").touch()
+    for left in (f"odradek/records/batch_walk{OTHER_SUFFIX}", "odradek/removed.py"):
         (sources / "build/lib" / left).parent.mkdir(parents=True, exist_ok=True)
         (sources / "build/lib" / left).touch()
     return sources

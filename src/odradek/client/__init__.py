@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from odradek.client.settings.typed_dicts import AdminSettings, ConsumerSettings, ProducerSettings
     from odradek.client.types import OffsetAndMetadata, TopicPartition
     from odradek.errors import InputError, KafkaError
-    from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
+    from odradek.protocol.config_types import ConfigOp, ConfigResourceType
 
 __all__ = [
     "HIGH_WATERMARK",
@@ -110,9 +110,9 @@ _MODULES = {
     "BatchDelivery": "producer.delivery",
     "ConfigChange": "admin.configs",
     "ConfigEntry": "admin.configs",
-    "ConfigOp": "odradek.protocol.config_kinds",
+    "ConfigOp": "odradek.protocol.config_types",
     "ConfigResource": "admin.configs",
-    "ConfigResourceType": "odradek.protocol.config_kinds",
+    "ConfigResourceType": "odradek.protocol.config_types",
     "ConsumerSettings": "settings.typed_dicts",
     "Consumer": "consumer.consumer",
     "ConsumerRecord": "consumer.typed_record",

@@ -12,9 +12,9 @@ import os
 from collections.abc import Sequence
 
 HOT_MODULES = (
-    "odradek.records.walk",
+    "odradek.records.batch_walk",
     "odradek.records.decode",
-    "odradek.records.pack",
+    "odradek.records.record_packer",
     "odradek.client.producer.murmur2",
     "odradek.client.consumer.record",
 )

@@ -1,7 +1,7 @@
 """Ports: what the cores may know of the outside world.
 
 A core receives these as arguments and never reaches for the real thing, so that the same code runs in production and
-in the simulator. `odradek.common.files` and `odradek.common.system` are the real ones, `odradek.sim` has the others.
+in the simulator. `common.files` and `common.system_clock` are the real ones, `odradek.sim` has the others.
 
 What a file system promises, and no more: bytes written are readable at once; they survive a crash only after `sync`
 of the file, and a name (creation, rename, removal) survives only after `sync_dir` of its directory. Every method may

@@ -13,7 +13,7 @@ from odradek.metadata.configs.definitions import ConfigLayers, EffectiveConfig, 
 from odradek.metadata.configs.groups import validate_group
 from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.records.record_serde import MetadataRecord
-from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
+from odradek.protocol.config_types import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_configs_response as alter
 from odradek.protocol.messages import incremental_alter_configs_response as incremental

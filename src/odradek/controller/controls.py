@@ -33,7 +33,7 @@ from odradek.controller.topic_registry import TopicRegistry
 from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.records.record_types import TYPES_WITHOUT_EFFECT, Replay, route
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.abort_transaction_record import AbortTransactionRecord

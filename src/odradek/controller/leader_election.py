@@ -20,7 +20,7 @@ from odradek.controller.topic_registry import TopicRegistry, TopicState
 from odradek.metadata.image.broker_registration import BrokerRegistration
 from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.error_words import ERROR_WORDS
+from odradek.protocol.error_messages import ERROR_WORDS
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from odradek.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord

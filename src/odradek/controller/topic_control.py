@@ -18,9 +18,9 @@ from odradek.metadata.configs.definitions import EffectiveConfig, is_sensitive
 from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.metadata.records.writer_options import WriterOptions
-from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
+from odradek.protocol.config_types import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.error_words import ERROR_WORDS
+from odradek.protocol.error_messages import ERROR_WORDS
 from odradek.protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest

@@ -19,7 +19,7 @@ from odradek.inspection.progress import Progress
 from odradek.inspection.record_decoding import Undecodable, decode_control, decoder_for
 from odradek.inspection.safe_reading import mapped
 from odradek.records.batch import HEADER_BYTES, Batch, Compression, TimestampType
-from odradek.records.walk import walk
+from odradek.records.batch_walk import walk
 
 #: Offsets are written relative to the segment's first one, in 31 bits.
 _MAX_RELATIVE_OFFSET = 2**31 - 1

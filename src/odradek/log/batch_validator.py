@@ -1,7 +1,7 @@
 """What a leader lets into its log: one batch, checked and stamped where it lies.
 
 The batch is never rebuilt, unless the topic asks for another compression. In order: is it a batch of ours (magic,
-size, CRC); do its header's counts agree; do its records agree with the header (`records.walk`, for a compressed batch
+size, CRC); do its header's counts agree; do its records agree with the header (`batch_walk`, for a compressed batch
 after decompression); do they satisfy the topic (keys on a compacted one, times within bounds). Then base offset and
 leader epoch, and on a topic with `LogAppendTime` the time, are written into the received bytes.
 
@@ -32,13 +32,13 @@ from odradek.records.batch import (
     read_batch,
     read_batches,
 )
+from odradek.records.batch_stamps import assign, set_max_timestamp
+from odradek.records.batch_walk import walk
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Compression, decompress, unfolded_bytes_max
 from odradek.records.crc import crc32c
 from odradek.records.errors import CorruptRecord, IncompleteBatch, InvalidRecord, InvalidTimestamp
-from odradek.records.patch import assign, set_max_timestamp
 from odradek.records.record import Record, TimestampType
-from odradek.records.walk import walk
 
 #: How many refused records the text of the error names; all of them are in `RecordsRefused.errors`.
 _ERRORS_SHOWN = 3

@@ -12,7 +12,7 @@ offsets and epoch beside its neighbours'. The check costs two to three times the
 
 from __future__ import annotations
 
-from odradek.common.special_timestamps import (
+from odradek.common.list_offsets_timestamps import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,

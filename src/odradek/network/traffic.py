@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from odradek.protocol.codec import schema_of
-from odradek.protocol.facts import Field, Schema
 from odradek.protocol.message import Message
+from odradek.protocol.schema import Field, Schema
 
 _ERROR_CODE = "error_code"
 

@@ -13,18 +13,18 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from odradek.protocol.api_table import ADVERTISED, ApiKey
-from odradek.protocol.facts import Versions
 from odradek.protocol.message_index import MESSAGES
+from odradek.protocol.schema import Versions
 
-__all__ = ["APIS", "Api", "ApiKey", "Listener", "accepted_versions"]
+__all__ = ["APIS", "ApiKey", "ApiSpec", "ListenerRole", "accepted_versions"]
 
 
-class Listener(Enum):
+class ListenerRole(Enum):
     BROKER = "broker"
     CONTROLLER = "controller"
 
 
-class Api(NamedTuple):
+class ApiSpec(NamedTuple):
     key: ApiKey
     #: Kafka's name: "Produce", "ListOffsets".
     name: str
@@ -34,15 +34,15 @@ class Api(NamedTuple):
     broker: Versions | None
     controller: Versions | None
 
-    def advertised(self, listener: Listener) -> Versions | None:
-        return self.broker if listener is Listener.BROKER else self.controller
+    def advertised(self, listener: ListenerRole) -> Versions | None:
+        return self.broker if listener is ListenerRole.BROKER else self.controller
 
 
-def _apis() -> dict[ApiKey, Api]:
+def _apis() -> dict[ApiKey, ApiSpec]:
     apis = {}
     for key, (name, broker, controller) in ADVERTISED.items():
         *_, first, last = MESSAGES[f"{name}Request"]
-        apis[ApiKey(key)] = Api(
+        apis[ApiKey(key)] = ApiSpec(
             ApiKey(key),
             name,
             Versions(first, last),
@@ -53,11 +53,11 @@ def _apis() -> dict[ApiKey, Api]:
 
 
 #: By key, in ascending order.
-APIS: Mapping[ApiKey, Api] = MappingProxyType(_apis())
+APIS: Mapping[ApiKey, ApiSpec] = MappingProxyType(_apis())
 
 
 @cache
-def accepted_versions(listener: Listener) -> Mapping[int, Versions]:
+def accepted_versions(listener: ListenerRole) -> Mapping[int, Versions]:
     """What a listener parses, by key."""
     accepted: dict[int, Versions] = {}
     for api in APIS.values():

@@ -15,17 +15,17 @@ from typing import TypeVar
 from odradek.common.failures import ProtocolError
 from odradek.common.ports import Buffer
 from odradek.protocol.errors import UnsupportedVersion
-from odradek.protocol.facts import Schema, parse_schema
 from odradek.protocol.message import Message
+from odradek.protocol.schema import Schema, parse_schema
 
 M = TypeVar("M", bound=Message)
 
 
-class Refused(Exception):
+class NotEncodable(Exception):
     """Raised by an encoder: some value cannot be written in this version."""
 
 
-_NOT_WRITABLE = (Refused, struct.error, AttributeError, TypeError, ValueError)
+_NOT_WRITABLE = (NotEncodable, struct.error, AttributeError, TypeError, ValueError)
 
 _Decoder = Callable[[Buffer, int], tuple[M, int]]
 _Encoder = Callable[[Message, Callable[[Buffer], None]], None]
@@ -92,7 +92,7 @@ def decoder(message_class: type[M], version: int) -> _Decoder[M]:
 def schema_of(message_class: type[Message]) -> Schema:
     schema = _SCHEMAS.get(message_class)
     if schema is None:
-        schema = _SCHEMAS[message_class] = parse_schema(message_class.FACTS)
+        schema = _SCHEMAS[message_class] = parse_schema(message_class.SCHEMA)
     return schema
 
 
@@ -123,6 +123,6 @@ def _new_encoder(message_class: type[Message], version: int) -> _Encoder:
 
 
 def _explained(message: Message, version: int) -> Exception:
-    from odradek.protocol.explain import explain
+    from odradek.protocol.encode_errors import explain
 
     return explain(message, schema_of(type(message)), version)

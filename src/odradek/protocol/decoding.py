@@ -18,9 +18,7 @@ from typing import Any
 from odradek.common.failures import ProtocolError
 from odradek.common.ids import ZERO_UUID
 from odradek.common.ports import Buffer
-from odradek.protocol.facts import FIXED_FORMATS, Field, Schema, default_value
-from odradek.protocol.message import Message
-from odradek.protocol.wire import (
+from odradek.protocol.codec_runtime import (
     SMALL_ARRAY_ELEMENTS,
     STRING_BYTES_MAX,
     ZERO_SIZE_ELEMENTS_MAX,
@@ -33,6 +31,8 @@ from odradek.protocol.wire import (
     tagged_field,
     tagged_fields_of,
 )
+from odradek.protocol.message import Message
+from odradek.protocol.schema import FIXED_FORMATS, Field, Schema, default_value
 
 Decoder = Callable[[Buffer, int], tuple[Any, int]]
 

@@ -13,12 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from odradek.common.ids import ZERO_UUID
-from odradek.protocol.codec import Refused
-from odradek.protocol.decoding import default_source
-from odradek.protocol.facts import FIXED_FORMATS, Field, Schema
-from odradek.protocol.message import Message
-from odradek.protocol.primitives import SMALL_UVARINTS, write_uvarint
-from odradek.protocol.wire import (
+from odradek.protocol.codec import NotEncodable
+from odradek.protocol.codec_runtime import (
     SMALL_ARRAY_ELEMENTS,
     STRING_BYTES_MAX,
     fields_of,
@@ -26,6 +22,10 @@ from odradek.protocol.wire import (
     tag_section,
     tagged_fields_of,
 )
+from odradek.protocol.decoding import default_source
+from odradek.protocol.message import Message
+from odradek.protocol.primitives import SMALL_UVARINTS, write_uvarint
+from odradek.protocol.schema import FIXED_FORMATS, Field, Schema
 
 Encoder = Callable[[Message, Callable[[Any], None]], None]
 
@@ -38,7 +38,7 @@ def build_encoder(schema: Schema, version: int) -> Encoder:
         "uvarint": write_uvarint,
         "small": SMALL_UVARINTS,
         "tag_section": tag_section,
-        "Refused": Refused,
+        "NotEncodable": NotEncodable,
         "ZERO_UUID": ZERO_UUID,
     }
     exec(compile(source.text(), f"<encode {schema.name} v{version}>", "exec"), scope)
@@ -113,7 +113,7 @@ class EncoderSource:
         if not self.flexible:
             held.append(f"{source}.unknown_tagged_fields")
         if held:
-            self._emit(f"if {' or '.join(held)}: raise Refused")
+            self._emit(f"if {' or '.join(held)}: raise NotEncodable")
         for field in fields_of(fields, self.version):
             self._field(field, f"{source}.{field.name}")
         if self.flexible:
@@ -163,7 +163,7 @@ class EncoderSource:
     def _fixed_value(self, type_: str, source: str) -> None:
         if type_ == "uuid":
             # `struct` would pad or cut a value of another length without a word.
-            self._emit(f"if len({source}) != 16: raise Refused")
+            self._emit(f"if len({source}) != 16: raise NotEncodable")
         self._fixed(FIXED_FORMATS[type_], source)
 
     def _nested(self, field: Field, source: str, nullable: bool) -> None:
@@ -200,7 +200,7 @@ class EncoderSource:
         else:
             self._emit(f"{value} = {encoded}; {length} = len({value}){extra}")
         if type_ == "string" and flexible:
-            self._emit(f"if {length} > {STRING_BYTES_MAX + 1}: raise Refused")
+            self._emit(f"if {length} > {STRING_BYTES_MAX + 1}: raise NotEncodable")
         self._length(length, "h" if type_ == "string" else "i", flexible)
         self._emit(f"{self._put}({value})")
 

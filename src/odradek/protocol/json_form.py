@@ -13,10 +13,10 @@ from typing import Any, TypeVar, cast
 
 from odradek.common.ids import uuid_from_text, uuid_to_text
 from odradek.protocol.codec import check_version, schema_of
+from odradek.protocol.encode_errors import INTEGER_BITS, explain, integer_range, is_default
 from odradek.protocol.errors import InvalidMessage, UnsupportedVersion
-from odradek.protocol.explain import INTEGER_BITS, explain, integer_range, is_default
-from odradek.protocol.facts import Field, Schema
 from odradek.protocol.message import Message
+from odradek.protocol.schema import Field, Schema
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")

@@ -19,8 +19,8 @@ class Message:
 
     __slots__ = ("unknown_tagged_fields",)
 
-    #: Facts about the message in the notation of `odradek.protocol.facts`; empty for the structures inside a message.
-    FACTS: ClassVar[str] = ""
+    #: The message in the notation of `odradek.protocol.schema`; empty for the structures inside a message.
+    SCHEMA: ClassVar[str] = ""
     #: Key of the API, or of the kind of record; -1 for a message without one.
     API_KEY: ClassVar[int] = -1
     #: First and last version there is.

@@ -6,9 +6,9 @@ The index of names is a table of its own, so that listing messages imports none 
 from functools import cache
 from importlib import import_module
 
-from odradek.protocol.facts import snake_case
 from odradek.protocol.message import Message
 from odradek.protocol.message_index import MESSAGES
+from odradek.protocol.schema import snake_case
 
 _CLASSES: dict[str, type[Message]] = {}
 

@@ -15,11 +15,11 @@ from odradek.common.failures import ProtocolError
 from odradek.common.ports import Buffer
 from odradek.protocol.api_table import ApiKey
 from odradek.protocol.codec import decode, decoder, encode_parts
-from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.registry import request_class, response_class
+from odradek.protocol.schema import Versions
 
 _KEY_AND_VERSION = struct.Struct(">hh")
 _API_VERSIONS = int(ApiKey.API_VERSIONS)

@@ -12,7 +12,7 @@ Layout of magic 2, big-endian; the CRC-32C covers everything after itself:
 `base_offset` and `leader_epoch` lie outside of the CRC on purpose: the leader writes them in place.
 
 Reading and checking are separate: `read_batch` makes sure that there is a batch of a possible shape, `check` that its
-bytes are undamaged, `records` (and `odradek.records.walk`) that what the CRC covers makes sense.
+bytes are undamaged, `records` (and `odradek.records.batch_walk`) that what the CRC covers makes sense.
 """
 
 import struct

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.common.failures import ApiError, Fault, check
 from odradek.common.ids import TopicPartition
-from odradek.common.special_timestamps import EARLIEST, LATEST
+from odradek.common.list_offsets_timestamps import EARLIEST, LATEST
 from odradek.log.errors import DamagedFile, KafkaStorageError, StorageFault
 from odradek.log.values import EpochEndOffset
 from odradek.protocol.error_codes import ErrorCode

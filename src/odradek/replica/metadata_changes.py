@@ -25,7 +25,7 @@ from odradek.metadata.image.directory_id import LOST, MIGRATING, UNASSIGNED
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.image.partition_registration import NO_LEADER, PartitionRegistration
 from odradek.metadata.image.topics import TopicDelta, TopicsDelta
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.replica import damage
 from odradek.replica.fetcher import FetchFrom
 from odradek.replica.partition import Partition

@@ -5,7 +5,7 @@ A follower's read is also a report of its progress: see `read_for_follower`.
 
 from __future__ import annotations
 
-from odradek.common.special_timestamps import EARLIEST, EARLIEST_LOCAL, LATEST
+from odradek.common.list_offsets_timestamps import EARLIEST, EARLIEST_LOCAL, LATEST
 from odradek.log.errors import OffsetOutOfRange
 from odradek.log.offsets import FoundTimestamp, OffsetMetadata
 from odradek.log.unified_log import UnifiedLog

@@ -104,7 +104,7 @@ class FetchResult(NamedTuple):
 
 
 class ListOffsetsEntry(NamedTuple):
-    """`timestamp` may be one of the special values of `common.special_timestamps`."""
+    """`timestamp` may be one of the special values of `common.list_offsets_timestamps`."""
 
     topic_partition: TopicPartition
     timestamp: int

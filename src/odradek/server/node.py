@@ -26,14 +26,14 @@ from odradek.common.failures import Fault
 from odradek.common.files import OsFileSystem
 from odradek.common.hot_modules import describe, plain_modules
 from odradek.common.ports import Clock, FileSystem
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.common.uuids import random_uuid
 from odradek.metadata.features import metadata_version
 from odradek.metadata.features.feature_versions import KRAFT_VERSION, supported_features
 from odradek.metadata.publishing.snapshot_generator import SnapshotGenerator, SnapshotLimits
 from odradek.metadata_log.committed_records import MetadataFollower
 from odradek.network.listener import Listener
-from odradek.protocol.facts import Versions
+from odradek.protocol.schema import Versions
 from odradek.server.advertised_listeners import advertised_endpoints
 from odradek.server.config.dynamic_config import DynamicConfig
 from odradek.server.config.network_settings import follow_connection_limits

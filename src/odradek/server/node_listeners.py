@@ -45,7 +45,7 @@ def build_listeners(config: ServerConfig, services: Services, on_fault: Callable
     creation_rate = CreationRate(config.settings.whole("max.connection.creation.rate"))
     paced = _paced(config)
 
-    def build(listeners: Iterable[endpoints.Listener], kind: api_keys.Listener) -> tuple[Listener, ...]:
+    def build(listeners: Iterable[endpoints.Listener], kind: api_keys.ListenerRole) -> tuple[Listener, ...]:
         registry, budget = Registry(kind), _budget(config)
         return tuple(
             Listener(
@@ -70,8 +70,8 @@ def build_listeners(config: ServerConfig, services: Services, on_fault: Callable
     return NodeListeners(
         quotas,
         creation_rate,
-        build(config.listeners.for_controllers, api_keys.Listener.CONTROLLER),
-        build(config.listeners.for_clients, api_keys.Listener.BROKER) if config.is_broker else (),
+        build(config.listeners.for_controllers, api_keys.ListenerRole.CONTROLLER),
+        build(config.listeners.for_clients, api_keys.ListenerRole.BROKER) if config.is_broker else (),
     )
 
 

@@ -27,7 +27,7 @@ from odradek.client.settings.parsing import Kind, definitions
 from odradek.client.types import TopicPartition
 from odradek.common.addresses import parse_bootstrap
 from odradek.common.failures import InputError
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.service.admin_http import Watching
 from odradek.service.batch import BatchLimits, BatchResult, BatchSource, batch_settings, run_batch
 from odradek.service.codecs import Codec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 
-from odradek.common.moved_headers import Reason
+from odradek.common.dead_letter_headers import Reason
 from odradek.service.codecs import Undecodable
 from odradek.service.context import Context, Reject, Send
 from odradek.service.handlers import Handler

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from odradek.client.group.listener import RebalanceListener
 from odradek.client.types import TopicPartition
+from odradek.common.dead_letter_headers import TRACE
 from odradek.common.failures import ApiError
-from odradek.common.moved_headers import TRACE
 from odradek.common.ports import Clock
 from odradek.common.printable import printable
 from odradek.protocol.error_codes import ErrorCode

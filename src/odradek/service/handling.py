@@ -17,7 +17,7 @@ from random import Random
 from typing import Protocol
 
 from odradek.client.consumer.typed_record import ConsumerRecord
-from odradek.common.moved_headers import Reason
+from odradek.common.dead_letter_headers import Reason
 from odradek.common.ports import Clock
 from odradek.common.printable import printable
 from odradek.service.attempts import attempt, failure_of

@@ -4,7 +4,7 @@ A record in a retry topic or among the dead letters has the bytes and the header
 them. All values are text. What was ours in an earlier place is replaced, so that headers do not pile up; a dead letter
 that somebody produces again to its topic starts anew, since ours count only in retry topics.
 
-Their names and meanings: `odradek.common.moved_headers`.
+Their names and meanings: `odradek.common.dead_letter_headers`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from odradek.client.consumer.typed_record import ConsumerRecord
-from odradek.common.moved_headers import (
+from odradek.common.dead_letter_headers import (
     ATTEMPTS,
     DUE_MS,
     EXCEPTION,

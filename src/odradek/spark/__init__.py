@@ -11,7 +11,7 @@ from odradek.spark.registration import register
 from odradek.spark.starting import start_stream
 
 if TYPE_CHECKING:
-    from odradek.common.moved_headers import Reason
+    from odradek.common.dead_letter_headers import Reason
     from odradek.spark import formats
     from odradek.spark.dead_letters import accepted, guarded, rejected
 
@@ -19,7 +19,7 @@ __all__ = ["Reason", "accepted", "formats", "guarded", "register", "rejected", "
 
 #: Imported when they are first used: they need PySpark, which a command may have to do without.
 _MODULES = {
-    "Reason": "odradek.common.moved_headers",
+    "Reason": "odradek.common.dead_letter_headers",
     "accepted": "odradek.spark.dead_letters",
     "guarded": "odradek.spark.dead_letters",
     "rejected": "odradek.spark.dead_letters",

@@ -3,7 +3,7 @@
 A step says in a column why it rejects a row, null where it does not: `decode` does, and `guarded` makes such a column
 of any Python function. `accepted` and `rejected` part the rows by it. A dead letter has the key, the value and the
 headers of the record that it was, so that it can be produced again, and headers of ours that say where it was and why
-it was rejected; they are those of a service's dead letters (`odradek.common.moved_headers`).
+it was rejected; they are those of a service's dead letters (`odradek.common.dead_letter_headers`).
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from odradek.common.moved_headers import (
+from odradek.common.dead_letter_headers import (
     MESSAGE,
     OFFSET,
     PARTITION,

@@ -21,7 +21,7 @@ from typing import Self
 
 from odradek.client.admin.topics import NewTopic
 from odradek.common.failures import InputError
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.server.host.layout import LocalNode, ports_needed, prepare_cluster
 from odradek.testing.faulty_files import Disk, FaultyFileSystem
 from odradek.testing.hosted_node import HostedNode

@@ -13,8 +13,8 @@ from helpers.replica import Cluster, partition_record
 from odradek.api.dispatch.context import Services, Session
 from odradek.api.dispatch.registry import SERVED, Registry
 from odradek.api.handlers.produce_quick import quick
-from odradek.protocol.api_keys import ApiKey, Listener
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.api_keys import ApiKey, ListenerRole
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
@@ -29,7 +29,7 @@ from odradek.security.resources import Operation, ResourceType
 
 REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
-PAIRS = [(api.key, listener) for listener in Listener for api in SERVED if api.served_on(listener)]
+PAIRS = [(api.key, listener) for listener in ListenerRole for api in SERVED if api.served_on(listener)]
 ABOUT_TOPICS = [
     (key, listener) for key, listener in PAIRS if any(asked.endswith(" TOPIC") for asked in row(key, listener, 0).asked)
 ]
@@ -55,8 +55,8 @@ class World:
             partitions = [partition_record([0], number=number, topic_id=topic_id) for number in range(2)]
             self.cluster.replay(TopicRecord(name=name, topic_id=topic_id), *partitions)
         self._services = {
-            Listener.CONTROLLER: bench_services(self.bench, authorizer=authorizer),
-            Listener.BROKER: Services(
+            ListenerRole.CONTROLLER: bench_services(self.bench, authorizer=authorizer),
+            ListenerRole.BROKER: Services(
                 replicas=self.cluster.brokers[0].manager,
                 image=lambda: self.cluster.image,
                 forwarder=ToController(bench_services(self.bench, authorizer=authorizer)),
@@ -67,14 +67,14 @@ class World:
             ),
         }
 
-    def session(self, listener: Listener) -> Session:
+    def session(self, listener: ListenerRole) -> Session:
         return session(self._services[listener], listener)
 
-    def ask(self, listener: Listener, asked: Message, version: int) -> Any:
+    def ask(self, listener: ListenerRole, asked: Message, version: int) -> Any:
         return ask(self.session(listener), asked, version, CLIENT)
 
 
-def versions(key: ApiKey, listener: Listener) -> range:
+def versions(key: ApiKey, listener: ListenerRole) -> range:
     accepted = Registry(listener).accepted[key]
     return range(accepted.first, accepted.last + 1)
 
@@ -92,7 +92,7 @@ def parts(response: Message, topic_ids: dict[str, bytes]) -> dict[str, list[Mess
 
 
 @pytest.mark.parametrize(("key", "listener"), PAIRS)
-def test_who_may_do_nothing_is_refused_as_by_kafka(key: ApiKey, listener: Listener) -> None:
+def test_who_may_do_nothing_is_refused_as_by_kafka(key: ApiKey, listener: ListenerRole) -> None:
     for version in versions(key, listener):
         expected = row(key, listener, version)
         world = World(authorizer := Refusing())
@@ -105,7 +105,7 @@ def test_who_may_do_nothing_is_refused_as_by_kafka(key: ApiKey, listener: Listen
 
 
 @pytest.mark.parametrize(("key", "listener"), ABOUT_TOPICS)
-def test_who_may_do_nothing_on_one_topic_is_refused_only_that(key: ApiKey, listener: Listener) -> None:
+def test_who_may_do_nothing_on_one_topic_is_refused_only_that(key: ApiKey, listener: ListenerRole) -> None:
     for version in versions(key, listener):
         world, free = World(Refusing(topics=["b"]), ["a", "b"]), World(ALLOW_ALL, ["a", "b"])
         refused = parts(world.ask(listener, request(key, version, world.topic_ids), version), world.topic_ids)
@@ -116,7 +116,7 @@ def test_who_may_do_nothing_on_one_topic_is_refused_only_that(key: ApiKey, liste
 
 
 @pytest.mark.parametrize(("key", "listener"), ABOUT_TOPICS)
-def test_a_refusal_does_not_tell_whether_the_topic_is_there(key: ApiKey, listener: Listener) -> None:
+def test_a_refusal_does_not_tell_whether_the_topic_is_there(key: ApiKey, listener: ListenerRole) -> None:
     there, missing = World(Refusing(topics=["b"]), ["a", "b"]), World(Refusing(topics=["b"]), ["a"])
     for version in versions(key, listener):
         asked = request(key, version, there.topic_ids)
@@ -170,17 +170,17 @@ def names(*wanted: str, **fields: Any) -> MetadataRequest:
 
 def test_all_topics_are_those_that_may_be_seen() -> None:
     world = World(Refusing(topics=["b"]), ["a", "b", "c"])
-    everything = world.ask(Listener.BROKER, MetadataRequest(topics=None), 13)
+    everything = world.ask(ListenerRole.BROKER, MetadataRequest(topics=None), 13)
     assert [topic.name for topic in everything.topics] == ["a", "c"]
-    described = world.ask(Listener.BROKER, DescribeTopicPartitionsRequest(response_partition_limit=100), 0)
+    described = world.ask(ListenerRole.BROKER, DescribeTopicPartitionsRequest(response_partition_limit=100), 0)
     assert [topic.name for topic in described.topics] == ["a", "c"]
 
 
 def test_only_who_may_create_a_topic_has_it_made() -> None:
     may = dict.fromkeys(("a", "x", "y"), (Operation.DESCRIBE,)) | {"x": (Operation.DESCRIBE, Operation.CREATE)}
     world, creator = World(Allowing(may)), Creator()
-    world.session(Listener.BROKER).services.topic_creator = creator
-    response = world.ask(Listener.BROKER, names("a", "x", "y", "z", allow_auto_topic_creation=True), 13)
+    world.session(ListenerRole.BROKER).services.topic_creator = creator
+    response = world.ask(ListenerRole.BROKER, names("a", "x", "y", "z", allow_auto_topic_creation=True), 13)
     codes = {topic.name: topic.error_code for topic in response.topics}
     assert codes == {"a": 0, "x": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "y": REFUSED, "z": REFUSED}
     assert creator.made == ["x"]
@@ -188,25 +188,25 @@ def test_only_who_may_create_a_topic_has_it_made() -> None:
 
 def test_operations_are_those_that_are_allowed() -> None:
     world = World(Allowing({"a": (Operation.DESCRIBE, Operation.READ)}), ["a", "b"])
-    response = world.ask(Listener.BROKER, names("a", "b", include_topic_authorized_operations=True), 13)
+    response = world.ask(ListenerRole.BROKER, names("a", "b", include_topic_authorized_operations=True), 13)
     told = {topic.name: topic.topic_authorized_operations for topic in response.topics}
     assert told == {"a": 1 << 8 | 1 << 3, "b": -(2**31)}
     cluster = DescribeClusterRequest(include_cluster_authorized_operations=True)
-    assert world.ask(Listener.BROKER, cluster, 2).cluster_authorized_operations == 0
+    assert world.ask(ListenerRole.BROKER, cluster, 2).cluster_authorized_operations == 0
 
 
 def test_a_producer_needs_any_topic_to_write_to_or_the_cluster() -> None:
     asked = InitProducerIdRequest(transactional_id=None)
     world = World(Allowing({}))
-    assert world.ask(Listener.BROKER, asked, 5).error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert world.ask(ListenerRole.BROKER, asked, 5).error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
     async def next_id() -> int:
         return 7
 
     for may in ({"some": (Operation.WRITE,)}, {"kafka-cluster": (Operation.IDEMPOTENT_WRITE,)}):
         world = World(Allowing(may))
-        world.session(Listener.BROKER).services.new_producer_id = next_id
-        assert world.ask(Listener.BROKER, asked, 5).producer_id == 7
+        world.session(ListenerRole.BROKER).services.new_producer_id = next_id
+        assert world.ask(ListenerRole.BROKER, asked, 5).producer_id == 7
 
 
 def test_a_follower_needs_the_cluster() -> None:
@@ -214,13 +214,13 @@ def test_a_follower_needs_the_cluster() -> None:
         world = World(Allowing({may: (Operation.READ, Operation.CLUSTER_ACTION)}))
         asked = request(ApiKey.FETCH, 12, world.topic_ids)
         asked.replica_id = 3
-        assert set(codes_in(world.ask(Listener.BROKER, asked, 12))) - {0} == {code}
+        assert set(codes_in(world.ask(ListenerRole.BROKER, asked, 12))) - {0} == {code}
 
 
 def test_a_new_topic_is_described_to_those_who_may_see_its_settings() -> None:
     create = CreateTopicsRequest(topics=[topic("x"), topic("y")])
     may = {"x": (Operation.CREATE,), "y": (Operation.CREATE, Operation.DESCRIBE_CONFIGS)}
-    hidden, shown = World(Allowing(may)).ask(Listener.CONTROLLER, create, 7).topics
+    hidden, shown = World(Allowing(may)).ask(ListenerRole.CONTROLLER, create, 7).topics
     assert (hidden.error_code, hidden.topic_config_error_code, hidden.num_partitions) == (0, REFUSED, -1)
     assert (hidden.replication_factor, hidden.configs) == (-1, [])
     assert (shown.error_code, shown.topic_config_error_code, shown.num_partitions) == (0, 0, 1)
@@ -231,7 +231,7 @@ def test_a_new_topic_is_described_to_those_who_may_see_its_settings() -> None:
 def test_an_id_is_not_given_its_name_by_a_refusal(may_see: bool, shown: str | None) -> None:
     world = World(Allowing({"a": (Operation.DESCRIBE,)} if may_see else {}))
     delete = DeleteTopicsRequest(topics=[DeleteTopicState(name=None, topic_id=world.topic_ids["a"])])
-    (result,) = world.ask(Listener.CONTROLLER, delete, 6).responses
+    (result,) = world.ask(ListenerRole.CONTROLLER, delete, 6).responses
     assert (result.name, result.topic_id, result.error_code) == (shown, world.topic_ids["a"], REFUSED)
 
 
@@ -249,9 +249,9 @@ def test_settings_of_each_kind_are_refused_by_their_own_code(key: ApiKey, kind: 
     world = World(Allowing({}))
     asked = request(key, 1, world.topic_ids)
     asked.resources[0].resource_type = kind
-    assert set(codes_in(world.ask(Listener.CONTROLLER, asked, 1))) == {code}
+    assert set(codes_in(world.ask(ListenerRole.CONTROLLER, asked, 1))) == {code}
 
 
 def test_the_short_way_to_produce_is_for_nodes_without_an_authoriser() -> None:
     world = World(Refusing())
-    assert quick(world.session(Listener.BROKER), bytearray(b"never looked at")) is None
+    assert quick(world.session(ListenerRole.BROKER), bytearray(b"never looked at")) is None

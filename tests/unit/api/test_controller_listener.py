@@ -13,7 +13,7 @@ from helpers.protocol import messages
 from odradek.api.dispatch.registry import Registry
 from odradek.common.failures import ApiError
 from odradek.metadata.publishing.publisher import LeaderAndEpoch
-from odradek.protocol.api_keys import APIS, ApiKey, Listener
+from odradek.protocol.api_keys import APIS, ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
@@ -26,7 +26,7 @@ from odradek.protocol.messages.unregister_broker_request import UnregisterBroker
 from odradek.protocol.messages.vote_response import VoteResponse
 from odradek.protocol.registry import request_class, response_class
 
-CONTROLLER = Registry(Listener.CONTROLLER)
+CONTROLLER = Registry(ListenerRole.CONTROLLER)
 
 RAFT = (
     *(ApiKey.FETCH, ApiKey.VOTE, ApiKey.BEGIN_QUORUM_EPOCH, ApiKey.END_QUORUM_EPOCH, ApiKey.DESCRIBE_QUORUM),

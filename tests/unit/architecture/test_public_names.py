@@ -57,7 +57,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
 INTERNAL = {
     # Describes the log itself, with a program that reads one.
     "docs/log.md": (
-        *("odradek.common.files", "odradek.common.system", "odradek.log.recovery.log_loader"),
+        *("odradek.common.files", "odradek.common.system_clock", "odradek.log.recovery.log_loader"),
         *("odradek.records.batch", "odradek.records.builder"),
     ),
     # The report of the demo is drawn by the report of pipelines.

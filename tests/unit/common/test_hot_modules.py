@@ -37,7 +37,7 @@ def test_the_line_says_what_is_slow_and_what_to_do() -> None:
     remedy = "several times slower; install a C compiler and Python's headers, and reinstall"
     assert describe(HOT_MODULES) == f"hot modules: plain Python, {remedy}"
     assert describe(HOT_MODULES[:2]) == (
-        f"hot modules: partly compiled, odradek.records.walk, odradek.records.decode plain Python, {remedy}"
+        f"hot modules: partly compiled, odradek.records.batch_walk, odradek.records.decode plain Python, {remedy}"
     )
 
 

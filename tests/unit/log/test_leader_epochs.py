@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from helpers.segments import FILES
 from odradek.common.failures import Fault
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.log.leader_epochs import EpochEnd, LeaderEpochs
 from odradek.log.manager.checkpoint_files import EpochEntry, read_epoch_checkpoint
 from odradek.sim.world.disk import SimulatedDisk

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.logs import DIRECTORY, NOON_MS, Rig, batch, stored_batches, stored_values
-from odradek.common.special_timestamps import (
+from odradek.common.list_offsets_timestamps import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,

@@ -12,7 +12,7 @@ from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
 from odradek.metadata.records.record_serde import encode_record
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 
 PARTITIONS = {
     "__consumer_offsets": 2,

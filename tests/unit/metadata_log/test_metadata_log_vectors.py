@@ -8,7 +8,7 @@ from helpers import vectors
 from helpers.metadata import image_in, read_metadata_log
 from helpers.raft_logs import content
 from odradek.common.files import OsFileSystem
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.metadata.publishing.loader import MetadataLoader
 from odradek.metadata_log.metadata_log import MetadataLog, MetadataLogConfig
 from odradek.metadata_log.opening import open_metadata_log

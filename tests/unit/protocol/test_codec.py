@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from helpers.protocol import every_message_version, messages
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.protocol.codec import decode, decode_prefix, encode, encode_parts, schema_of, size
+from odradek.protocol.codec_runtime import element_bytes_min
 from odradek.protocol.errors import InvalidMessage, UnsupportedVersion
 from odradek.protocol.message import Message
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
@@ -24,7 +25,6 @@ from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.protocol.messages.vote_request import VoteRequest
-from odradek.protocol.wire import element_bytes_min
 
 QUICK = settings(
     max_examples=3, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
@@ -267,7 +267,7 @@ def test_nothing_is_imported_or_generated_before_it_is_used() -> None:
 import sys
 import odradek.protocol.codec, odradek.protocol.registry, odradek.protocol.requests, odradek.protocol.api_keys
 loaded = [name for name in sys.modules if name.startswith("odradek.protocol.messages.")]
-print(sorted(loaded), "odradek.protocol.decoding" in sys.modules, "odradek.protocol.explain" in sys.modules)
+print(sorted(loaded), "odradek.protocol.decoding" in sys.modules, "odradek.protocol.encode_errors" in sys.modules)
 """
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     headers = ["odradek.protocol.messages.request_header", "odradek.protocol.messages.response_header"]

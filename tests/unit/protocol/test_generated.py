@@ -8,8 +8,8 @@ import pytest
 
 from odradek.protocol import registry
 from odradek.protocol.codec import schema_of
-from odradek.protocol.facts import snake_case
 from odradek.protocol.message_index import MESSAGES
+from odradek.protocol.schema import snake_case
 
 ROOT = Path(__file__).parents[3]
 PROTOCOL = ROOT / "src" / "odradek" / "protocol"
@@ -44,7 +44,7 @@ def test_the_index_agrees_with_the_classes() -> None:
 
 def test_defaults_of_classes_and_of_facts_agree() -> None:
     """A fresh message is at its default everywhere, so any version can write it, as far as null is allowed."""
-    from odradek.protocol.explain import is_default
+    from odradek.protocol.encode_errors import is_default
 
     for name in registry.message_names():
         cls = registry.message_class(name)

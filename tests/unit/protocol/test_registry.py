@@ -1,11 +1,11 @@
 import pytest
 
 from odradek.protocol import registry
-from odradek.protocol.facts import parse_schema, parse_versions, snake_case
 from odradek.protocol.message_index import MESSAGES
 from odradek.protocol.messages.offset_commit_value import OffsetCommitValue
 from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.messages.topic_record import TopicRecord
+from odradek.protocol.schema import parse_schema, parse_versions, snake_case
 
 
 def test_by_name() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from odradek.common.failures import ProtocolError
-from odradek.protocol.api_keys import APIS, ApiKey, Listener, accepted_versions
+from odradek.protocol.api_keys import APIS, ApiKey, ListenerRole, accepted_versions
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
@@ -21,8 +21,8 @@ from odradek.protocol.requests import (
     response_parts,
 )
 
-BROKER = accepted_versions(Listener.BROKER)
-CONTROLLER = accepted_versions(Listener.CONTROLLER)
+BROKER = accepted_versions(ListenerRole.BROKER)
+CONTROLLER = accepted_versions(ListenerRole.CONTROLLER)
 
 
 def header(key: int, version: int, client_id: str | None = "me") -> RequestHeader:
@@ -98,8 +98,8 @@ def test_a_header_that_is_cut_off(size: int) -> None:
         parse_request(whole[:size], BROKER)
 
 
-@pytest.mark.parametrize("listener", Listener)
-def test_every_accepted_version_has_both_messages_and_their_headers(listener: Listener) -> None:
+@pytest.mark.parametrize("listener", ListenerRole)
+def test_every_accepted_version_has_both_messages_and_their_headers(listener: ListenerRole) -> None:
     for key, versions in accepted_versions(listener).items():
         for version in range(versions.first, versions.last + 1):
             request, response = request_class(key), response_class(key)
@@ -111,8 +111,8 @@ def test_every_accepted_version_has_both_messages_and_their_headers(listener: Li
 
 
 def test_listeners() -> None:
-    assert APIS[ApiKey.PRODUCE].advertised(Listener.BROKER) == (0, 13)
-    assert APIS[ApiKey.PRODUCE].advertised(Listener.CONTROLLER) is None
+    assert APIS[ApiKey.PRODUCE].advertised(ListenerRole.BROKER) == (0, 13)
+    assert APIS[ApiKey.PRODUCE].advertised(ListenerRole.CONTROLLER) is None
     assert BROKER[ApiKey.PRODUCE] == (3, 13)
     assert ApiKey.PRODUCE not in CONTROLLER
     assert CONTROLLER[ApiKey.VOTE] == (0, 2)

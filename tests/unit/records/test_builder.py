@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from helpers.records import CODECS, SAMPLE, Made, build, headers_of, made_records
 from odradek.common.failures import Fault
 from odradek.records.batch import Compression, TimestampType, read_batch
+from odradek.records.batch_walk import walk
 from odradek.records.builder import BatchBuilder, control_batch, empty_batch, end_transaction_marker, retained_batch
 from odradek.records.control import ControlType, EndTransaction, control_type, read_end_transaction
 from odradek.records.errors import InvalidRecord
 from odradek.records.record import NO_SEQUENCE, Record
-from odradek.records.walk import walk
 
 
 @given(records=made_records(), codec=st.sampled_from(CODECS), base_offset=st.integers(0, 1 << 40))

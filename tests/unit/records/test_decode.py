@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from helpers.records import SAMPLE, build, headers_of, plain
+from odradek.records import batch_walk
 from odradek.records import decode as imported
-from odradek.records import walk
 from odradek.records.batch import HEADER_BYTES
 from odradek.records.builder import varint
 from odradek.records.errors import InvalidRecord
@@ -88,7 +88,7 @@ def test_both_read_the_same_of_mutated_payloads_and_all_that_the_walk_lets_in() 
         mine, other = (decoded(module, data, 12) for module in MODULES)
         assert mine == other
         try:
-            walked = walk.walk(data, 0, len(data), 12)
+            walked = batch_walk.walk(data, 0, len(data), 12)
         except InvalidRecord:
             continue
         let_in += 1

@@ -8,7 +8,7 @@ from odradek.common.ids import TopicPartition
 from odradek.metadata.image.directory_id import UNASSIGNED
 from odradek.network.creation_rate import CreationRate
 from odradek.network.limits import ConnectionQuotas
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.server.broker.log_config_publisher import LogConfigs, follow_settings
 from odradek.server.config.network_settings import follow_connection_limits

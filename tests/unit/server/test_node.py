@@ -28,7 +28,7 @@ from odradek.common.failures import Fault, InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.hot_modules import HOT_MODULES
 from odradek.common.ports import File
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from odradek.client.types import OffsetAndMetadata, TopicPartition
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.errors import RequestTimedOut
 from odradek.service.batch import BatchSource, Overlap
 

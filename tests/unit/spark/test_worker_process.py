@@ -10,7 +10,7 @@ _READ = """
 import sys
 from odradek.common.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
-from odradek.records.columns import read_columns
+from odradek.records.columns.record_columns import read_columns
 from odradek.spark.source.schema import to_arrow
 builder = BatchBuilder()
 builder.append(1, None, b"one")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from odradek.api.dispatch.services import Controller, Coordinator, Forwarder, Image, Quorum, TopicCreator, Verifier
 from odradek.common.failures import check, fail
 from odradek.common.ports import Clock
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.metadata.configs.dynamic import check_dynamic
 from odradek.metadata.image.image import EMPTY
-from odradek.protocol.api_keys import Listener
-from odradek.protocol.facts import Versions
+from odradek.protocol.api_keys import ListenerRole
+from odradek.protocol.schema import Versions
 from odradek.security.authorizer import ALLOW_ALL, EVERYTHING, Action, Authorizer
 from odradek.security.resources import CLUSTER, OPERATIONS, Operation, Resource, ResourceType, bit_field, refusal
 
@@ -105,7 +105,7 @@ class Session:
     #: Kafka's form: local address, remote address, number of the connection.
     connection_id: str
     listener_name: str
-    listener: Listener
+    listener: ListenerRole
     security_protocol: str
     client_address: str
     registry: "Registry"

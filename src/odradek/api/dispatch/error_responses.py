@@ -14,10 +14,10 @@ from odradek.common.failures import ApiError
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import schema_of
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.facts import Field, Schema
 from odradek.protocol.message import LAST_VERSION, Message
 from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.registry import response_class
+from odradek.protocol.schema import Field, Schema
 
 
 class Echo(NamedTuple):

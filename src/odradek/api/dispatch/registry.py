@@ -16,9 +16,9 @@ from typing import Any
 
 from odradek.api.dispatch.context import Context, Session
 from odradek.common.failures import check
-from odradek.protocol.api_keys import APIS, ApiKey, Listener, accepted_versions
-from odradek.protocol.facts import Versions
+from odradek.protocol.api_keys import APIS, ApiKey, ListenerRole, accepted_versions
 from odradek.protocol.message import Message
+from odradek.protocol.schema import Versions
 
 Answer = Message | None
 #: The request's class follows from the key, so its type is not said again here.
@@ -36,7 +36,7 @@ class Api:
     #: None: all versions that the protocol's table has for the listener.
     versions: Versions | None = None
     #: None: all listeners that the protocol's table has it on.
-    listeners: tuple[Listener, ...] | None = None
+    listeners: tuple[ListenerRole, ...] | None = None
     #: It waits for data or for time and holds nothing meanwhile: it takes no place in the queue that
     #: `queued.max.requests` bounds (or consumers that wait could keep everybody else out), and it is dropped when its
     #: connection goes.
@@ -49,25 +49,25 @@ class Api:
     #: The module whose `quick` answers the usual request at less cost.
     quick: str | None = None
 
-    def served_on(self, listener: Listener) -> bool:
+    def served_on(self, listener: ListenerRole) -> bool:
         if self.listeners is not None and listener not in self.listeners:
             return False
         return APIS[self.key].advertised(listener) is not None
 
-    def advertised(self, listener: Listener) -> Versions:
+    def advertised(self, listener: ListenerRole) -> Versions:
         known = APIS[self.key].advertised(listener)
         check(known is not None, f"{self.key.name} is served on a listener that has no such API")
         assert known is not None
         return known if self.versions is None else self.versions
 
-    def accepted(self, listener: Listener) -> Versions:
+    def accepted(self, listener: ListenerRole) -> Versions:
         known = accepted_versions(listener)[int(self.key)]
         wanted = known if self.versions is None else self.versions
         return Versions(max(known.first, wanted.first), min(known.last, wanted.last))
 
 
-_ON_BROKER = (Listener.BROKER,)
-_ON_CONTROLLER = (Listener.CONTROLLER,)
+_ON_BROKER = (ListenerRole.BROKER,)
+_ON_CONTROLLER = (ListenerRole.CONTROLLER,)
 _FORWARDING = "odradek.api.dispatch.forwarding"
 
 
@@ -175,7 +175,7 @@ class Entry:
 class Registry:
     """What one kind of listener serves."""
 
-    def __init__(self, listener: Listener, apis: Iterable[Api] = SERVED) -> None:
+    def __init__(self, listener: ListenerRole, apis: Iterable[Api] = SERVED) -> None:
         self.listener = listener
         self._apis = {int(api.key): api for api in sorted(apis, key=lambda api: api.key) if api.served_on(listener)}
         self._entries: dict[int, Entry] = {}

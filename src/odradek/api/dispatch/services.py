@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from odradek.common.ids import TopicPartition
 from odradek.coordinator.runtime.shard import NOBODY, Decision, Writer
 from odradek.metadata.image.image import MetadataImage
-from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
+from odradek.protocol.schema import Versions
 
 Answer = TypeVar("Answer")
 Shard_co = TypeVar("Shard_co", covariant=True)

@@ -14,9 +14,8 @@ from weakref import WeakKeyDictionary
 from odradek.api.dispatch.context import Context, Features
 from odradek.api.dispatch.envelope_codec import FORWARDABLE
 from odradek.api.dispatch.registry import Registry
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.facts import Versions
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.api_versions_response import (
     ApiVersion,
@@ -24,6 +23,7 @@ from odradek.protocol.messages.api_versions_response import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from odradek.protocol.schema import Versions
 
 #: Of a client's software and of its version; both end up in metrics, so both are kept to this.
 SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -78,7 +78,7 @@ def _response(ctx: Context, features: Features) -> ApiVersionsResponse:
 def _advertised(ctx: Context) -> Mapping[int, Versions]:
     """Of what a broker passes on, only the versions that the controller has too, as far as that is known."""
     advertised, forwarder = ctx.registry.advertised, ctx.services.forwarder
-    if forwarder is None or ctx.session.listener is not Listener.BROKER or forwarder.controller_versions is None:
+    if forwarder is None or ctx.session.listener is not ListenerRole.BROKER or forwarder.controller_versions is None:
         return advertised
     common = {}
     for key, ours in advertised.items():

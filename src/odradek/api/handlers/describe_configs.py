@@ -15,7 +15,7 @@ from odradek.api.shared.config_authorization import check_may
 from odradek.api.shared.config_entries import ConfigEntries, Entry
 from odradek.common.failures import ApiError
 from odradek.controller.topic_names import check_topic_name
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult

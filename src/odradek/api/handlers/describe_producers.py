@@ -12,7 +12,7 @@ from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.controller.topic_names import check_topic_name
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.error_words import ERROR_WORDS
+from odradek.protocol.error_messages import ERROR_WORDS
 from odradek.protocol.messages.describe_producers_request import DescribeProducersRequest
 from odradek.protocol.messages.describe_producers_response import (
     DescribeProducersResponse,

@@ -17,7 +17,7 @@ from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.metadata.image.topics import TopicImage
 from odradek.metadata.internal_topics import INTERNAL_TOPICS
 from odradek.metadata.listener_view import ListenerView
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from odradek.protocol.messages.describe_topic_partitions_response import (

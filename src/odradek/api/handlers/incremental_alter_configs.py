@@ -12,7 +12,7 @@ from odradek.api.dispatch.context import Context
 from odradek.api.shared.broker_loggers import Change, change_levels
 from odradek.api.shared.config_authorization import split_changes
 from odradek.common.failures import ApiError
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.incremental_alter_configs_request import (
     AlterConfigsResource,

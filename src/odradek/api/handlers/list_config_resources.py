@@ -9,7 +9,7 @@ Authorised by DESCRIBE_CONFIGS on the cluster.
 
 from odradek.api.dispatch.context import Context
 from odradek.metadata.listener_view import ListenerView
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.list_config_resources_request import ListConfigResourcesRequest
 from odradek.protocol.messages.list_config_resources_response import ConfigResource, ListConfigResourcesResponse

@@ -13,7 +13,7 @@ from odradek.api.dispatch.context import Context
 from odradek.api.shared.refusals import only_allowed, with_refused
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
-from odradek.common.special_timestamps import (
+from odradek.common.list_offsets_timestamps import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,

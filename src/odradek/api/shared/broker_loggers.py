@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from odradek.common.config_definition import InvalidConfig
 from odradek.metadata.configs.definitions import InvalidRequest
-from odradek.protocol.config_kinds import ConfigOp
+from odradek.protocol.config_types import ConfigOp
 
 ROOT = "root"
 _OWN = "odradek"

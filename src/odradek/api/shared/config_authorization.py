@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar
 
 from odradek.api.dispatch.context import Context
 from odradek.common.failures import ApiError
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.security.resources import CLUSTER, Operation, Resource, ResourceType, refusal
 
 

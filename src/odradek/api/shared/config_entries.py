@@ -18,7 +18,7 @@ from odradek.metadata.configs.dynamic import broker_definition, effective, usabl
 from odradek.metadata.configs.dynamic import synonyms as synonyms_of
 from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.image.image import MetadataImage
-from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
+from odradek.protocol.config_types import ConfigResourceType, ConfigSource
 from odradek.protocol.messages.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
 
 Entry = DescribeConfigsResourceResult

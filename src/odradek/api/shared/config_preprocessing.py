@@ -18,7 +18,7 @@ from odradek.common.failures import ApiError
 from odradek.metadata.configs.definitions import InvalidRequest, definitions
 from odradek.metadata.configs.dynamic import usable
 from odradek.metadata.image.configs import ConfigResource
-from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
+from odradek.protocol.config_types import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_configs_request as alter
 from odradek.protocol.messages import incremental_alter_configs_request as incremental

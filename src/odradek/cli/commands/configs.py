@@ -22,7 +22,7 @@ from odradek.client.admin.configs import ConfigChange, ConfigEntry, ConfigResour
 from odradek.client.admin.operations import AdminOperations
 from odradek.client.admin.outcomes import Outcomes
 from odradek.errors import Refused
-from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
+from odradek.protocol.config_types import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -14,7 +14,7 @@ from odradek.cli.base.options import Settings, local_options
 from odradek.cli.base.output import print_json, print_table
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_to_text
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.common.uuids import random_uuid
 from odradek.metadata.features import metadata_version
 from odradek.server.config.server_config import ServerConfig, load_server_config

@@ -42,22 +42,22 @@ from odradek.client.net.connections import channel_config
 from odradek.client.settings.settings import admin_settings
 from odradek.client.settings.typed_dicts import AdminSettings
 from odradek.client.types import OffsetAndMetadata, TopicPartition
-from odradek.common import special_timestamps
+from odradek.common import list_offsets_timestamps
 from odradek.common.failures import InputError
 from odradek.errors import RequestTimedOut
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 
 
 class OffsetSpec(IntEnum):
     """Offset to list, instead of the first one at or after a timestamp."""
 
-    EARLIEST = special_timestamps.EARLIEST
-    LATEST = special_timestamps.LATEST
+    EARLIEST = list_offsets_timestamps.EARLIEST
+    LATEST = list_offsets_timestamps.LATEST
     #: Offset of the record with the latest timestamp.
-    MAX_TIMESTAMP = special_timestamps.MAX_TIMESTAMP
-    EARLIEST_LOCAL = special_timestamps.EARLIEST_LOCAL
-    LATEST_TIERED = special_timestamps.LATEST_TIERED
-    EARLIEST_PENDING_UPLOAD = special_timestamps.EARLIEST_PENDING_UPLOAD
+    MAX_TIMESTAMP = list_offsets_timestamps.MAX_TIMESTAMP
+    EARLIEST_LOCAL = list_offsets_timestamps.EARLIEST_LOCAL
+    LATEST_TIERED = list_offsets_timestamps.LATEST_TIERED
+    EARLIEST_PENDING_UPLOAD = list_offsets_timestamps.EARLIEST_PENDING_UPLOAD
 
 
 class Admin(AsyncContext):

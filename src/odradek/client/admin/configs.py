@@ -8,7 +8,7 @@ from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.outcomes import Outcomes, broker_not_running
 from odradek.client.errors import check_error, refusal
 from odradek.common.addresses import HostPort
-from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType, ConfigSource
+from odradek.protocol.config_types import ConfigOp, ConfigResourceType, ConfigSource
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from odradek.client.admin.configs import ConfigChange, ConfigOperations, ConfigResource
 from odradek.client.admin.outcomes import Outcomes
 from odradek.client.types import TopicPartition
-from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
+from odradek.protocol.config_types import ConfigOp, ConfigResourceType
 
 _RATES = (
     "leader.replication.throttled.rate",

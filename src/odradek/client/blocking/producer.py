@@ -25,7 +25,7 @@ from odradek.client.serializers import as_bytes
 from odradek.client.settings.settings import ProducerConfig, producer_settings
 from odradek.client.settings.typed_dicts import ProducerSettings
 from odradek.client.types import Key, TopicPartition, Value
-from odradek.records.pack import Headers
+from odradek.records.record_packer import Headers
 
 _Result = TypeVar("_Result")
 

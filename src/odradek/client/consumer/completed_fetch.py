@@ -33,7 +33,7 @@ from odradek.records.batch import (
 from odradek.records.batch import OVERHEAD_BYTES as _PREFIX_BYTES
 
 if TYPE_CHECKING:
-    from odradek.records.columns import Columns
+    from odradek.records.columns.record_columns import Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class CompletedFetch:
 
     def take_columns(self) -> "Columns":
         """Everything that is left. Raises FetchFailed, and stays where it was, if anything of it is damaged."""
-        from odradek.records.columns import read_columns  # numpy: only for those who want columns
+        from odradek.records.columns.record_columns import read_columns  # numpy: only for those who want columns
 
         aborted = _aborted(self.data) if self.reading.read_committed else ()
         try:

@@ -46,7 +46,7 @@ from odradek.client.settings.settings import (
 )
 from odradek.client.settings.typed_dicts import ConsumerSettings
 from odradek.client.types import Key, OffsetAndMetadata, TopicPartition, Value
-from odradek.common import special_timestamps
+from odradek.common import list_offsets_timestamps
 from odradek.common.failures import InputError
 from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
@@ -311,13 +311,13 @@ class Consumer(AsyncContext, Generic[Key, Value]):
     async def beginning_offsets(
         self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
-        return await self._ends(partitions, special_timestamps.EARLIEST, timeout_ms)
+        return await self._ends(partitions, list_offsets_timestamps.EARLIEST, timeout_ms)
 
     async def end_offsets(
         self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
         """Behind the last record; with read_committed behind the last one that is decided."""
-        return await self._ends(partitions, special_timestamps.LATEST, timeout_ms)
+        return await self._ends(partitions, list_offsets_timestamps.LATEST, timeout_ms)
 
     async def topics(self, timeout_ms: float | None = None) -> tuple[str, ...]:
         """All that the consumer may see, internal ones too."""

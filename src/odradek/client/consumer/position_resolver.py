@@ -30,7 +30,7 @@ from odradek.client.net.metadata_cache import LeaderAndEpoch
 from odradek.client.net.network_client import NetworkClient
 from odradek.client.settings.settings import ConsumerConfig, OffsetReset, ResetStrategy
 from odradek.client.types import OffsetAndMetadata, TopicPartition
-from odradek.common import special_timestamps
+from odradek.common import list_offsets_timestamps
 from odradek.common.failures import ApiError, Fault
 from odradek.errors import (
     LogTruncation,
@@ -43,8 +43,8 @@ from odradek.errors import (
 Committed = Callable[[Iterable[TopicPartition]], Awaitable[Mapping[TopicPartition, OffsetAndMetadata | None]]]
 
 _TIMESTAMPS = {
-    ResetStrategy.EARLIEST: special_timestamps.EARLIEST,
-    ResetStrategy.LATEST: special_timestamps.LATEST,
+    ResetStrategy.EARLIEST: list_offsets_timestamps.EARLIEST,
+    ResetStrategy.LATEST: list_offsets_timestamps.LATEST,
 }
 
 
@@ -169,7 +169,7 @@ class Offsets:
         self._subscriptions.back_off(asked, asked_until_ms)
         timestamps = {partition: self._timestamp_ms(reset) for partition, reset in asked.items()}
         listed = await self._list(timestamps)
-        late = {partition: special_timestamps.LATEST for partition, found in listed.items() if found is None}
+        late = {partition: list_offsets_timestamps.LATEST for partition, found in listed.items() if found is None}
         if late:  # no record is as young as by_duration wants it: what comes next is
             listed |= await self._list(late)
         for partition, reset in asked.items():

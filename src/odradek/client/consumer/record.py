@@ -1,6 +1,6 @@
 """A record as an application gets it, and the way from a batch's bytes to it.
 
-Nothing else is made as often, so this is written to be compiled with mypyc (see `odradek.records.walk`): a whole batch
+Nothing else is made as often, so this is written to be compiled with mypyc (see `records.batch_walk`): a whole batch
 becomes a list of records in one call, 0.1 µs each; uncompiled it does the same more slowly. Compiled, a record is not
 watched by the garbage collector: nobody builds a cycle through one.
 

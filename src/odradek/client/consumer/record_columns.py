@@ -12,7 +12,7 @@ import numpy as np
 from odradek.client.consumer.completed_fetch import Reading
 from odradek.client.types import TopicPartition
 from odradek.common.extras import missing_extra
-from odradek.records.columns import Columns, Int8s, Int64s
+from odradek.records.columns.record_columns import Columns, Int8s, Int64s
 from odradek.records.record import Header
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import PartitionProduceResponse, ProduceResponse
-from odradek.records.column_batches import BuiltBatch
+from odradek.records.columns.column_batches import BuiltBatch
 
 #: The last version in which topics have names, and partitions are added to transactions by the client.
 PRODUCE_LAST = 11

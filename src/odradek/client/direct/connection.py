@@ -15,12 +15,12 @@ from odradek.common.addresses import HostPort
 from odradek.common.failures import ProtocolError
 from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.facts import Versions
 from odradek.protocol.framing import FRAME_BYTES_MAX, frame
 from odradek.protocol.message import Message
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import parse_response, request_parts
+from odradek.protocol.schema import Versions
 
 _SIZE = struct.Struct(">i")
 

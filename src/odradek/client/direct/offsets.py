@@ -42,8 +42,8 @@ def list_offsets(
     clock_s: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> dict[TopicPartition, int]:
-    """For each partition the offset of the first record that is not older, -1 if there is none; `special_timestamps`
-    ask for the ends. Raises RequestTimedOut with the last reason, or what the cluster says."""
+    """For each partition the offset of the first record that is not older, -1 if there is none;
+    `list_offsets_timestamps` ask for the ends. Raises RequestTimedOut with the last reason, or the cluster's error."""
     deadline_s = clock_s() + timeout_ms / 1000
     found: dict[TopicPartition, int] = {}
     while True:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from odradek.client.direct.leader_connections import Leaders, Leadership
 from odradek.client.direct.offsets import MOVED, list_offsets
-from odradek.common import special_timestamps
+from odradek.common import list_offsets_timestamps
 from odradek.common.addresses import HostPort
 from odradek.common.ids import ZERO_UUID, TopicPartition, uuid_to_text
 from odradek.errors import Disconnected, OffsetsDeleted, Refused, RequestTimedOut, TopicReplaced, Unreachable
@@ -26,7 +26,7 @@ from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest
 from odradek.protocol.messages.fetch_response import FetchResponse, PartitionData
 from odradek.records.aborted import AbortedTransaction
 from odradek.records.batch import offset_after
-from odradek.records.columns import Columns, read_columns
+from odradek.records.columns.record_columns import Columns, read_columns
 
 #: Size of one response, and of one Arrow batch in Spark. Large enough that the cost per request vanishes, small enough
 #: that the memory of the previous chunk is reused. Twice as much is slower, and so is a quarter.
@@ -305,7 +305,7 @@ class _Reader:
     def _deleted(self, wanted: _Range) -> OffsetsDeleted:
         self.settle()
         partition, position = wanted.partition, wanted.position
-        start = list_offsets(self._leaders, {partition: special_timestamps.EARLIEST})[partition]
+        start = list_offsets(self._leaders, {partition: list_offsets_timestamps.EARLIEST})[partition]
         what = "is gone" if position < start else "is not there"
         return OffsetsDeleted(f"{partition}: offset {position} {what}; the log begins at {start}", partition, start)
 

@@ -23,11 +23,11 @@ from odradek.common.failures import ApiError
 from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.facts import Versions
 from odradek.protocol.framing import FRAME_BYTES_MAX
 from odradek.protocol.message import Message
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.api_versions_response import ApiVersionsResponse
+from odradek.protocol.schema import Versions
 
 #: Beyond this a time-out is larger than any limit.
 _DOUBLINGS_MAX = 30

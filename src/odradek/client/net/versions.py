@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from odradek.errors import VersionsDiffer
 from odradek.protocol.api_keys import APIS, ApiKey
-from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
+from odradek.protocol.schema import Versions
 
 
 def version_for(

@@ -1,6 +1,6 @@
 """MurmurHash2 as Kafka's Java client has it: where a key goes is agreed between all who write to a topic.
 
-Written to be compiled with mypyc (see `odradek.records.walk`): a key of 20 bytes costs 3 µs plain, 0.1 µs compiled.
+Written to be compiled with mypyc (see `records.batch_walk`): a key of 20 bytes costs 3 µs plain, 0.1 µs compiled.
 """
 
 from __future__ import annotations

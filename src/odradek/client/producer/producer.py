@@ -45,7 +45,7 @@ from odradek.client.types import Key, TopicPartition, Value
 from odradek.common.failures import ApiError, InputError
 from odradek.errors import ProducerClosed, RecordTooLarge, UnknownTopic
 from odradek.records.batch import HEADER_BYTES
-from odradek.records.pack import Headers
+from odradek.records.record_packer import Headers
 
 __all__ = ["BatchDelivery", "Delivery", "OutgoingRecord", "Producer", "RecordMetadata", "RecordRange"]
 

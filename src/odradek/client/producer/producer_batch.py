@@ -12,8 +12,8 @@ from odradek.client.types import TopicPartition
 from odradek.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, read_batch
 from odradek.records.builder import batch_of_payload
 from odradek.records.compression import Compression, compress
-from odradek.records.pack import RecordPacker
 from odradek.records.record import NO_SEQUENCE, NO_TIMESTAMP, add_to_sequence
+from odradek.records.record_packer import RecordPacker
 
 NO_OFFSET = -1
 

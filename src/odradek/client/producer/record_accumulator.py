@@ -25,7 +25,7 @@ from odradek.client.types import TopicPartition
 from odradek.common.randomness import Randomness
 from odradek.records.batch import HEADER_BYTES
 from odradek.records.compression import Compression
-from odradek.records.pack import RECORD_OVERHEAD_BYTES, Headers
+from odradek.records.record_packer import RECORD_OVERHEAD_BYTES, Headers
 
 #: The ratio that is expected of a topic's next batch follows what its last ones had: quickly when it gets worse, slowly
 #: when it gets better. A batch that turns out too large for the broker costs a split.

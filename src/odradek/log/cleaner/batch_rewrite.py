@@ -31,12 +31,12 @@ from odradek.records.batch import (
     Batch,
     read_batch,
 )
+from odradek.records.batch_walk import record_ends
 from odradek.records.builder import BatchBuilder, varint
-from odradek.records.columns_layout import lay_out
+from odradek.records.columns.layout import lay_out
 from odradek.records.compression import Compression, compress
 from odradek.records.crc import crc32c
 from odradek.records.record import NO_TIMESTAMP, Record, TimestampType
-from odradek.records.walk import record_ends
 
 Int64s = npt.NDArray[np.int64]
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from odradek.common.failures import InputError
+from odradek.common.file_error_advice import advice, with_advice
 from odradek.common.locks import DirLocked
 from odradek.common.ports import FileSystem
-from odradek.common.remedies import explained, remedy
 from odradek.log.file_names import META_PROPERTIES
 from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 
@@ -128,8 +128,8 @@ def _look(files: FileSystem, path: str, offline: dict[str, str]) -> _Found | Non
 
 def _reason(path: str, error: OSError) -> str:
     """Raises `InputError` for what a person can put right."""
-    if remedy(error) is not None:
-        raise InputError(f"log.dirs: {explained(path, error)}") from error
+    if advice(error) is not None:
+        raise InputError(f"log.dirs: {with_advice(path, error)}") from error
     return str(error.strerror or error)
 
 

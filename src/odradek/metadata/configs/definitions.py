@@ -14,7 +14,7 @@ from typing import NamedTuple
 from odradek.common.config_definition import ConfigDefinition, InvalidConfig, read_table
 from odradek.common.failures import ApiError
 from odradek.metadata.configs import tables as config_table
-from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
+from odradek.protocol.config_types import ConfigResourceType, ConfigSource
 
 _HOUR_MS = 3_600_000
 _MINUTE_MS = 60_000

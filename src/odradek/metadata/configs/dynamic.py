@@ -14,7 +14,7 @@ from functools import cache
 from odradek.common.config_definition import ConfigDefinition, InvalidConfig, read_table
 from odradek.metadata.configs import tables
 from odradek.metadata.configs.definitions import InvalidRequest, definitions
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 
 _LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)", re.DOTALL)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from odradek.common.config_definition import InvalidConfig
 from odradek.metadata.configs.definitions import definitions
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 
 _GROUP_TYPES = ("consumer", "share", "streams")
 _HEARTBEAT, _SESSION = "heartbeat.interval.ms", "session.timeout.ms"

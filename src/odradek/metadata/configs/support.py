@@ -7,7 +7,7 @@ one that is listed as effective and never read.
 from collections.abc import Mapping
 
 from odradek.common.config_support import EFFECTIVE, Support, SupportTable, no_effect, rejected
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 
 _PLAINTEXT_ONLY = "Listeners speak PLAINTEXT; protect them by the network."
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from odradek.metadata.image.immutable_map import MapDelta, SharedMap
 from odradek.metadata.records.record_serde import MetadataRecord
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.messages.config_record import ConfigRecord
 
 

@@ -9,7 +9,7 @@ class AbortTransactionRecord(Message):
     API_KEY = 25
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AbortTransactionRecord metadata module=metadata key=25 versions=0 flexible=0+
   Reason string 0+ nullable=0+ default=null tag=0
 """

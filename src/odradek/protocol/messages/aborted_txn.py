@@ -12,7 +12,7 @@ class AbortedTxn(Message):
     )
 
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 AbortedTxn data module=clients versions=0 flexible=none
   ProducerId int64 0+
   FirstOffset int64 0+

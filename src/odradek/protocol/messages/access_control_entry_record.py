@@ -19,7 +19,7 @@ class AccessControlEntryRecord(Message):
     API_KEY = 18
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AccessControlEntryRecord metadata module=metadata key=18 versions=0 flexible=0+
   Id uuid 0+
   ResourceType int8 0+

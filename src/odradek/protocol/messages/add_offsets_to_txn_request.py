@@ -14,7 +14,7 @@ class AddOffsetsToTxnRequest(Message):
     API_KEY = 25
     VERSIONS = (0, 4)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 AddOffsetsToTxnRequest request module=clients key=25 versions=0-4 flexible=3+
   TransactionalId string 0+ entity=transactionalId
   ProducerId int64 0+ entity=producerId

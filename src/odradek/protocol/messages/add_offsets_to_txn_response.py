@@ -12,7 +12,7 @@ class AddOffsetsToTxnResponse(Message):
     API_KEY = 25
     VERSIONS = (0, 4)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 AddOffsetsToTxnResponse response module=clients key=25 versions=0-4 flexible=3+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

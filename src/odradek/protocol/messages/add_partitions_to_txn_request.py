@@ -60,7 +60,7 @@ class AddPartitionsToTxnRequest(Message):
     API_KEY = 24
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 AddPartitionsToTxnRequest request module=clients key=24 versions=0-5 flexible=3+
   struct AddPartitionsToTxnTopic
     Name string 0+ key entity=topicName

@@ -70,7 +70,7 @@ class AddPartitionsToTxnResponse(Message):
     API_KEY = 24
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 AddPartitionsToTxnResponse response module=clients key=24 versions=0-5 flexible=3+
   struct AddPartitionsToTxnTopicResult
     Name string 0+ key entity=topicName

@@ -38,7 +38,7 @@ class AddRaftVoterRequest(Message):
     API_KEY = 80
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AddRaftVoterRequest request module=clients key=80 versions=0-1 flexible=0+
   ClusterId string 0+ nullable=0+
   TimeoutMs int32 0+

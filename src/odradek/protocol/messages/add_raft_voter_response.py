@@ -13,7 +13,7 @@ class AddRaftVoterResponse(Message):
     API_KEY = 80
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AddRaftVoterResponse response module=clients key=80 versions=0-1 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -12,7 +12,7 @@ class AllocateProducerIdsRequest(Message):
     API_KEY = 67
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AllocateProducerIdsRequest request module=clients key=67 versions=0 flexible=0+
   BrokerId int32 0+ entity=brokerId
   BrokerEpoch int64 0+ default=-1

@@ -14,7 +14,7 @@ class AllocateProducerIdsResponse(Message):
     API_KEY = 67
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AllocateProducerIdsResponse response module=clients key=67 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

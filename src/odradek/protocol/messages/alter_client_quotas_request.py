@@ -69,7 +69,7 @@ class AlterClientQuotasRequest(Message):
     API_KEY = 49
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 AlterClientQuotasRequest request module=clients key=49 versions=0-1 flexible=1+
   Entries []EntryData 0+
     Entity []EntityData 0+

@@ -51,7 +51,7 @@ class AlterClientQuotasResponse(Message):
     API_KEY = 49
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 AlterClientQuotasResponse response module=clients key=49 versions=0-1 flexible=1+
   ThrottleTimeMs int32 0+
   Entries []EntryData 0+

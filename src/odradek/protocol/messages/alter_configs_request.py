@@ -51,7 +51,7 @@ class AlterConfigsRequest(Message):
     API_KEY = 33
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 AlterConfigsRequest request module=clients key=33 versions=0-2 flexible=2+
   Resources []AlterConfigsResource 0+
     ResourceType int8 0+ key

@@ -36,7 +36,7 @@ class AlterConfigsResponse(Message):
     API_KEY = 33
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 AlterConfigsResponse response module=clients key=33 versions=0-2 flexible=2+
   ThrottleTimeMs int32 0+
   Responses []AlterConfigsResourceResponse 0+

@@ -49,7 +49,7 @@ class AlterPartitionReassignmentsRequest(Message):
     API_KEY = 45
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AlterPartitionReassignmentsRequest request module=clients key=45 versions=0-1 flexible=0+
   TimeoutMs int32 0+ default=60000
   AllowReplicationFactorChange bool 1+ default=true

@@ -54,7 +54,7 @@ class AlterPartitionReassignmentsResponse(Message):
     API_KEY = 45
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AlterPartitionReassignmentsResponse response module=clients key=45 versions=0-1 flexible=0+
   ThrottleTimeMs int32 0+
   AllowReplicationFactorChange bool 1+ default=true ignorable

@@ -80,7 +80,7 @@ class AlterPartitionRequest(Message):
     API_KEY = 56
     VERSIONS = (2, 3)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AlterPartitionRequest request module=clients key=56 versions=2-3 flexible=0+
   BrokerId int32 0+ entity=brokerId
   BrokerEpoch int64 0+ default=-1

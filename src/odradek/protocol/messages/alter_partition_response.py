@@ -65,7 +65,7 @@ class AlterPartitionResponse(Message):
     API_KEY = 56
     VERSIONS = (2, 3)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AlterPartitionResponse response module=clients key=56 versions=2-3 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

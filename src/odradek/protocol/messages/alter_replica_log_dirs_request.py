@@ -45,7 +45,7 @@ class AlterReplicaLogDirsRequest(Message):
     API_KEY = 34
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 AlterReplicaLogDirsRequest request module=clients key=34 versions=1-2 flexible=2+
   Dirs []AlterReplicaLogDir 0+
     Path string 0+ key

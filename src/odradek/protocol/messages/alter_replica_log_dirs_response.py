@@ -48,7 +48,7 @@ class AlterReplicaLogDirsResponse(Message):
     API_KEY = 34
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 AlterReplicaLogDirsResponse response module=clients key=34 versions=1-2 flexible=2+
   ThrottleTimeMs int32 0+
   Results []AlterReplicaLogDirTopicResult 0+

@@ -48,7 +48,7 @@ class AlterShareGroupOffsetsRequest(Message):
     API_KEY = 91
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AlterShareGroupOffsetsRequest request module=clients key=91 versions=0 flexible=0+
   GroupId string 0+ entity=groupId
   Topics []AlterShareGroupOffsetsRequestTopic 0+

@@ -57,7 +57,7 @@ class AlterShareGroupOffsetsResponse(Message):
     API_KEY = 91
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AlterShareGroupOffsetsResponse response module=clients key=91 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -57,7 +57,7 @@ class AlterUserScramCredentialsRequest(Message):
     API_KEY = 51
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AlterUserScramCredentialsRequest request module=clients key=51 versions=0 flexible=0+
   Deletions []ScramCredentialDeletion 0+
     Name string 0+

@@ -33,7 +33,7 @@ class AlterUserScramCredentialsResponse(Message):
     API_KEY = 51
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AlterUserScramCredentialsResponse response module=clients key=51 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   Results []AlterUserScramCredentialsResult 0+

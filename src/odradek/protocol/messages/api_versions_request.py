@@ -14,7 +14,7 @@ class ApiVersionsRequest(Message):
     API_KEY = 18
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 ApiVersionsRequest request module=clients key=18 versions=0-5 flexible=3+
   ClientSoftwareName string 3+ ignorable
   ClientSoftwareVersion string 3+ ignorable

@@ -80,7 +80,7 @@ class ApiVersionsResponse(Message):
     API_KEY = 18
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 ApiVersionsResponse response module=clients key=18 versions=0-5 flexible=3+
   ErrorCode int16 0+
   ApiKeys []ApiVersion 0+

@@ -63,7 +63,7 @@ class AssignReplicasToDirsRequest(Message):
     API_KEY = 73
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AssignReplicasToDirsRequest request module=clients key=73 versions=0 flexible=0+
   BrokerId int32 0+ entity=brokerId
   BrokerEpoch int64 0+ default=-1

@@ -68,7 +68,7 @@ class AssignReplicasToDirsResponse(Message):
     API_KEY = 73
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 AssignReplicasToDirsResponse response module=clients key=73 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

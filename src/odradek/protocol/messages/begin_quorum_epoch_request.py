@@ -78,7 +78,7 @@ class BeginQuorumEpochRequest(Message):
     API_KEY = 53
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 BeginQuorumEpochRequest request module=clients key=53 versions=0-1 flexible=1+
   ClusterId string 0+ nullable=0+ default=null
   VoterId int32 1+ default=-1 ignorable entity=brokerId

@@ -76,7 +76,7 @@ class BeginQuorumEpochResponse(Message):
     API_KEY = 53
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 BeginQuorumEpochResponse response module=clients key=53 versions=0-1 flexible=1+
   ErrorCode int16 0+
   Topics []TopicData 0+

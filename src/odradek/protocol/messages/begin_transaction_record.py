@@ -9,7 +9,7 @@ class BeginTransactionRecord(Message):
     API_KEY = 23
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 BeginTransactionRecord metadata module=metadata key=23 versions=0 flexible=0+
   Name string 0+ nullable=0+ default=null tag=0
 """

@@ -17,7 +17,7 @@ class BrokerHeartbeatRequest(Message):
     API_KEY = 63
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 BrokerHeartbeatRequest request module=clients key=63 versions=0-2 flexible=0+
   BrokerId int32 0+ entity=brokerId
   BrokerEpoch int64 0+ default=-1

@@ -15,7 +15,7 @@ class BrokerHeartbeatResponse(Message):
     API_KEY = 63
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 BrokerHeartbeatResponse response module=clients key=63 versions=0-2 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

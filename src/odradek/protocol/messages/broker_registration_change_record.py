@@ -16,7 +16,7 @@ class BrokerRegistrationChangeRecord(Message):
     API_KEY = 17
     VERSIONS = (0, 3)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 BrokerRegistrationChangeRecord metadata module=metadata key=17 versions=0-3 flexible=0+
   BrokerId int32 0+ entity=brokerId
   BrokerEpoch int64 0+

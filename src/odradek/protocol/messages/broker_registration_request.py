@@ -65,7 +65,7 @@ class BrokerRegistrationRequest(Message):
     API_KEY = 62
     VERSIONS = (0, 4)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 BrokerRegistrationRequest request module=clients key=62 versions=0-4 flexible=0+
   BrokerId int32 0+ entity=brokerId
   ClusterId string 0+

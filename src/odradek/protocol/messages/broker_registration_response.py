@@ -13,7 +13,7 @@ class BrokerRegistrationResponse(Message):
     API_KEY = 62
     VERSIONS = (0, 4)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 BrokerRegistrationResponse response module=clients key=62 versions=0-4 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -9,7 +9,7 @@ class ClearElrRecord(Message):
     API_KEY = 28
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ClearElrRecord metadata module=metadata key=28 versions=0 flexible=0+
   TopicName string 0+ entity=topicName
 """

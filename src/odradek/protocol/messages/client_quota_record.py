@@ -32,7 +32,7 @@ class ClientQuotaRecord(Message):
     API_KEY = 14
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ClientQuotaRecord metadata module=metadata key=14 versions=0 flexible=0+
   Entity []EntityData 0+
     EntityType string 0+

@@ -14,7 +14,7 @@ class ConfigRecord(Message):
     API_KEY = 4
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConfigRecord metadata module=metadata key=4 versions=0 flexible=0+
   ResourceType int8 0+
   ResourceName string 0+

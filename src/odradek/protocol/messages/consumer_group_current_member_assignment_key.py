@@ -11,7 +11,7 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
 
     API_KEY = 8
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupCurrentMemberAssignmentKey coordinator-key module=group-coordinator key=8 versions=0 flexible=none
   GroupId string 0
   MemberId string 0

@@ -37,7 +37,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     API_KEY = 8
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupCurrentMemberAssignmentValue coordinator-value module=group-coordinator key=8 versions=0 flexible=0+
   struct TopicPartitions
     TopicId uuid 0+

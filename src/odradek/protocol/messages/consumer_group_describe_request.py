@@ -12,7 +12,7 @@ class ConsumerGroupDescribeRequest(Message):
     API_KEY = 69
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupDescribeRequest request module=clients key=69 versions=0-1 flexible=0+
   GroupIds []string 0+ entity=groupId
   IncludeAuthorizedOperations bool 0+

@@ -131,7 +131,7 @@ class ConsumerGroupDescribeResponse(Message):
     API_KEY = 69
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupDescribeResponse response module=clients key=69 versions=0-1 flexible=0+
   struct TopicPartitions
     TopicId uuid 0+

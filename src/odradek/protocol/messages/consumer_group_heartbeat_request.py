@@ -39,7 +39,7 @@ class ConsumerGroupHeartbeatRequest(Message):
     API_KEY = 68
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupHeartbeatRequest request module=clients key=68 versions=0-1 flexible=0+
   GroupId string 0+ entity=groupId
   MemberId string 0+

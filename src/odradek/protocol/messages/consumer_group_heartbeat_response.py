@@ -49,7 +49,7 @@ class ConsumerGroupHeartbeatResponse(Message):
     API_KEY = 68
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupHeartbeatResponse response module=clients key=68 versions=0-1 flexible=0+
   struct TopicPartitions
     TopicId uuid 0+

@@ -11,7 +11,7 @@ class ConsumerGroupMemberMetadataKey(Message):
 
     API_KEY = 5
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupMemberMetadataKey coordinator-key module=group-coordinator key=5 versions=0 flexible=none
   GroupId string 0
   MemberId string 0

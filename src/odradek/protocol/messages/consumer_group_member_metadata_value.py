@@ -55,7 +55,7 @@ class ConsumerGroupMemberMetadataValue(Message):
     API_KEY = 5
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupMemberMetadataValue coordinator-value module=group-coordinator key=5 versions=0 flexible=0+
   InstanceId string 0+ nullable=0+
   RackId string 0+ nullable=0+

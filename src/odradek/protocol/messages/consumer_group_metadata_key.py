@@ -8,7 +8,7 @@ class ConsumerGroupMetadataKey(Message):
 
     API_KEY = 3
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupMetadataKey coordinator-key module=group-coordinator key=3 versions=0 flexible=none
   GroupId string 0
 """

@@ -12,7 +12,7 @@ class ConsumerGroupMetadataValue(Message):
     API_KEY = 3
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupMetadataValue coordinator-value module=group-coordinator key=3 versions=0 flexible=0+
   Epoch int32 0+
   MetadataHash int64 0+ tag=0

@@ -8,7 +8,7 @@ class ConsumerGroupPartitionMetadataKey(Message):
 
     API_KEY = 4
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupPartitionMetadataKey coordinator-key module=group-coordinator key=4 versions=0 flexible=none
   GroupId string 0
 """

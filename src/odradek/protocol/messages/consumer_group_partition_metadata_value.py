@@ -52,7 +52,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
     API_KEY = 4
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupPartitionMetadataValue coordinator-value module=group-coordinator key=4 versions=0 flexible=0+
   Topics []TopicMetadata 0+
     TopicId uuid 0+

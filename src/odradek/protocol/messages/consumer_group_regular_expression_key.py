@@ -11,7 +11,7 @@ class ConsumerGroupRegularExpressionKey(Message):
 
     API_KEY = 16
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupRegularExpressionKey coordinator-key module=group-coordinator key=16 versions=0 flexible=none
   GroupId string 0
   RegularExpression string 0

@@ -13,7 +13,7 @@ class ConsumerGroupRegularExpressionValue(Message):
     API_KEY = 16
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupRegularExpressionValue coordinator-value module=group-coordinator key=16 versions=0 flexible=0+
   Topics []string 0+
   Version int64 0+

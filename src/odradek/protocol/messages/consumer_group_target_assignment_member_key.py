@@ -11,7 +11,7 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
 
     API_KEY = 7
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupTargetAssignmentMemberKey coordinator-key module=group-coordinator key=7 versions=0 flexible=none
   GroupId string 0
   MemberId string 0

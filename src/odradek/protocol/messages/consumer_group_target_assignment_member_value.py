@@ -28,7 +28,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
     API_KEY = 7
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupTargetAssignmentMemberValue coordinator-value module=group-coordinator key=7 versions=0 flexible=0+
   TopicPartitions []TopicPartition 0+
     TopicId uuid 0+

@@ -8,7 +8,7 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
 
     API_KEY = 6
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ConsumerGroupTargetAssignmentMetadataKey coordinator-key module=group-coordinator key=6 versions=0 flexible=none
   GroupId string 0
 """

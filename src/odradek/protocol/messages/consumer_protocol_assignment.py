@@ -28,7 +28,7 @@ class ConsumerProtocolAssignment(Message):
     )
 
     VERSIONS = (0, 3)
-    FACTS = """
+    SCHEMA = """
 ConsumerProtocolAssignment data module=clients versions=0-3 flexible=none
   AssignedPartitions []TopicPartition 0+
     Topic string 0+ key entity=topicName

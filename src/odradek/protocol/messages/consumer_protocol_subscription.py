@@ -31,7 +31,7 @@ class ConsumerProtocolSubscription(Message):
     )
 
     VERSIONS = (0, 3)
-    FACTS = """
+    SCHEMA = """
 ConsumerProtocolSubscription data module=clients versions=0-3 flexible=none
   Topics []string 0+
   UserData bytes 0+ nullable=0+ default=null

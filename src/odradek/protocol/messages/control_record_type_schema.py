@@ -7,7 +7,7 @@ class ControlRecordTypeSchema(Message):
     __slots__ = ("type",)
 
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ControlRecordTypeSchema data module=clients versions=0 flexible=none
   Type int16 0+
 """

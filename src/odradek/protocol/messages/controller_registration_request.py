@@ -61,7 +61,7 @@ class ControllerRegistrationRequest(Message):
     API_KEY = 70
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ControllerRegistrationRequest request module=clients key=70 versions=0 flexible=0+
   ControllerId int32 0+
   IncarnationId uuid 0+

@@ -13,7 +13,7 @@ class ControllerRegistrationResponse(Message):
     API_KEY = 70
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ControllerRegistrationResponse response module=clients key=70 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

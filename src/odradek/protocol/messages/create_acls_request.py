@@ -42,7 +42,7 @@ class CreateAclsRequest(Message):
     API_KEY = 30
     VERSIONS = (1, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 CreateAclsRequest request module=clients key=30 versions=1-3 flexible=2+
   Creations []AclCreation 0+
     ResourceType int8 0+

@@ -30,7 +30,7 @@ class CreateAclsResponse(Message):
     API_KEY = 30
     VERSIONS = (1, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 CreateAclsResponse response module=clients key=30 versions=1-3 flexible=2+
   ThrottleTimeMs int32 0+
   Results []AclCreationResult 0+

@@ -32,7 +32,7 @@ class CreateDelegationTokenRequest(Message):
     API_KEY = 38
     VERSIONS = (1, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 CreateDelegationTokenRequest request module=clients key=38 versions=1-3 flexible=2+
   OwnerPrincipalType string 3+ nullable=3+
   OwnerPrincipalName string 3+ nullable=3+

@@ -21,7 +21,7 @@ class CreateDelegationTokenResponse(Message):
     API_KEY = 38
     VERSIONS = (1, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 CreateDelegationTokenResponse response module=clients key=38 versions=1-3 flexible=2+
   ErrorCode int16 0+
   PrincipalType string 0+

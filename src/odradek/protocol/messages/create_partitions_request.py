@@ -47,7 +47,7 @@ class CreatePartitionsRequest(Message):
     API_KEY = 37
     VERSIONS = (0, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 CreatePartitionsRequest request module=clients key=37 versions=0-3 flexible=2+
   Topics []CreatePartitionsTopic 0+
     Name string 0+ key entity=topicName

@@ -33,7 +33,7 @@ class CreatePartitionsResponse(Message):
     API_KEY = 37
     VERSIONS = (0, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 CreatePartitionsResponse response module=clients key=37 versions=0-3 flexible=2+
   ThrottleTimeMs int32 0+
   Results []CreatePartitionsTopicResult 0+

@@ -76,7 +76,7 @@ class CreateTopicsRequest(Message):
     API_KEY = 19
     VERSIONS = (2, 7)
     FLEXIBLE_FROM = 5
-    FACTS = """
+    SCHEMA = """
 CreateTopicsRequest request module=clients key=19 versions=2-7 flexible=5+
   Topics []CreatableTopic 0+
     Name string 0+ key entity=topicName

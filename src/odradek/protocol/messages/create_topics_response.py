@@ -76,7 +76,7 @@ class CreateTopicsResponse(Message):
     API_KEY = 19
     VERSIONS = (2, 7)
     FLEXIBLE_FROM = 5
-    FACTS = """
+    SCHEMA = """
 CreateTopicsResponse response module=clients key=19 versions=2-7 flexible=5+
   ThrottleTimeMs int32 2+ ignorable
   Topics []CreatableTopicResult 0+

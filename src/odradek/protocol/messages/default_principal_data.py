@@ -12,7 +12,7 @@ class DefaultPrincipalData(Message):
 
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DefaultPrincipalData data module=clients versions=0 flexible=0+
   Type string 0+
   Name string 0+

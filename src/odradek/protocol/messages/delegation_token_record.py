@@ -17,7 +17,7 @@ class DelegationTokenRecord(Message):
     API_KEY = 10
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DelegationTokenRecord metadata module=metadata key=10 versions=0 flexible=0+
   Owner string 0+
   Requester string 0+

@@ -42,7 +42,7 @@ class DeleteAclsRequest(Message):
     API_KEY = 31
     VERSIONS = (1, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DeleteAclsRequest request module=clients key=31 versions=1-3 flexible=2+
   Filters []DeleteAclsFilter 0+
     ResourceTypeFilter int8 0+

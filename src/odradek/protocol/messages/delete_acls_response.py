@@ -72,7 +72,7 @@ class DeleteAclsResponse(Message):
     API_KEY = 31
     VERSIONS = (1, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DeleteAclsResponse response module=clients key=31 versions=1-3 flexible=2+
   ThrottleTimeMs int32 0+
   FilterResults []DeleteAclsFilterResult 0+

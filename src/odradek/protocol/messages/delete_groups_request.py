@@ -9,7 +9,7 @@ class DeleteGroupsRequest(Message):
     API_KEY = 42
     VERSIONS = (0, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DeleteGroupsRequest request module=clients key=42 versions=0-3 flexible=2+
   GroupsNames []string 0+ entity=groupId
 """

@@ -33,7 +33,7 @@ class DeleteGroupsResponse(Message):
     API_KEY = 42
     VERSIONS = (0, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DeleteGroupsResponse response module=clients key=42 versions=0-3 flexible=2+
   ThrottleTimeMs int32 0+
   Results []DeletableGroupResult 0+

@@ -48,7 +48,7 @@ class DeleteRecordsRequest(Message):
     API_KEY = 21
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DeleteRecordsRequest request module=clients key=21 versions=0-2 flexible=2+
   Topics []DeleteRecordsTopic 0+
     Name string 0+ entity=topicName

@@ -51,7 +51,7 @@ class DeleteRecordsResponse(Message):
     API_KEY = 21
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DeleteRecordsResponse response module=clients key=21 versions=0-2 flexible=2+
   ThrottleTimeMs int32 0+
   Topics []DeleteRecordsTopicResult 0+

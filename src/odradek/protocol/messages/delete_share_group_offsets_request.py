@@ -25,7 +25,7 @@ class DeleteShareGroupOffsetsRequest(Message):
     API_KEY = 92
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DeleteShareGroupOffsetsRequest request module=clients key=92 versions=0 flexible=0+
   GroupId string 0+ entity=groupId
   Topics []DeleteShareGroupOffsetsRequestTopic 0+

@@ -39,7 +39,7 @@ class DeleteShareGroupOffsetsResponse(Message):
     API_KEY = 92
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DeleteShareGroupOffsetsResponse response module=clients key=92 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

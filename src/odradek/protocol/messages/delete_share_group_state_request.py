@@ -44,7 +44,7 @@ class DeleteShareGroupStateRequest(Message):
     API_KEY = 86
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DeleteShareGroupStateRequest request module=clients key=86 versions=0 flexible=0+
   GroupId string 0+
   Topics []DeleteStateData 0+

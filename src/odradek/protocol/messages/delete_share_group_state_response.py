@@ -49,7 +49,7 @@ class DeleteShareGroupStateResponse(Message):
     API_KEY = 86
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DeleteShareGroupStateResponse response module=clients key=86 versions=0 flexible=0+
   Results []DeleteStateResult 0+
     TopicId uuid 0+

@@ -32,7 +32,7 @@ class DeleteTopicsRequest(Message):
     API_KEY = 20
     VERSIONS = (1, 6)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 DeleteTopicsRequest request module=clients key=20 versions=1-6 flexible=4+
   Topics []DeleteTopicState 6+
     Name string 6+ nullable=6+ default=null entity=topicName

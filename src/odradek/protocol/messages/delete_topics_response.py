@@ -37,7 +37,7 @@ class DeleteTopicsResponse(Message):
     API_KEY = 20
     VERSIONS = (1, 6)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 DeleteTopicsResponse response module=clients key=20 versions=1-6 flexible=4+
   ThrottleTimeMs int32 1+ ignorable
   Responses []DeletableTopicResult 0+

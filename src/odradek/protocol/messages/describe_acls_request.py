@@ -17,7 +17,7 @@ class DescribeAclsRequest(Message):
     API_KEY = 29
     VERSIONS = (1, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DescribeAclsRequest request module=clients key=29 versions=1-3 flexible=2+
   ResourceTypeFilter int8 0+
   ResourceNameFilter string 0+ nullable=0+

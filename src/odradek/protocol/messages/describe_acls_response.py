@@ -62,7 +62,7 @@ class DescribeAclsResponse(Message):
     API_KEY = 29
     VERSIONS = (1, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DescribeAclsResponse response module=clients key=29 versions=1-3 flexible=2+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -33,7 +33,7 @@ class DescribeClientQuotasRequest(Message):
     API_KEY = 48
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 DescribeClientQuotasRequest request module=clients key=48 versions=0-1 flexible=1+
   Components []ComponentData 0+
     EntityType string 0+

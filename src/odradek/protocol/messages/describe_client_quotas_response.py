@@ -68,7 +68,7 @@ class DescribeClientQuotasResponse(Message):
     API_KEY = 48
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 DescribeClientQuotasResponse response module=clients key=48 versions=0-1 flexible=1+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -13,7 +13,7 @@ class DescribeClusterRequest(Message):
     API_KEY = 60
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeClusterRequest request module=clients key=60 versions=0-2 flexible=0+
   IncludeClusterAuthorizedOperations bool 0+
   EndpointType int8 1+ default=1

@@ -45,7 +45,7 @@ class DescribeClusterResponse(Message):
     API_KEY = 60
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeClusterResponse response module=clients key=60 versions=0-2 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -34,7 +34,7 @@ class DescribeConfigsRequest(Message):
     API_KEY = 32
     VERSIONS = (1, 4)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 DescribeConfigsRequest request module=clients key=32 versions=1-4 flexible=4+
   Resources []DescribeConfigsResource 0+
     ResourceType int8 0+

@@ -96,7 +96,7 @@ class DescribeConfigsResponse(Message):
     API_KEY = 32
     VERSIONS = (1, 4)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 DescribeConfigsResponse response module=clients key=32 versions=1-4 flexible=4+
   ThrottleTimeMs int32 0+
   Results []DescribeConfigsResult 0+

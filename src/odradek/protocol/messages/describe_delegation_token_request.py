@@ -27,7 +27,7 @@ class DescribeDelegationTokenRequest(Message):
     API_KEY = 41
     VERSIONS = (1, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DescribeDelegationTokenRequest request module=clients key=41 versions=1-3 flexible=2+
   Owners []DescribeDelegationTokenOwner 0+ nullable=0+
     PrincipalType string 0+

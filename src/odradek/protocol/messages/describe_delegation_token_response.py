@@ -73,7 +73,7 @@ class DescribeDelegationTokenResponse(Message):
     API_KEY = 41
     VERSIONS = (1, 3)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DescribeDelegationTokenResponse response module=clients key=41 versions=1-3 flexible=2+
   ErrorCode int16 0+
   Tokens []DescribedDelegationToken 0+

@@ -12,7 +12,7 @@ class DescribeGroupsRequest(Message):
     API_KEY = 15
     VERSIONS = (0, 6)
     FLEXIBLE_FROM = 5
-    FACTS = """
+    SCHEMA = """
 DescribeGroupsRequest request module=clients key=15 versions=0-6 flexible=5+
   Groups []string 0+ entity=groupId
   IncludeAuthorizedOperations bool 3+

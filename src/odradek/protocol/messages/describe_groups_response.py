@@ -78,7 +78,7 @@ class DescribeGroupsResponse(Message):
     API_KEY = 15
     VERSIONS = (0, 6)
     FLEXIBLE_FROM = 5
-    FACTS = """
+    SCHEMA = """
 DescribeGroupsResponse response module=clients key=15 versions=0-6 flexible=5+
   ThrottleTimeMs int32 1+ ignorable
   Groups []DescribedGroup 0+

@@ -27,7 +27,7 @@ class DescribeLogDirsRequest(Message):
     API_KEY = 35
     VERSIONS = (1, 5)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DescribeLogDirsRequest request module=clients key=35 versions=1-5 flexible=2+
   Topics []DescribableLogDirTopic 0+ nullable=0+
     Topic string 0+ key entity=topicName

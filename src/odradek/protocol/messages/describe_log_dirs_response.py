@@ -85,7 +85,7 @@ class DescribeLogDirsResponse(Message):
     API_KEY = 35
     VERSIONS = (1, 5)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 DescribeLogDirsResponse response module=clients key=35 versions=1-5 flexible=2+
   ThrottleTimeMs int32 0+
   ErrorCode int16 3+ ignorable

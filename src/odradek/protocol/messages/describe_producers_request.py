@@ -27,7 +27,7 @@ class DescribeProducersRequest(Message):
     API_KEY = 61
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeProducersRequest request module=clients key=61 versions=0 flexible=0+
   Topics []TopicRequest 0+
     Name string 0+ key entity=topicName

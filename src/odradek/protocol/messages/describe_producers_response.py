@@ -84,7 +84,7 @@ class DescribeProducersResponse(Message):
     API_KEY = 61
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeProducersResponse response module=clients key=61 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   Topics []TopicResponse 0+

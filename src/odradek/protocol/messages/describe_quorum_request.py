@@ -40,7 +40,7 @@ class DescribeQuorumRequest(Message):
     API_KEY = 55
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeQuorumRequest request module=clients key=55 versions=0-2 flexible=0+
   Topics []TopicData 0+
     TopicName string 0+ entity=topicName

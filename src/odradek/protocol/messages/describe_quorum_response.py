@@ -135,7 +135,7 @@ class DescribeQuorumResponse(Message):
     API_KEY = 55
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeQuorumResponse response module=clients key=55 versions=0-2 flexible=0+
   struct ReplicaState
     ReplicaId int32 0+ entity=brokerId

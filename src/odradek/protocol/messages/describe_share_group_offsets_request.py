@@ -45,7 +45,7 @@ class DescribeShareGroupOffsetsRequest(Message):
     API_KEY = 90
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeShareGroupOffsetsRequest request module=clients key=90 versions=0-1 flexible=0+
   Groups []DescribeShareGroupOffsetsRequestGroup 0+
     GroupId string 0+ entity=groupId

@@ -88,7 +88,7 @@ class DescribeShareGroupOffsetsResponse(Message):
     API_KEY = 90
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeShareGroupOffsetsResponse response module=clients key=90 versions=0-1 flexible=0+
   ThrottleTimeMs int32 0+
   Groups []DescribeShareGroupOffsetsResponseGroup 0+

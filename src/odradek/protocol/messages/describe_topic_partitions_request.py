@@ -44,7 +44,7 @@ class DescribeTopicPartitionsRequest(Message):
     API_KEY = 75
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeTopicPartitionsRequest request module=clients key=75 versions=0 flexible=0+
   Topics []TopicRequest 0+
     Name string 0+ entity=topicName

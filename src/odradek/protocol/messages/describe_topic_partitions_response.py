@@ -101,7 +101,7 @@ class DescribeTopicPartitionsResponse(Message):
     API_KEY = 75
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeTopicPartitionsResponse response module=clients key=75 versions=0 flexible=0+
   ThrottleTimeMs int32 0+ ignorable
   Topics []DescribeTopicPartitionsResponseTopic 0+

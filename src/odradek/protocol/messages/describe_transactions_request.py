@@ -9,7 +9,7 @@ class DescribeTransactionsRequest(Message):
     API_KEY = 65
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeTransactionsRequest request module=clients key=65 versions=0 flexible=0+
   TransactionalIds []string 0+ entity=transactionalId
 """

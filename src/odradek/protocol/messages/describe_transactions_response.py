@@ -66,7 +66,7 @@ class DescribeTransactionsResponse(Message):
     API_KEY = 65
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeTransactionsResponse response module=clients key=65 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   TransactionStates []TransactionState 0+

@@ -22,7 +22,7 @@ class DescribeUserScramCredentialsRequest(Message):
     API_KEY = 50
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeUserScramCredentialsRequest request module=clients key=50 versions=0 flexible=0+
   Users []UserName 0+ nullable=0+
     Name string 0+

@@ -56,7 +56,7 @@ class DescribeUserScramCredentialsResponse(Message):
     API_KEY = 50
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 DescribeUserScramCredentialsResponse response module=clients key=50 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

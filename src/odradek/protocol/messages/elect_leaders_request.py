@@ -31,7 +31,7 @@ class ElectLeadersRequest(Message):
     API_KEY = 43
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 ElectLeadersRequest request module=clients key=43 versions=0-2 flexible=2+
   ElectionType int8 1+
   TopicPartitions []TopicPartitions 0+ nullable=0+

@@ -52,7 +52,7 @@ class ElectLeadersResponse(Message):
     API_KEY = 43
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 ElectLeadersResponse response module=clients key=43 versions=0-2 flexible=2+
   ThrottleTimeMs int32 0+
   ErrorCode int16 1+

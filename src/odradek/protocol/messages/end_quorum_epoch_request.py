@@ -98,7 +98,7 @@ class EndQuorumEpochRequest(Message):
     API_KEY = 54
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 EndQuorumEpochRequest request module=clients key=54 versions=0-1 flexible=1+
   ClusterId string 0+ nullable=0+ default=null
   Topics []TopicData 0+

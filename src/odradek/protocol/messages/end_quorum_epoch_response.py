@@ -76,7 +76,7 @@ class EndQuorumEpochResponse(Message):
     API_KEY = 54
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 EndQuorumEpochResponse response module=clients key=54 versions=0-1 flexible=1+
   ErrorCode int16 0+
   Topics []TopicData 0+

@@ -9,7 +9,7 @@ class EndTransactionRecord(Message):
     API_KEY = 24
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 EndTransactionRecord metadata module=metadata key=24 versions=0 flexible=0+
 """
 

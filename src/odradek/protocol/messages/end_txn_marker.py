@@ -7,7 +7,7 @@ class EndTxnMarker(Message):
     __slots__ = ("coordinator_epoch",)
 
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 EndTxnMarker data module=clients versions=0 flexible=none
   CoordinatorEpoch int32 0+
 """

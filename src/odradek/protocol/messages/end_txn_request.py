@@ -14,7 +14,7 @@ class EndTxnRequest(Message):
     API_KEY = 26
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 EndTxnRequest request module=clients key=26 versions=0-5 flexible=3+
   TransactionalId string 0+ entity=transactionalId
   ProducerId int64 0+ entity=producerId

@@ -14,7 +14,7 @@ class EndTxnResponse(Message):
     API_KEY = 26
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 EndTxnResponse response module=clients key=26 versions=0-5 flexible=3+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

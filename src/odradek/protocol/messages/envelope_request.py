@@ -13,7 +13,7 @@ class EnvelopeRequest(Message):
     API_KEY = 58
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 EnvelopeRequest request module=clients key=58 versions=0 flexible=0+
   RequestData bytes 0+
   RequestPrincipal bytes 0+ nullable=0+

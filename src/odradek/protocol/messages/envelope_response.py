@@ -12,7 +12,7 @@ class EnvelopeResponse(Message):
     API_KEY = 58
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 EnvelopeResponse response module=clients key=58 versions=0 flexible=0+
   ResponseData bytes 0+ nullable=0+ default=null
   ErrorCode int16 0+

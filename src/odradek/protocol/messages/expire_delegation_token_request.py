@@ -12,7 +12,7 @@ class ExpireDelegationTokenRequest(Message):
     API_KEY = 40
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 ExpireDelegationTokenRequest request module=clients key=40 versions=1-2 flexible=2+
   Hmac bytes 0+
   ExpiryTimePeriodMs int64 0+

@@ -13,7 +13,7 @@ class ExpireDelegationTokenResponse(Message):
     API_KEY = 40
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 ExpireDelegationTokenResponse response module=clients key=40 versions=1-2 flexible=2+
   ErrorCode int16 0+
   ExpiryTimestampMs int64 0+

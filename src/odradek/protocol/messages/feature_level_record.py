@@ -12,7 +12,7 @@ class FeatureLevelRecord(Message):
     API_KEY = 12
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 FeatureLevelRecord metadata module=metadata key=12 versions=0 flexible=0+
   Name string 0+
   FeatureLevel int16 0+

@@ -12,7 +12,7 @@ class FenceBrokerRecord(Message):
     API_KEY = 7
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 FenceBrokerRecord metadata module=metadata key=7 versions=0 flexible=0+
   Id int32 0+ entity=brokerId
   Epoch int64 0+

@@ -119,7 +119,7 @@ class FetchRequest(Message):
     API_KEY = 1
     VERSIONS = (4, 18)
     FLEXIBLE_FROM = 12
-    FACTS = """
+    SCHEMA = """
 FetchRequest request module=clients key=1 versions=4-18 flexible=12+
   ClusterId string 12+ nullable=12+ default=null tag=0 ignorable
   ReplicaId int32 0-14 default=-1 entity=brokerId

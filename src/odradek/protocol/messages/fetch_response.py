@@ -181,7 +181,7 @@ class FetchResponse(Message):
     API_KEY = 1
     VERSIONS = (4, 18)
     FLEXIBLE_FROM = 12
-    FACTS = """
+    SCHEMA = """
 FetchResponse response module=clients key=1 versions=4-18 flexible=12+
   ThrottleTimeMs int32 1+ ignorable
   ErrorCode int16 7+ ignorable

@@ -78,7 +78,7 @@ class FetchSnapshotRequest(Message):
     API_KEY = 59
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 FetchSnapshotRequest request module=clients key=59 versions=0-1 flexible=0+
   ClusterId string 0+ nullable=0+ default=null tag=0
   ReplicaId int32 0+ default=-1 entity=brokerId

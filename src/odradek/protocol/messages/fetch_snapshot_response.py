@@ -123,7 +123,7 @@ class FetchSnapshotResponse(Message):
     API_KEY = 59
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 FetchSnapshotResponse response module=clients key=59 versions=0-1 flexible=0+
   ThrottleTimeMs int32 0+ ignorable
   ErrorCode int16 0+

@@ -13,7 +13,7 @@ class FindCoordinatorRequest(Message):
     API_KEY = 10
     VERSIONS = (0, 6)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 FindCoordinatorRequest request module=clients key=10 versions=0-6 flexible=3+
   Key string 0-3
   KeyType int8 1+

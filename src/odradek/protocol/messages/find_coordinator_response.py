@@ -47,7 +47,7 @@ class FindCoordinatorResponse(Message):
     API_KEY = 10
     VERSIONS = (0, 6)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 FindCoordinatorResponse response module=clients key=10 versions=0-6 flexible=3+
   ThrottleTimeMs int32 1+ ignorable
   ErrorCode int16 0-3

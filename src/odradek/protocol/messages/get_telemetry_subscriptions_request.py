@@ -10,7 +10,7 @@ class GetTelemetrySubscriptionsRequest(Message):
     API_KEY = 71
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 GetTelemetrySubscriptionsRequest request module=clients key=71 versions=0 flexible=0+
   ClientInstanceId uuid 0+
 """

@@ -20,7 +20,7 @@ class GetTelemetrySubscriptionsResponse(Message):
     API_KEY = 71
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 GetTelemetrySubscriptionsResponse response module=clients key=71 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -8,7 +8,7 @@ class GroupMetadataKey(Message):
 
     API_KEY = 2
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 GroupMetadataKey coordinator-key module=group-coordinator key=2 versions=0 flexible=none
   group string 0
 """

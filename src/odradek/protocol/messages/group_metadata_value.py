@@ -52,7 +52,7 @@ class GroupMetadataValue(Message):
     API_KEY = 2
     VERSIONS = (0, 4)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 GroupMetadataValue coordinator-value module=group-coordinator key=2 versions=0-4 flexible=4+
   struct MemberMetadata
     memberId string 0+

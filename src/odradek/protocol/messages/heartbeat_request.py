@@ -14,7 +14,7 @@ class HeartbeatRequest(Message):
     API_KEY = 12
     VERSIONS = (0, 4)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 HeartbeatRequest request module=clients key=12 versions=0-4 flexible=4+
   GroupId string 0+ entity=groupId
   GenerationId int32 0+

@@ -12,7 +12,7 @@ class HeartbeatResponse(Message):
     API_KEY = 12
     VERSIONS = (0, 4)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 HeartbeatResponse response module=clients key=12 versions=0-4 flexible=4+
   ThrottleTimeMs int32 1+ ignorable
   ErrorCode int16 0+

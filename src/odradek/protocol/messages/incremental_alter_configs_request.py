@@ -54,7 +54,7 @@ class IncrementalAlterConfigsRequest(Message):
     API_KEY = 44
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 IncrementalAlterConfigsRequest request module=clients key=44 versions=0-1 flexible=1+
   Resources []AlterConfigsResource 0+
     ResourceType int8 0+ key

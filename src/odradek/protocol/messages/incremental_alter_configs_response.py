@@ -36,7 +36,7 @@ class IncrementalAlterConfigsResponse(Message):
     API_KEY = 44
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 IncrementalAlterConfigsResponse response module=clients key=44 versions=0-1 flexible=1+
   ThrottleTimeMs int32 0+
   Responses []AlterConfigsResourceResponse 0+

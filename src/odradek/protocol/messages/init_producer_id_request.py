@@ -16,7 +16,7 @@ class InitProducerIdRequest(Message):
     API_KEY = 22
     VERSIONS = (0, 6)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 InitProducerIdRequest request module=clients key=22 versions=0-6 flexible=2+
   TransactionalId string 0+ nullable=0+ entity=transactionalId
   TransactionTimeoutMs int32 0+

@@ -16,7 +16,7 @@ class InitProducerIdResponse(Message):
     API_KEY = 22
     VERSIONS = (0, 6)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 InitProducerIdResponse response module=clients key=22 versions=0-6 flexible=2+
   ThrottleTimeMs int32 0+ ignorable
   ErrorCode int16 0+

@@ -52,7 +52,7 @@ class InitializeShareGroupStateRequest(Message):
     API_KEY = 83
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 InitializeShareGroupStateRequest request module=clients key=83 versions=0 flexible=0+
   GroupId string 0+
   Topics []InitializeStateData 0+

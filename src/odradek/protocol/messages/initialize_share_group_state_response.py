@@ -49,7 +49,7 @@ class InitializeShareGroupStateResponse(Message):
     API_KEY = 83
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 InitializeShareGroupStateResponse response module=clients key=83 versions=0 flexible=0+
   Results []InitializeStateResult 0+
     TopicId uuid 0+

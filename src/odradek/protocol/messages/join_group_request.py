@@ -36,7 +36,7 @@ class JoinGroupRequest(Message):
     API_KEY = 11
     VERSIONS = (0, 9)
     FLEXIBLE_FROM = 6
-    FACTS = """
+    SCHEMA = """
 JoinGroupRequest request module=clients key=11 versions=0-9 flexible=6+
   GroupId string 0+ entity=groupId
   SessionTimeoutMs int32 0+

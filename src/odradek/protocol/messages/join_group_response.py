@@ -40,7 +40,7 @@ class JoinGroupResponse(Message):
     API_KEY = 11
     VERSIONS = (0, 9)
     FLEXIBLE_FROM = 6
-    FACTS = """
+    SCHEMA = """
 JoinGroupResponse response module=clients key=11 versions=0-9 flexible=6+
   ThrottleTimeMs int32 2+ ignorable
   ErrorCode int16 0+

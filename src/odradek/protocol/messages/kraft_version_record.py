@@ -11,7 +11,7 @@ class KRaftVersionRecord(Message):
 
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 KRaftVersionRecord data module=clients versions=0 flexible=0+
   Version int16 0+
   KRaftVersion int16 0+

@@ -32,7 +32,7 @@ class LeaderChangeMessage(Message):
 
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 LeaderChangeMessage data module=clients versions=0-1 flexible=0+
   struct Voter
     VoterId int32 0+

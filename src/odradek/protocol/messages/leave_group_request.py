@@ -34,7 +34,7 @@ class LeaveGroupRequest(Message):
     API_KEY = 13
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 LeaveGroupRequest request module=clients key=13 versions=0-5 flexible=4+
   GroupId string 0+ entity=groupId
   MemberId string 0-2

@@ -34,7 +34,7 @@ class LeaveGroupResponse(Message):
     API_KEY = 13
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 LeaveGroupResponse response module=clients key=13 versions=0-5 flexible=4+
   ThrottleTimeMs int32 1+ ignorable
   ErrorCode int16 0+

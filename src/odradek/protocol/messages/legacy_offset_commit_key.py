@@ -12,7 +12,7 @@ class LegacyOffsetCommitKey(Message):
 
     API_KEY = 0
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 LegacyOffsetCommitKey coordinator-key module=group-coordinator key=0 versions=0 flexible=none
   group string 0
   topic string 0

@@ -12,7 +12,7 @@ class LegacyOffsetCommitValue(Message):
 
     API_KEY = 0
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 LegacyOffsetCommitValue coordinator-value module=group-coordinator key=0 versions=0 flexible=none
   offset int64 0
   metadata string 0

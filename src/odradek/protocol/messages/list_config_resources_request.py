@@ -9,7 +9,7 @@ class ListConfigResourcesRequest(Message):
     API_KEY = 74
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ListConfigResourcesRequest request module=clients key=74 versions=0-1 flexible=0+
   ResourceTypes []int8 1+
 """

@@ -31,7 +31,7 @@ class ListConfigResourcesResponse(Message):
     API_KEY = 74
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ListConfigResourcesResponse response module=clients key=74 versions=0-1 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -12,7 +12,7 @@ class ListGroupsRequest(Message):
     API_KEY = 16
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 ListGroupsRequest request module=clients key=16 versions=0-5 flexible=3+
   StatesFilter []string 4+
   TypesFilter []string 5+

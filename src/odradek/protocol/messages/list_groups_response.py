@@ -37,7 +37,7 @@ class ListGroupsResponse(Message):
     API_KEY = 16
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 ListGroupsResponse response module=clients key=16 versions=0-5 flexible=3+
   ThrottleTimeMs int32 1+ ignorable
   ErrorCode int16 0+

@@ -53,7 +53,7 @@ class ListOffsetsRequest(Message):
     API_KEY = 2
     VERSIONS = (1, 11)
     FLEXIBLE_FROM = 6
-    FACTS = """
+    SCHEMA = """
 ListOffsetsRequest request module=clients key=2 versions=1-11 flexible=6+
   ReplicaId int32 0+ entity=brokerId
   IsolationLevel int8 2+

@@ -57,7 +57,7 @@ class ListOffsetsResponse(Message):
     API_KEY = 2
     VERSIONS = (1, 11)
     FLEXIBLE_FROM = 6
-    FACTS = """
+    SCHEMA = """
 ListOffsetsResponse response module=clients key=2 versions=1-11 flexible=6+
   ThrottleTimeMs int32 2+ ignorable
   Topics []ListOffsetsTopicResponse 0+

@@ -30,7 +30,7 @@ class ListPartitionReassignmentsRequest(Message):
     API_KEY = 46
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ListPartitionReassignmentsRequest request module=clients key=46 versions=0 flexible=0+
   TimeoutMs int32 0+ default=60000
   Topics []ListPartitionReassignmentsTopics 0+ nullable=0+ default=null

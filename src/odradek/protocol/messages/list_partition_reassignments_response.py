@@ -56,7 +56,7 @@ class ListPartitionReassignmentsResponse(Message):
     API_KEY = 46
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ListPartitionReassignmentsResponse response module=clients key=46 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

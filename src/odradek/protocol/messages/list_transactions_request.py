@@ -14,7 +14,7 @@ class ListTransactionsRequest(Message):
     API_KEY = 66
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ListTransactionsRequest request module=clients key=66 versions=0-2 flexible=0+
   StateFilters []string 0+
   ProducerIdFilters []int64 0+ entity=producerId

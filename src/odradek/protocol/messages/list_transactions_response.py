@@ -35,7 +35,7 @@ class ListTransactionsResponse(Message):
     API_KEY = 66
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ListTransactionsResponse response module=clients key=66 versions=0-2 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -33,7 +33,7 @@ class MetadataRequest(Message):
     API_KEY = 3
     VERSIONS = (0, 13)
     FLEXIBLE_FROM = 9
-    FACTS = """
+    SCHEMA = """
 MetadataRequest request module=clients key=3 versions=0-13 flexible=9+
   Topics []MetadataRequestTopic 0+ nullable=1+
     TopicId uuid 10+ ignorable

@@ -105,7 +105,7 @@ class MetadataResponse(Message):
     API_KEY = 3
     VERSIONS = (0, 13)
     FLEXIBLE_FROM = 9
-    FACTS = """
+    SCHEMA = """
 MetadataResponse response module=clients key=3 versions=0-13 flexible=9+
   ThrottleTimeMs int32 3+ ignorable
   Brokers []MetadataResponseBroker 0+

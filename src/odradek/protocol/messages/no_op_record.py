@@ -9,7 +9,7 @@ class NoOpRecord(Message):
     API_KEY = 20
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 NoOpRecord metadata module=metadata key=20 versions=0 flexible=0+
 """
 

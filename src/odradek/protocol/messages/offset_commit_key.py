@@ -12,7 +12,7 @@ class OffsetCommitKey(Message):
 
     API_KEY = 1
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 OffsetCommitKey coordinator-key module=group-coordinator key=1 versions=0 flexible=none
   group string 0
   topic string 0

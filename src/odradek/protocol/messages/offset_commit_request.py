@@ -62,7 +62,7 @@ class OffsetCommitRequest(Message):
     API_KEY = 8
     VERSIONS = (2, 10)
     FLEXIBLE_FROM = 8
-    FACTS = """
+    SCHEMA = """
 OffsetCommitRequest request module=clients key=8 versions=2-10 flexible=8+
   GroupId string 0+ entity=groupId
   GenerationIdOrMemberEpoch int32 1+ default=-1 ignorable

@@ -52,7 +52,7 @@ class OffsetCommitResponse(Message):
     API_KEY = 8
     VERSIONS = (2, 10)
     FLEXIBLE_FROM = 8
-    FACTS = """
+    SCHEMA = """
 OffsetCommitResponse response module=clients key=8 versions=2-10 flexible=8+
   ThrottleTimeMs int32 3+ ignorable
   Topics []OffsetCommitResponseTopic 0+

@@ -17,7 +17,7 @@ class OffsetCommitValue(Message):
     API_KEY = 1
     VERSIONS = (0, 4)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 OffsetCommitValue coordinator-value module=group-coordinator key=1 versions=0-4 flexible=4+
   offset int64 0+
   leaderEpoch int32 3+ default=-1 ignorable

@@ -42,7 +42,7 @@ class OffsetDeleteRequest(Message):
 
     API_KEY = 47
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 OffsetDeleteRequest request module=clients key=47 versions=0 flexible=none
   GroupId string 0+ entity=groupId
   Topics []OffsetDeleteRequestTopic 0+

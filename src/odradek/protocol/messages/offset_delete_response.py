@@ -48,7 +48,7 @@ class OffsetDeleteResponse(Message):
 
     API_KEY = 47
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 OffsetDeleteResponse response module=clients key=47 versions=0 flexible=none
   ErrorCode int16 0+
   ThrottleTimeMs int32 0+ ignorable

@@ -78,7 +78,7 @@ class OffsetFetchRequest(Message):
     API_KEY = 9
     VERSIONS = (1, 10)
     FLEXIBLE_FROM = 6
-    FACTS = """
+    SCHEMA = """
 OffsetFetchRequest request module=clients key=9 versions=1-10 flexible=6+
   GroupId string 0-7 entity=groupId
   Topics []OffsetFetchRequestTopic 0-7 nullable=2-7

@@ -129,7 +129,7 @@ class OffsetFetchResponse(Message):
     API_KEY = 9
     VERSIONS = (1, 10)
     FLEXIBLE_FROM = 6
-    FACTS = """
+    SCHEMA = """
 OffsetFetchResponse response module=clients key=9 versions=1-10 flexible=6+
   ThrottleTimeMs int32 3+ ignorable
   Topics []OffsetFetchResponseTopic 0-7

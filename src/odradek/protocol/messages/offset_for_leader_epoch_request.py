@@ -51,7 +51,7 @@ class OffsetForLeaderEpochRequest(Message):
     API_KEY = 23
     VERSIONS = (2, 4)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 OffsetForLeaderEpochRequest request module=clients key=23 versions=2-4 flexible=4+
   ReplicaId int32 3+ default=-2 ignorable entity=brokerId
   Topics []OffsetForLeaderTopic 0+

@@ -54,7 +54,7 @@ class OffsetForLeaderEpochResponse(Message):
     API_KEY = 23
     VERSIONS = (2, 4)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 OffsetForLeaderEpochResponse response module=clients key=23 versions=2-4 flexible=4+
   ThrottleTimeMs int32 2+ ignorable
   Topics []OffsetForLeaderTopicResult 0+

@@ -22,7 +22,7 @@ class PartitionChangeRecord(Message):
     API_KEY = 5
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 PartitionChangeRecord metadata module=metadata key=5 versions=0-2 flexible=0+
   PartitionId int32 0+ default=-1
   TopicId uuid 0+

@@ -24,7 +24,7 @@ class PartitionRecord(Message):
     API_KEY = 3
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 PartitionRecord metadata module=metadata key=3 versions=0-2 flexible=0+
   PartitionId int32 0+ default=-1
   TopicId uuid 0+

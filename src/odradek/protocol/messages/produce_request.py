@@ -55,7 +55,7 @@ class ProduceRequest(Message):
     API_KEY = 0
     VERSIONS = (3, 13)
     FLEXIBLE_FROM = 9
-    FACTS = """
+    SCHEMA = """
 ProduceRequest request module=clients key=0 versions=3-13 flexible=9+
   TransactionalId string 3+ nullable=3+ default=null entity=transactionalId
   Acks int16 0+

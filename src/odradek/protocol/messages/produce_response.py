@@ -133,7 +133,7 @@ class ProduceResponse(Message):
     API_KEY = 0
     VERSIONS = (3, 13)
     FLEXIBLE_FROM = 9
-    FACTS = """
+    SCHEMA = """
 ProduceResponse response module=clients key=0 versions=3-13 flexible=9+
   Responses []TopicProduceResponse 0+
     Name string 0-12 ignorable key entity=topicName

@@ -13,7 +13,7 @@ class ProducerIdsRecord(Message):
     API_KEY = 15
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ProducerIdsRecord metadata module=metadata key=15 versions=0 flexible=0+
   BrokerId int32 0+ entity=brokerId
   BrokerEpoch int64 0+ default=-1

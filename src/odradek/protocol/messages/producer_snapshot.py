@@ -46,7 +46,7 @@ class ProducerSnapshot(Message):
     )
 
     VERSIONS = (1, 1)
-    FACTS = """
+    SCHEMA = """
 ProducerSnapshot data module=storage versions=1 flexible=none
   Crc uint32 1
   ProducerEntries []ProducerEntry 1

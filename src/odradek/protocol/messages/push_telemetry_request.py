@@ -16,7 +16,7 @@ class PushTelemetryRequest(Message):
     API_KEY = 72
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 PushTelemetryRequest request module=clients key=72 versions=0 flexible=0+
   ClientInstanceId uuid 0+
   SubscriptionId int32 0+

@@ -12,7 +12,7 @@ class PushTelemetryResponse(Message):
     API_KEY = 72
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 PushTelemetryResponse response module=clients key=72 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

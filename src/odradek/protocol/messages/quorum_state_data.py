@@ -30,7 +30,7 @@ class QuorumStateData(Message):
 
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 QuorumStateData data module=raft versions=0-1 flexible=0+
   ClusterId string 0
   LeaderId int32 0+ default=-1

@@ -49,7 +49,7 @@ class ReadShareGroupStateRequest(Message):
     API_KEY = 84
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ReadShareGroupStateRequest request module=clients key=84 versions=0 flexible=0+
   GroupId string 0+
   Topics []ReadStateData 0+

@@ -82,7 +82,7 @@ class ReadShareGroupStateResponse(Message):
     API_KEY = 84
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ReadShareGroupStateResponse response module=clients key=84 versions=0 flexible=0+
   Results []ReadStateResult 0+
     TopicId uuid 0+

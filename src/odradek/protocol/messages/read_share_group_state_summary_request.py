@@ -49,7 +49,7 @@ class ReadShareGroupStateSummaryRequest(Message):
     API_KEY = 87
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ReadShareGroupStateSummaryRequest request module=clients key=87 versions=0-1 flexible=0+
   GroupId string 0+
   Topics []ReadStateSummaryData 0+

@@ -61,7 +61,7 @@ class ReadShareGroupStateSummaryResponse(Message):
     API_KEY = 87
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ReadShareGroupStateSummaryResponse response module=clients key=87 versions=0-1 flexible=0+
   Results []ReadStateSummaryResult 0+
     TopicId uuid 0+

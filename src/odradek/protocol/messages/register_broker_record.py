@@ -67,7 +67,7 @@ class RegisterBrokerRecord(Message):
     API_KEY = 0
     VERSIONS = (0, 4)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RegisterBrokerRecord metadata module=metadata key=0 versions=0-4 flexible=0+
   BrokerId int32 0+ entity=brokerId
   IsMigratingZkBroker bool 2+

@@ -61,7 +61,7 @@ class RegisterControllerRecord(Message):
     API_KEY = 27
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RegisterControllerRecord metadata module=metadata key=27 versions=0 flexible=0+
   ControllerId int32 0+
   IncarnationId uuid 0+

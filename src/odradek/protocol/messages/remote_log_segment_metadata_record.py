@@ -81,7 +81,7 @@ class RemoteLogSegmentMetadataRecord(Message):
     API_KEY = 0
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RemoteLogSegmentMetadataRecord metadata module=storage key=0 versions=0 flexible=0+
   RemoteLogSegmentId RemoteLogSegmentIdEntry 0+
     TopicIdPartition TopicIdPartitionEntry 0+

@@ -40,7 +40,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     API_KEY = 3
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RemoteLogSegmentMetadataSnapshotRecord metadata module=storage key=3 versions=0 flexible=0+
   SegmentId uuid 0+
   StartOffset int64 0+

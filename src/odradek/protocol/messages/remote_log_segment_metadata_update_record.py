@@ -57,7 +57,7 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
     API_KEY = 1
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RemoteLogSegmentMetadataUpdateRecord metadata module=storage key=1 versions=0 flexible=0+
   RemoteLogSegmentId RemoteLogSegmentIdEntry 0+
     TopicIdPartition TopicIdPartitionEntry 0+

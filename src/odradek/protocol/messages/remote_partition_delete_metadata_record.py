@@ -36,7 +36,7 @@ class RemotePartitionDeleteMetadataRecord(Message):
     API_KEY = 2
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RemotePartitionDeleteMetadataRecord metadata module=storage key=2 versions=0 flexible=0+
   TopicIdPartition TopicIdPartitionEntry 0+
     Name string 0+

@@ -10,7 +10,7 @@ class RemoveAccessControlEntryRecord(Message):
     API_KEY = 19
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RemoveAccessControlEntryRecord metadata module=metadata key=19 versions=0 flexible=0+
   Id uuid 0+
 """

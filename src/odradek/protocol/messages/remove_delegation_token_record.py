@@ -9,7 +9,7 @@ class RemoveDelegationTokenRecord(Message):
     API_KEY = 26
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RemoveDelegationTokenRecord metadata module=metadata key=26 versions=0 flexible=0+
   TokenId string 0+
 """

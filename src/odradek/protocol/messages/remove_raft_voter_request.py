@@ -14,7 +14,7 @@ class RemoveRaftVoterRequest(Message):
     API_KEY = 81
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RemoveRaftVoterRequest request module=clients key=81 versions=0 flexible=0+
   ClusterId string 0+ nullable=0+
   VoterId int32 0+

@@ -13,7 +13,7 @@ class RemoveRaftVoterResponse(Message):
     API_KEY = 81
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RemoveRaftVoterResponse response module=clients key=81 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -10,7 +10,7 @@ class RemoveTopicRecord(Message):
     API_KEY = 9
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RemoveTopicRecord metadata module=metadata key=9 versions=0 flexible=0+
   TopicId uuid 0+
 """

@@ -12,7 +12,7 @@ class RemoveUserScramCredentialRecord(Message):
     API_KEY = 22
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 RemoveUserScramCredentialRecord metadata module=metadata key=22 versions=0 flexible=0+
   Name string 0+
   Mechanism int8 0+

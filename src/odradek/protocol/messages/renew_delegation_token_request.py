@@ -12,7 +12,7 @@ class RenewDelegationTokenRequest(Message):
     API_KEY = 39
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 RenewDelegationTokenRequest request module=clients key=39 versions=1-2 flexible=2+
   Hmac bytes 0+
   RenewPeriodMs int64 0+

@@ -13,7 +13,7 @@ class RenewDelegationTokenResponse(Message):
     API_KEY = 39
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 RenewDelegationTokenResponse response module=clients key=39 versions=1-2 flexible=2+
   ErrorCode int16 0+
   ExpiryTimestampMs int64 0+

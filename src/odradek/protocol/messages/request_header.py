@@ -13,7 +13,7 @@ class RequestHeader(Message):
 
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 RequestHeader header module=clients versions=1-2 flexible=2+
   RequestApiKey int16 0+
   RequestApiVersion int16 0+

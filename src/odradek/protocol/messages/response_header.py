@@ -8,7 +8,7 @@ class ResponseHeader(Message):
 
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 ResponseHeader header module=clients versions=0-1 flexible=1+
   CorrelationId int32 0+
 """

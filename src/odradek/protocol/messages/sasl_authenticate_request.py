@@ -9,7 +9,7 @@ class SaslAuthenticateRequest(Message):
     API_KEY = 36
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 SaslAuthenticateRequest request module=clients key=36 versions=0-2 flexible=2+
   AuthBytes bytes 0+
 """

@@ -14,7 +14,7 @@ class SaslAuthenticateResponse(Message):
     API_KEY = 36
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 2
-    FACTS = """
+    SCHEMA = """
 SaslAuthenticateResponse response module=clients key=36 versions=0-2 flexible=2+
   ErrorCode int16 0+
   ErrorMessage string 0+ nullable=0+

@@ -8,7 +8,7 @@ class SaslHandshakeRequest(Message):
 
     API_KEY = 17
     VERSIONS = (0, 1)
-    FACTS = """
+    SCHEMA = """
 SaslHandshakeRequest request module=clients key=17 versions=0-1 flexible=none
   Mechanism string 0+
 """

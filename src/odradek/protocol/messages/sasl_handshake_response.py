@@ -11,7 +11,7 @@ class SaslHandshakeResponse(Message):
 
     API_KEY = 17
     VERSIONS = (0, 1)
-    FACTS = """
+    SCHEMA = """
 SaslHandshakeResponse response module=clients key=17 versions=0-1 flexible=none
   ErrorCode int16 0+
   Mechanisms []string 0+

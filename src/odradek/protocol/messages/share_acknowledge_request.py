@@ -75,7 +75,7 @@ class ShareAcknowledgeRequest(Message):
     API_KEY = 79
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareAcknowledgeRequest request module=clients key=79 versions=1-2 flexible=0+
   GroupId string 0+ nullable=0+ default=null entity=groupId
   MemberId string 0+ nullable=0+

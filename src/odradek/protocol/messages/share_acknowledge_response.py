@@ -101,7 +101,7 @@ class ShareAcknowledgeResponse(Message):
     API_KEY = 79
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareAcknowledgeResponse response module=clients key=79 versions=1-2 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -103,7 +103,7 @@ class ShareFetchRequest(Message):
     API_KEY = 78
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareFetchRequest request module=clients key=78 versions=1-2 flexible=0+
   GroupId string 0+ nullable=0+ default=null entity=groupId
   MemberId string 0+ nullable=0+

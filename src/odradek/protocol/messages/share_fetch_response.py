@@ -135,7 +135,7 @@ class ShareFetchResponse(Message):
     API_KEY = 78
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareFetchResponse response module=clients key=78 versions=1-2 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

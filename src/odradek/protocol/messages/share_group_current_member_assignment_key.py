@@ -11,7 +11,7 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
 
     API_KEY = 14
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ShareGroupCurrentMemberAssignmentKey coordinator-key module=group-coordinator key=14 versions=0 flexible=none
   GroupId string 0
   MemberId string 0

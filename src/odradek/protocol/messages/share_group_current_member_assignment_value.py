@@ -33,7 +33,7 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     API_KEY = 14
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareGroupCurrentMemberAssignmentValue coordinator-value module=group-coordinator key=14 versions=0 flexible=0+
   struct TopicPartitions
     TopicId uuid 0+

@@ -12,7 +12,7 @@ class ShareGroupDescribeRequest(Message):
     API_KEY = 77
     VERSIONS = (1, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareGroupDescribeRequest request module=clients key=77 versions=1 flexible=0+
   GroupIds []string 0+ entity=groupId
   IncludeAuthorizedOperations bool 0+

@@ -119,7 +119,7 @@ class ShareGroupDescribeResponse(Message):
     API_KEY = 77
     VERSIONS = (1, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareGroupDescribeResponse response module=clients key=77 versions=1 flexible=0+
   struct TopicPartitions
     TopicId uuid 0+

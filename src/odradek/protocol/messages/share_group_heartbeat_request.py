@@ -15,7 +15,7 @@ class ShareGroupHeartbeatRequest(Message):
     API_KEY = 76
     VERSIONS = (1, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareGroupHeartbeatRequest request module=clients key=76 versions=1 flexible=0+
   GroupId string 0+ entity=groupId
   MemberId string 0+

@@ -49,7 +49,7 @@ class ShareGroupHeartbeatResponse(Message):
     API_KEY = 76
     VERSIONS = (1, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareGroupHeartbeatResponse response module=clients key=76 versions=1 flexible=0+
   struct TopicPartitions
     TopicId uuid 0+

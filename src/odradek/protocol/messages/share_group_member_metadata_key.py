@@ -11,7 +11,7 @@ class ShareGroupMemberMetadataKey(Message):
 
     API_KEY = 10
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ShareGroupMemberMetadataKey coordinator-key module=group-coordinator key=10 versions=0 flexible=none
   GroupId string 0
   MemberId string 0

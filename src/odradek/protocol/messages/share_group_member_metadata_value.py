@@ -14,7 +14,7 @@ class ShareGroupMemberMetadataValue(Message):
     API_KEY = 10
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareGroupMemberMetadataValue coordinator-value module=group-coordinator key=10 versions=0 flexible=0+
   RackId string 0+ nullable=0+
   ClientId string 0+

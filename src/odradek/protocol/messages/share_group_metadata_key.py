@@ -8,7 +8,7 @@ class ShareGroupMetadataKey(Message):
 
     API_KEY = 11
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ShareGroupMetadataKey coordinator-key module=group-coordinator key=11 versions=0 flexible=none
   GroupId string 0
 """

@@ -12,7 +12,7 @@ class ShareGroupMetadataValue(Message):
     API_KEY = 11
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareGroupMetadataValue coordinator-value module=group-coordinator key=11 versions=0 flexible=0+
   Epoch int32 0+
   MetadataHash int64 0+

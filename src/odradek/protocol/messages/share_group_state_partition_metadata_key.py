@@ -8,7 +8,7 @@ class ShareGroupStatePartitionMetadataKey(Message):
 
     API_KEY = 15
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ShareGroupStatePartitionMetadataKey coordinator-key module=group-coordinator key=15 versions=0 flexible=none
   GroupId string 0
 """

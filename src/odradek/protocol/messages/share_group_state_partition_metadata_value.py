@@ -53,7 +53,7 @@ class ShareGroupStatePartitionMetadataValue(Message):
     API_KEY = 15
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareGroupStatePartitionMetadataValue coordinator-value module=group-coordinator key=15 versions=0 flexible=0+
   struct TopicPartitionsInfo
     TopicId uuid 0+

@@ -11,7 +11,7 @@ class ShareGroupTargetAssignmentMemberKey(Message):
 
     API_KEY = 13
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ShareGroupTargetAssignmentMemberKey coordinator-key module=group-coordinator key=13 versions=0 flexible=none
   GroupId string 0
   MemberId string 0

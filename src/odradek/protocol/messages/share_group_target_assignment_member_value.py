@@ -28,7 +28,7 @@ class ShareGroupTargetAssignmentMemberValue(Message):
     API_KEY = 13
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareGroupTargetAssignmentMemberValue coordinator-value module=group-coordinator key=13 versions=0 flexible=0+
   TopicPartitions []TopicPartition 0+
     TopicId uuid 0+

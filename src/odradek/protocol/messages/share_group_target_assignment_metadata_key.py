@@ -8,7 +8,7 @@ class ShareGroupTargetAssignmentMetadataKey(Message):
 
     API_KEY = 12
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ShareGroupTargetAssignmentMetadataKey coordinator-key module=group-coordinator key=12 versions=0 flexible=none
   GroupId string 0
 """

@@ -12,7 +12,7 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
     API_KEY = 12
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareGroupTargetAssignmentMetadataValue coordinator-value module=group-coordinator key=12 versions=0 flexible=0+
   AssignmentEpoch int32 0+
   AssignmentTimestamp int64 0+ tag=0 ignorable

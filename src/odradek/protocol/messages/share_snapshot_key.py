@@ -13,7 +13,7 @@ class ShareSnapshotKey(Message):
 
     API_KEY = 0
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ShareSnapshotKey coordinator-key module=share-coordinator key=0 versions=0 flexible=none
   GroupId string 0
   TopicId uuid 0

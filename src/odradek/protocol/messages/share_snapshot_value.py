@@ -42,7 +42,7 @@ class ShareSnapshotValue(Message):
     API_KEY = 0
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareSnapshotValue coordinator-value module=share-coordinator key=0 versions=0 flexible=0+
   SnapshotEpoch int32 0+
   StateEpoch int32 0+

@@ -13,7 +13,7 @@ class ShareUpdateKey(Message):
 
     API_KEY = 1
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 ShareUpdateKey coordinator-key module=share-coordinator key=1 versions=0 flexible=none
   GroupId string 0
   TopicId uuid 0

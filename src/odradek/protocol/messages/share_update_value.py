@@ -39,7 +39,7 @@ class ShareUpdateValue(Message):
     API_KEY = 1
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ShareUpdateValue coordinator-value module=share-coordinator key=1 versions=0 flexible=0+
   SnapshotEpoch int32 0+
   LeaderEpoch int32 0+

@@ -8,7 +8,7 @@ class SnapshotFooterRecord(Message):
 
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 SnapshotFooterRecord data module=clients versions=0 flexible=0+
   Version int16 0+
 """

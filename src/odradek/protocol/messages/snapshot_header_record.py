@@ -11,7 +11,7 @@ class SnapshotHeaderRecord(Message):
 
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 SnapshotHeaderRecord data module=clients versions=0 flexible=0+
   Version int16 0+
   LastContainedLogTimestamp int64 0+

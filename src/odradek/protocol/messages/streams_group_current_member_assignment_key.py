@@ -11,7 +11,7 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
 
     API_KEY = 22
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 StreamsGroupCurrentMemberAssignmentKey coordinator-key module=group-coordinator key=22 versions=0 flexible=none
   GroupId string 0
   MemberId string 0

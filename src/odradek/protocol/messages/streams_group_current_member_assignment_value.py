@@ -40,7 +40,7 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     API_KEY = 22
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupCurrentMemberAssignmentValue coordinator-value module=group-coordinator key=22 versions=0 flexible=0+
   struct TaskIds
     SubtopologyId string 0+

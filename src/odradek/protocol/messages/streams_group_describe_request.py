@@ -13,7 +13,7 @@ class StreamsGroupDescribeRequest(Message):
     API_KEY = 89
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupDescribeRequest request module=clients key=89 versions=0-1 flexible=0+
   GroupIds []string 0+ entity=groupId
   IncludeAuthorizedOperations bool 0+

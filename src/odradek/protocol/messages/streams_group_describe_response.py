@@ -370,7 +370,7 @@ class StreamsGroupDescribeResponse(Message):
     API_KEY = 89
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupDescribeResponse response module=clients key=89 versions=0-1 flexible=0+
   struct Endpoint
     Host string 0+

@@ -204,7 +204,7 @@ class StreamsGroupHeartbeatRequest(Message):
     API_KEY = 88
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupHeartbeatRequest request module=clients key=88 versions=0-1 flexible=0+
   struct KeyValue
     Key string 0+

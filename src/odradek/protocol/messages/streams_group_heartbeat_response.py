@@ -119,7 +119,7 @@ class StreamsGroupHeartbeatResponse(Message):
     API_KEY = 88
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupHeartbeatResponse response module=clients key=88 versions=0-1 flexible=0+
   struct Status
     StatusCode int8 0+

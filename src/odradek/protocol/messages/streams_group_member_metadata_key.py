@@ -11,7 +11,7 @@ class StreamsGroupMemberMetadataKey(Message):
 
     API_KEY = 19
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 StreamsGroupMemberMetadataKey coordinator-key module=group-coordinator key=19 versions=0 flexible=none
   GroupId string 0
   MemberId string 0

@@ -55,7 +55,7 @@ class StreamsGroupMemberMetadataValue(Message):
     API_KEY = 19
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupMemberMetadataValue coordinator-value module=group-coordinator key=19 versions=0 flexible=0+
   struct Endpoint
     Host string 0+

@@ -8,7 +8,7 @@ class StreamsGroupMetadataKey(Message):
 
     API_KEY = 17
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 StreamsGroupMetadataKey coordinator-key module=group-coordinator key=17 versions=0 flexible=none
   GroupId string 0
 """

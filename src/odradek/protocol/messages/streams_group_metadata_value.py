@@ -34,7 +34,7 @@ class StreamsGroupMetadataValue(Message):
     API_KEY = 17
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupMetadataValue coordinator-value module=group-coordinator key=17 versions=0 flexible=0+
   struct LastAssignmentConfig
     Key string 0+

@@ -11,7 +11,7 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
 
     API_KEY = 21
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 StreamsGroupTargetAssignmentMemberKey coordinator-key module=group-coordinator key=21 versions=0 flexible=none
   GroupId string 0
   MemberId string 0

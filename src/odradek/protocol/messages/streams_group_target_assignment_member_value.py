@@ -31,7 +31,7 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
     API_KEY = 21
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupTargetAssignmentMemberValue coordinator-value module=group-coordinator key=21 versions=0 flexible=0+
   struct TaskIds
     SubtopologyId string 0+

@@ -8,7 +8,7 @@ class StreamsGroupTargetAssignmentMetadataKey(Message):
 
     API_KEY = 20
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 StreamsGroupTargetAssignmentMetadataKey coordinator-key module=group-coordinator key=20 versions=0 flexible=none
   GroupId string 0
 """

@@ -12,7 +12,7 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
     API_KEY = 20
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupTargetAssignmentMetadataValue coordinator-value module=group-coordinator key=20 versions=0 flexible=0+
   AssignmentEpoch int32 0+
   AssignmentTimestamp int64 0+ tag=0 ignorable

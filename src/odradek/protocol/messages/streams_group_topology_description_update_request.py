@@ -98,7 +98,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
     API_KEY = 93
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupTopologyDescriptionUpdateRequest request module=clients key=93 versions=0 flexible=0+
   struct TopologyDescription
     Subtopologies []TopologyDescriptionSubtopology 0+

@@ -13,7 +13,7 @@ class StreamsGroupTopologyDescriptionUpdateResponse(Message):
     API_KEY = 93
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupTopologyDescriptionUpdateResponse response module=clients key=93 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

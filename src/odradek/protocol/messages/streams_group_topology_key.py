@@ -8,7 +8,7 @@ class StreamsGroupTopologyKey(Message):
 
     API_KEY = 23
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 StreamsGroupTopologyKey coordinator-key module=group-coordinator key=23 versions=0 flexible=none
   GroupId string 0
 """

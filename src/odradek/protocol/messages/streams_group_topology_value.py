@@ -114,7 +114,7 @@ class StreamsGroupTopologyValue(Message):
     API_KEY = 23
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 StreamsGroupTopologyValue coordinator-value module=group-coordinator key=23 versions=0 flexible=0+
   struct TopicConfig
     key string 0+

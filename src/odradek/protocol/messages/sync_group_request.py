@@ -35,7 +35,7 @@ class SyncGroupRequest(Message):
     API_KEY = 14
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 SyncGroupRequest request module=clients key=14 versions=0-5 flexible=4+
   GroupId string 0+ entity=groupId
   GenerationId int32 0+

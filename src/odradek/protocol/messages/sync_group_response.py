@@ -15,7 +15,7 @@ class SyncGroupResponse(Message):
     API_KEY = 14
     VERSIONS = (0, 5)
     FLEXIBLE_FROM = 4
-    FACTS = """
+    SCHEMA = """
 SyncGroupResponse response module=clients key=14 versions=0-5 flexible=4+
   ThrottleTimeMs int32 1+ ignorable
   ErrorCode int16 0+

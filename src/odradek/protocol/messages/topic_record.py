@@ -13,7 +13,7 @@ class TopicRecord(Message):
     API_KEY = 2
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 TopicRecord metadata module=metadata key=2 versions=0 flexible=0+
   Name string 0+ entity=topicName
   TopicId uuid 0+

@@ -8,7 +8,7 @@ class TransactionLogKey(Message):
 
     API_KEY = 0
     VERSIONS = (0, 0)
-    FACTS = """
+    SCHEMA = """
 TransactionLogKey coordinator-key module=transaction-coordinator key=0 versions=0 flexible=none
   TransactionalId string 0
 """

@@ -39,7 +39,7 @@ class TransactionLogValue(Message):
     API_KEY = 0
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 TransactionLogValue coordinator-value module=transaction-coordinator key=0 versions=0-1 flexible=1+
   ProducerId int64 0+
   PreviousProducerId int64 1+ default=-1 tag=0

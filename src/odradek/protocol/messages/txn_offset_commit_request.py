@@ -64,7 +64,7 @@ class TxnOffsetCommitRequest(Message):
     API_KEY = 28
     VERSIONS = (0, 6)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 TxnOffsetCommitRequest request module=clients key=28 versions=0-6 flexible=3+
   TransactionalId string 0+ entity=transactionalId
   GroupId string 0+ entity=groupId

@@ -52,7 +52,7 @@ class TxnOffsetCommitResponse(Message):
     API_KEY = 28
     VERSIONS = (0, 6)
     FLEXIBLE_FROM = 3
-    FACTS = """
+    SCHEMA = """
 TxnOffsetCommitResponse response module=clients key=28 versions=0-6 flexible=3+
   ThrottleTimeMs int32 0+
   Topics []TxnOffsetCommitResponseTopic 0+

@@ -12,7 +12,7 @@ class UnfenceBrokerRecord(Message):
     API_KEY = 8
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UnfenceBrokerRecord metadata module=metadata key=8 versions=0 flexible=0+
   Id int32 0+ entity=brokerId
   Epoch int64 0+

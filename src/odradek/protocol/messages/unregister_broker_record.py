@@ -12,7 +12,7 @@ class UnregisterBrokerRecord(Message):
     API_KEY = 1
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UnregisterBrokerRecord metadata module=metadata key=1 versions=0 flexible=0+
   BrokerId int32 0+ entity=brokerId
   BrokerEpoch int64 0+

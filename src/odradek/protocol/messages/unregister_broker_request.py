@@ -9,7 +9,7 @@ class UnregisterBrokerRequest(Message):
     API_KEY = 64
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UnregisterBrokerRequest request module=clients key=64 versions=0 flexible=0+
   BrokerId int32 0+ entity=brokerId
 """

@@ -13,7 +13,7 @@ class UnregisterBrokerResponse(Message):
     API_KEY = 64
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UnregisterBrokerResponse response module=clients key=64 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

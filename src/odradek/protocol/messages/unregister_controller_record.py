@@ -9,7 +9,7 @@ class UnregisterControllerRecord(Message):
     API_KEY = 29
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UnregisterControllerRecord metadata module=metadata key=29 versions=0 flexible=0+
   ControllerId int32 0+
 """

@@ -9,7 +9,7 @@ class UnregisterControllerRequest(Message):
     API_KEY = 94
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UnregisterControllerRequest request module=clients key=94 versions=0 flexible=0+
   ControllerId int32 0+
 """

@@ -13,7 +13,7 @@ class UnregisterControllerResponse(Message):
     API_KEY = 94
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UnregisterControllerResponse response module=clients key=94 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -37,7 +37,7 @@ class UpdateFeaturesRequest(Message):
     API_KEY = 57
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UpdateFeaturesRequest request module=clients key=57 versions=0-2 flexible=0+
   timeoutMs int32 0+ default=60000
   FeatureUpdates []FeatureUpdateKey 0+

@@ -35,7 +35,7 @@ class UpdateFeaturesResponse(Message):
     API_KEY = 57
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UpdateFeaturesResponse response module=clients key=57 versions=0-2 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

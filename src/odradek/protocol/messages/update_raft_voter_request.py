@@ -56,7 +56,7 @@ class UpdateRaftVoterRequest(Message):
     API_KEY = 82
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UpdateRaftVoterRequest request module=clients key=82 versions=0 flexible=0+
   ClusterId string 0+ nullable=0+
   CurrentLeaderEpoch int32 0+

@@ -37,7 +37,7 @@ class UpdateRaftVoterResponse(Message):
     API_KEY = 82
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UpdateRaftVoterResponse response module=clients key=82 versions=0 flexible=0+
   ThrottleTimeMs int32 0+
   ErrorCode int16 0+

@@ -16,7 +16,7 @@ class UserScramCredentialRecord(Message):
     API_KEY = 11
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 UserScramCredentialRecord metadata module=metadata key=11 versions=0 flexible=0+
   Name string 0+
   Mechanism int8 0+

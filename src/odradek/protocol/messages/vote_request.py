@@ -68,7 +68,7 @@ class VoteRequest(Message):
     API_KEY = 52
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 VoteRequest request module=clients key=52 versions=0-2 flexible=0+
   ClusterId string 0+ nullable=0+ default=null
   VoterId int32 1+ default=-1 ignorable entity=brokerId

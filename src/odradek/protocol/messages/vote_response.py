@@ -79,7 +79,7 @@ class VoteResponse(Message):
     API_KEY = 52
     VERSIONS = (0, 2)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 VoteResponse response module=clients key=52 versions=0-2 flexible=0+
   ErrorCode int16 0+
   Topics []TopicData 0+

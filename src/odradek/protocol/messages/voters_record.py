@@ -77,7 +77,7 @@ class VotersRecord(Message):
 
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 VotersRecord data module=clients versions=0 flexible=0+
   Version int16 0+
   Voters []Voter 0+

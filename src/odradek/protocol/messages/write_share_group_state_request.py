@@ -85,7 +85,7 @@ class WriteShareGroupStateRequest(Message):
     API_KEY = 85
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 WriteShareGroupStateRequest request module=clients key=85 versions=0-1 flexible=0+
   GroupId string 0+
   Topics []WriteStateData 0+

@@ -49,7 +49,7 @@ class WriteShareGroupStateResponse(Message):
     API_KEY = 85
     VERSIONS = (0, 1)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 WriteShareGroupStateResponse response module=clients key=85 versions=0-1 flexible=0+
   Results []WriteStateResult 0+
     TopicId uuid 0+

@@ -57,7 +57,7 @@ class WriteTxnMarkersRequest(Message):
     API_KEY = 27
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 WriteTxnMarkersRequest request module=clients key=27 versions=1-2 flexible=1+
   Markers []WritableTxnMarker 0+
     ProducerId int64 0+ entity=producerId

@@ -63,7 +63,7 @@ class WriteTxnMarkersResponse(Message):
     API_KEY = 27
     VERSIONS = (1, 2)
     FLEXIBLE_FROM = 1
-    FACTS = """
+    SCHEMA = """
 WriteTxnMarkersResponse response module=clients key=27 versions=1-2 flexible=1+
   Markers []WritableTxnMarkerResult 0+
     ProducerId int64 0+ entity=producerId

@@ -9,7 +9,7 @@ class ZkMigrationStateRecord(Message):
     API_KEY = 21
     VERSIONS = (0, 0)
     FLEXIBLE_FROM = 0
-    FACTS = """
+    SCHEMA = """
 ZkMigrationStateRecord metadata module=metadata key=21 versions=0 flexible=0+
   ZkMigrationState int8 0+
 """

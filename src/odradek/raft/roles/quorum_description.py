@@ -5,7 +5,7 @@ v0 first version · v1 times of the last fetch and of having caught up · v2 dir
 
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.error_words import ERROR_WORDS
+from odradek.protocol.error_messages import ERROR_WORDS
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest
 from odradek.protocol.messages.describe_quorum_response import (
     DescribeQuorumResponse,

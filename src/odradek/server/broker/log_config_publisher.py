@@ -17,7 +17,7 @@ from odradek.metadata.configs.definitions import ConfigLayers, effective_topic_c
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.replica.replica_manager import ReplicaManager
 from odradek.server.config.dynamic_config import DynamicConfig
 from odradek.server.config.settings import Settings

@@ -23,7 +23,7 @@ from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.server.config.dynamic_rules import check_together, check_update
 from odradek.server.config.settings import Settings
 from odradek.server.config.support_checks import rejection

@@ -15,7 +15,7 @@ from odradek.common.properties import Properties
 from odradek.metadata.configs.definitions import definitions
 from odradek.metadata.configs.dynamic import dynamic_only_definitions
 from odradek.metadata.configs.support import broker_support
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.server.config.endpoints import repeated
 from odradek.server.config.problems import Problems
 

@@ -15,7 +15,7 @@ from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.server.config.support_checks import ignored_support
 
 logger = logging.getLogger("odradek.config")

@@ -25,7 +25,7 @@ from odradek.client.net.channel import ChannelConfig
 from odradek.common.failures import ApiError, Fault, InputError
 from odradek.common.ids import uuid_to_text
 from odradek.common.ports import Clock
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.common.uuids import random_uuid
 from odradek.metadata.features.feature_versions import supported_features
 from odradek.metadata.image.broker_registration import Endpoint
@@ -33,7 +33,7 @@ from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.message import Message
 from odradek.server.config.server_config import ServerConfig
 from odradek.server.drivers.fatal import FatalHandler

@@ -23,8 +23,8 @@ from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.errors import Disconnected, RequestTimedOut
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
+from odradek.protocol.schema import Versions
 
 logger = logging.getLogger("odradek.controller_channel")
 

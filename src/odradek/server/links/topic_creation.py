@@ -15,11 +15,11 @@ from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.error_names import error_name
-from odradek.protocol.facts import Versions
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.protocol.messages.create_topics_response import CreateTopicsResponse
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import parse_response, request_parts
+from odradek.protocol.schema import Versions
 from odradek.server.config.server_config import ServerConfig
 from odradek.server.config.settings import Settings
 

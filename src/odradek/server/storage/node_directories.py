@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from odradek.common.failures import InputError
+from odradek.common.file_error_advice import with_advice
 from odradek.common.locks import DirLock, DirLocked, lock_dir
 from odradek.common.ports import FileSystem
-from odradek.common.remedies import explained
 from odradek.server.config.server_config import ServerConfig
 from odradek.server.storage.report import read_storage
 
@@ -79,5 +79,5 @@ def _lock(path: str, offline: dict[str, str]) -> list[DirLock]:
         advice = "Stop the other process, or set log.dirs to another directory."
         raise InputError(f"{error}. {advice}") from None
     except OSError as error:
-        offline[path] = explained(path, error)
+        offline[path] = with_advice(path, error)
         return []

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from odradek.common.failures import InputError
+from odradek.common.file_error_advice import with_advice
 from odradek.common.ids import uuid_to_text
 from odradek.common.ports import FileSystem
-from odradek.common.remedies import explained
 from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties
 from odradek.metadata_log.bootstrap_checkpoint import feature_levels, read_bootstrap
 from odradek.server.config.endpoints import repeated
@@ -76,12 +76,12 @@ def _read_directory(files: FileSystem, path: str) -> DirectoryInfo:
         part = "" if files.exists(path) else "a part of it is a file, so it "
         raise InputError(f"{path}: {part}is not a directory.") from None
     except OSError as error:
-        raise InputError(explained(path, error)) from None
+        raise InputError(with_advice(path, error)) from None
     try:
         meta = read_meta_properties(files, path)
         records = read_bootstrap(files, path) or []
     except OSError as error:
-        raise InputError(explained(error.filename or path, error)) from None
+        raise InputError(with_advice(error.filename or path, error)) from None
     return DirectoryInfo(path, meta, feature_levels(records))
 
 

@@ -24,11 +24,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from odradek.common.dead_letter_headers import Reason
 from odradek.common.failures import InputError
-from odradek.common.moved_headers import Reason
 from odradek.common.ports import Clock
 from odradek.common.printable import printable
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.service.application import Service
 from odradek.service.attempts import Failed
 from odradek.service.celery.tracking import PENDING, Step, Tracking

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from odradek.common.failures import ApiError
 from odradek.coordinator.runtime.shard import Writer
 from odradek.records.batch import Batch, read_batch
-from odradek.records.patch import assign
+from odradek.records.batch_stamps import assign
 from odradek.replica.errors import NotLeaderOrFollower
 
 NOBODY_LEADS = -1

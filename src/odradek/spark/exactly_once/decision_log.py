@@ -20,13 +20,13 @@ from odradek.client.direct.ranges import RangeRequest, read_range
 from odradek.client.direct.transactions import Transactions
 from odradek.client.producer.producer_identity import ProducerIdentity
 from odradek.client.settings.settings import ProducerConfig
-from odradek.common import special_timestamps
+from odradek.common import list_offsets_timestamps
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.errors import UnknownTopic
 from odradek.protocol.error_codes import ErrorCode
 from odradek.records.builder import BatchBuilder
-from odradek.records.column_batches import BuiltBatch
+from odradek.records.columns.column_batches import BuiltBatch
 from odradek.records.compression import Compression
 from odradek.records.record import add_to_sequence
 from odradek.spark.exactly_once.decision_topic import decision_partition
@@ -91,7 +91,7 @@ class DecisionLog:
             identity,
             BulkProducer(self._leaders, self._settings, base_sequence=0, transactional_id=self._transactional_id),
         )
-        end = list_offsets(self._leaders, {partition: special_timestamps.LATEST})[partition]
+        end = list_offsets(self._leaders, {partition: list_offsets_timestamps.LATEST})[partition]
         self._read(partition, end)
         return self._memory.state
 
@@ -147,7 +147,7 @@ class DecisionLog:
         memory, key = self._memory, self._sink_id.encode()
         if memory.offset == end:
             return  # nothing was written since
-        start = list_offsets(self._leaders, {partition: special_timestamps.EARLIEST})[partition]
+        start = list_offsets(self._leaders, {partition: list_offsets_timestamps.EARLIEST})[partition]
         if not start <= memory.offset <= end:
             memory.offset, memory.state = start, SinkState()
         request = RangeRequest(partition, memory.offset, end, is_read_committed=True)

@@ -15,7 +15,7 @@ from odradek.client.settings.settings import ProducerConfig
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
 from odradek.errors import Refused
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

@@ -11,7 +11,7 @@ from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.ranges import RangeRequest, read_range
 from odradek.client.settings.settings import consumer_settings
-from odradek.common import special_timestamps
+from odradek.common import list_offsets_timestamps
 from odradek.common.failures import ApiError, InputError
 from odradek.common.ids import TopicPartition
 from odradek.spark.pipeline.definitions import Definitions, dead_letter_uses
@@ -45,10 +45,10 @@ class Cluster:
         return self._leaders.topics(None if names is None else list(names))
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return self._list(partitions, special_timestamps.LATEST)
+        return self._list(partitions, list_offsets_timestamps.LATEST)
 
     def starts(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return self._list(partitions, special_timestamps.EARLIEST)
+        return self._list(partitions, list_offsets_timestamps.EARLIEST)
 
     def count(self, partition: TopicPartition, start: int, end: int) -> int:
         """Count the committed records of a range of offsets, by reading it."""

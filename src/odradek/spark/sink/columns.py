@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType, StructField, StructType
 
 from odradek.common.failures import InputError
-from odradek.records.column_batches import ArrowRecords
-from odradek.records.pack import Headers
+from odradek.records.columns.column_batches import ArrowRecords
+from odradek.records.record_packer import Headers
 
 _HEADERS = ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from odradek.client.producer.key_columns import NO_KEY, partitions_for_keys
 from odradek.common.failures import InputError
-from odradek.records.column_batches import ArrowRecords
+from odradek.records.columns.column_batches import ArrowRecords
 
 #: Marks a row that may be sent to any partition.
 _ANYWHERE = NO_KEY

@@ -22,7 +22,7 @@ from odradek.common.failures import ApiError, InputError, check
 from odradek.common.ids import TopicPartition
 from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
-from odradek.records.column_batches import ArrowRecords, BatchPlan, build_batches
+from odradek.records.columns.column_batches import ArrowRecords, BatchPlan, build_batches
 from odradek.records.record import NO_SEQUENCE
 from odradek.spark.connections import leaders_of
 from odradek.spark.sink.columns import arrow_records, partition_column, rows_by_topic

@@ -15,7 +15,7 @@ from typing import TypeVar
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
 from odradek.client.settings.settings import ConsumerConfig, IsolationLevel, consumer_settings
-from odradek.common import special_timestamps
+from odradek.common import list_offsets_timestamps
 from odradek.common.failures import InputError
 from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.errors import Disconnected, NoLeader, RequestTimedOut, UnknownTopic, Unreachable
@@ -27,7 +27,7 @@ from odradek.spark.source.options import Assign, SourceOptions, SubscribePattern
 Result = TypeVar("Result")
 
 #: Ends of the log as values among offsets, and as timestamps in a ListOffsets request.
-_END_TIMESTAMPS = {Special.EARLIEST: special_timestamps.EARLIEST, Special.LATEST: special_timestamps.LATEST}
+_END_TIMESTAMPS = {Special.EARLIEST: list_offsets_timestamps.EARLIEST, Special.LATEST: list_offsets_timestamps.LATEST}
 
 #: Pause before the second attempt (retry.backoff.ms).
 _FIRST_PAUSE_S = 0.1

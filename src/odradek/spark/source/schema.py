@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
-from odradek.records.columns import Columns
+from odradek.records.columns.record_columns import Columns
 
 _FIELDS = (
     StructField("key", BinaryType()),

@@ -9,7 +9,7 @@ from helpers.api import codes_in, full_request
 from odradek.api.dispatch.error_responses import SILENT, error_response
 from odradek.api.dispatch.registry import Registry
 from odradek.common.failures import ApiError
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.message import Message
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -32,7 +32,7 @@ NOT_CONTROLLER = ApiError("not here", code=41)
 def served() -> list[tuple[int, int]]:
     """Every API and version that some listener serves."""
     found: dict[tuple[int, int], None] = {}
-    for listener in Listener:
+    for listener in ListenerRole:
         for key, versions in Registry(listener).accepted.items():
             found.update({(key, version): None for version in range(versions.first, versions.last + 1)})
     return sorted(found)

@@ -13,9 +13,8 @@ from odradek.api.dispatch.forwarding import TIMEOUT_MS
 from odradek.api.dispatch.registry import SERVED
 from odradek.common.failures import ApiError
 from odradek.errors import RequestTimedOut
-from odradek.protocol.api_keys import APIS, ApiKey, Listener
+from odradek.protocol.api_keys import APIS, ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -23,6 +22,7 @@ from odradek.protocol.messages.delete_topics_request import DeleteTopicsRequest,
 from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.registry import request_class, response_class
 from odradek.protocol.requests import parse_request, response_parts
+from odradek.protocol.schema import Versions
 
 FORWARDING = "odradek.api.dispatch.forwarding"
 FORWARDED = [api.key for api in SERVED if api.handle in (FORWARDING, "config_forwarding")]
@@ -54,7 +54,7 @@ class Echo:
 
 
 def broker(forwarder: Any) -> Any:
-    return session(Services(forwarder=forwarder), Listener.BROKER)
+    return session(Services(forwarder=forwarder), ListenerRole.BROKER)
 
 
 def test_what_kafka_brokers_pass_on_is_passed_on() -> None:
@@ -117,7 +117,7 @@ def test_a_request_that_cannot_be_passed_on_has_an_error_in_its_own_form(error: 
     assert [(topic.name, topic.error_code) for topic in topics] == [("t", code), ("u", code)]
 
 
-def told(forwarder: Any, listener: Listener = Listener.BROKER) -> dict[int, tuple[int, int]]:
+def told(forwarder: Any, listener: ListenerRole = ListenerRole.BROKER) -> dict[int, tuple[int, int]]:
     asking = session(Services(forwarder=forwarder), listener)
     request = ApiVersionsRequest(client_software_name="t", client_software_version="1")
     return {each.api_key: (each.min_version, each.max_version) for each in ask(asking, request).api_keys}
@@ -140,4 +140,4 @@ def test_versions_are_those_that_the_controller_has_too() -> None:
     changed = {key for key in common if common[key] != everything[key]}
     assert changed == {ApiKey.CREATE_TOPICS}
     assert common[ApiKey.CREATE_TOPICS] == (4, 6)
-    assert told(forwarder, Listener.CONTROLLER) == told(None, Listener.CONTROLLER)
+    assert told(forwarder, ListenerRole.CONTROLLER) == told(None, ListenerRole.CONTROLLER)

@@ -6,22 +6,22 @@ import sys
 import pytest
 
 from odradek.api.dispatch.registry import SERVED, Api, Registry
-from odradek.protocol.api_keys import APIS, ApiKey, Listener
-from odradek.protocol.facts import Versions
+from odradek.protocol.api_keys import APIS, ApiKey, ListenerRole
 from odradek.protocol.messages.produce_response import ProduceResponse
+from odradek.protocol.schema import Versions
 
-BROKER, CONTROLLER = Listener.BROKER, Listener.CONTROLLER
+BROKER, CONTROLLER = ListenerRole.BROKER, ListenerRole.CONTROLLER
 
 
 def test_what_is_not_in_the_list_is_neither_advertised_nor_accepted() -> None:
-    for listener in Listener:
+    for listener in ListenerRole:
         registry = Registry(listener, SERVED)
         served = [int(api.key) for api in SERVED if api.served_on(listener)]
         assert list(registry.advertised) == list(registry.accepted) == served
 
 
-@pytest.mark.parametrize("listener", list(Listener))
-def test_every_api_of_the_list_has_a_handler(listener: Listener) -> None:
+@pytest.mark.parametrize("listener", list(ListenerRole))
+def test_every_api_of_the_list_has_a_handler(listener: ListenerRole) -> None:
     registry = Registry(listener)
     assert all(callable(registry.entry(key).handle) for key in registry.accepted)
 

@@ -5,9 +5,8 @@ import pytest
 from odradek.api.dispatch.context import ANONYMOUS, Context, Features, Services, Session
 from odradek.api.dispatch.registry import Registry
 from odradek.api.handlers.api_versions import handle
-from odradek.protocol.api_keys import Listener
+from odradek.protocol.api_keys import ListenerRole
 from odradek.protocol.codec import decode, encode
-from odradek.protocol.facts import Versions
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.api_versions_response import (
     ApiVersion,
@@ -15,6 +14,7 @@ from odradek.protocol.messages.api_versions_response import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from odradek.protocol.schema import Versions
 
 FEATURES = Features(
     supported={"metadata.version": Versions(7, 29), "group.version": Versions(0, 1)},
@@ -27,10 +27,10 @@ def context(version: int, features: Features = FEATURES) -> Context:
     session = Session(
         connection_id="a-b-0",
         listener_name="PLAINTEXT",
-        listener=Listener.BROKER,
+        listener=ListenerRole.BROKER,
         security_protocol="PLAINTEXT",
         client_address="127.0.0.1",
-        registry=Registry(Listener.BROKER),
+        registry=Registry(ListenerRole.BROKER),
         services=Services(features=lambda: features),
     )
     return Context(session, 18, version, 1, "client", ANONYMOUS)
@@ -50,7 +50,7 @@ def answered(version: int, features: Features = FEATURES) -> ApiVersionsResponse
 def test_every_version_lists_what_is_served(version: int) -> None:
     response = answered(version)
     assert response.error_code == 0
-    assert [api.api_key for api in response.api_keys] == sorted(Registry(Listener.BROKER).advertised)
+    assert [api.api_key for api in response.api_keys] == sorted(Registry(ListenerRole.BROKER).advertised)
     assert ApiVersion(api_key=18, min_version=0, max_version=4) in response.api_keys
 
 

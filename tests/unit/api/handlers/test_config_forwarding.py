@@ -9,8 +9,8 @@ import pytest
 
 from helpers.api import ToController, ask, bench_services, session
 from helpers.controller import Bench
-from odradek.protocol.api_keys import Listener
-from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
+from odradek.protocol.api_keys import ListenerRole
+from odradek.protocol.config_types import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_configs_request as legacy
 from odradek.protocol.messages import incremental_alter_configs_request as incremental
@@ -27,7 +27,7 @@ class World:
         self.bench.add_broker(1)
         self.bench.create("t", [[1]])
         self.forwarder = ToController(bench_services(self.bench))
-        self.asking = session(bench_services(self.bench, forwarder=self.forwarder), Listener.BROKER)
+        self.asking = session(bench_services(self.bench, forwarder=self.forwarder), ListenerRole.BROKER)
 
     def change(self, *resources: tuple[int, str, str, int, str | None]) -> list[tuple[str, int]]:
         """Name and code of each answer."""

@@ -7,8 +7,8 @@ import pytest
 from helpers.api import ask, bench_services, session
 from helpers.controller import Bench
 from odradek.metadata.configs.definitions import definitions
-from odradek.protocol.api_keys import Listener
-from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
+from odradek.protocol.api_keys import ListenerRole
+from odradek.protocol.config_types import ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.list_config_resources_request import ListConfigResourcesRequest
@@ -27,7 +27,7 @@ def cluster() -> Bench:
 def describe(
     bench: Bench, kind: int, name: str, *keys: str, version: int | None = None, static: dict[str, str] | None = None
 ) -> Any:
-    asking = session(bench_services(bench, static_configs=static or {}), Listener.BROKER)
+    asking = session(bench_services(bench, static_configs=static or {}), ListenerRole.BROKER)
     resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=list(keys) or None)
     request = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
     (result,) = ask(asking, request, version).results
@@ -177,7 +177,7 @@ def test_what_has_settings_can_be_listed() -> None:
     bench = cluster()
     bench.set_config(GROUP, "g", "consumer.session.timeout.ms", "50000")
     bench.set_config(CLIENT_METRICS, "m", "interval.ms", "1000")
-    asking = session(bench_services(bench), Listener.BROKER)
+    asking = session(bench_services(bench), ListenerRole.BROKER)
     asking.listener_name = "PLAINTEXT"
 
     def listed(*kinds: int, version: int = 1) -> list[tuple[int, str]]:

@@ -8,7 +8,7 @@ from helpers.api import ask, bench_services, session
 from helpers.controller import Bench
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
-from odradek.protocol.api_keys import Listener
+from odradek.protocol.api_keys import ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_client_quotas_request as alter
 from odradek.protocol.messages.describe_client_quotas_request import ComponentData, DescribeClientQuotasRequest
@@ -47,7 +47,7 @@ def bench() -> Bench:
 def described(bench: Bench, *components: tuple[str, int, str | None], strict: bool = False) -> Any:
     asked = [ComponentData(entity_type=kind, match_type=how, match=name) for kind, how, name in components]
     request = DescribeClientQuotasRequest(components=asked, strict=strict)
-    return ask(session(bench_services(bench), Listener.BROKER), request)
+    return ask(session(bench_services(bench), ListenerRole.BROKER), request)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def credentials(*users: str) -> list[tuple[str, int, list[tuple[int, int]]]]:
     services = bench_services(Bench())
     services.image = image_with_credentials
     request = DescribeUserScramCredentialsRequest(users=[UserName(name=user) for user in users] or None)
-    response = ask(session(services, Listener.BROKER), request)
+    response = ask(session(services, ListenerRole.BROKER), request)
     assert response.error_code == 0
     return [
         (r.user, r.error_code, [(info.mechanism, info.iterations) for info in r.credential_infos])

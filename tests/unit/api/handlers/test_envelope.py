@@ -20,7 +20,7 @@ from odradek.api.dispatch.envelope_codec import (
 from odradek.api.dispatch.registry import Registry
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.metadata.publishing.publisher import LeaderAndEpoch
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.messages import describe_quorum_response as described
@@ -112,7 +112,7 @@ def test_the_request_inside_is_handled_for_who_sent_it(bench: Bench, monkeypatch
         seen.append(ctx)
         return described.DescribeQuorumResponse()
 
-    registry = Registry(Listener.CONTROLLER)
+    registry = Registry(ListenerRole.CONTROLLER)
     monkeypatch.setattr(registry.entry(ApiKey.DESCRIBE_QUORUM), "handle", note)
     asking = session(bench_services(bench))
     asking.registry = registry

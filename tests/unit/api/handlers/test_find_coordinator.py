@@ -9,7 +9,7 @@ from odradek.api.dispatch.context import Session
 from odradek.api.handlers import find_coordinator
 from odradek.common.ids import uuid_to_text
 from odradek.coordinator.runtime.keys import partition_for
-from odradek.protocol.api_keys import APIS, ApiKey, Listener
+from odradek.protocol.api_keys import APIS, ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import broker_registration_request as registration
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
@@ -37,7 +37,7 @@ def bench() -> Bench:
 
 def asking(bench: Bench, made: list[str] | None = None) -> Session:
     services = bench_services(bench, create_internal_topic=([] if made is None else made).append)
-    return replace(session(services, Listener.BROKER), listener_name="PLAINTEXT")
+    return replace(session(services, ListenerRole.BROKER), listener_name="PLAINTEXT")
 
 
 def find(asked: Session, version: int, key: str, key_type: int = GROUP) -> Any:
@@ -75,7 +75,7 @@ def test_a_topic_that_is_not_there_is_made(bench: Bench, version: int) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_first_answer_waits_for_the_topic(bench: Bench, version: int) -> None:
     services = bench_services(bench, create_internal_topic=lambda topic: bench.create(topic, [[0], [1]]))
-    asked = replace(session(services, Listener.BROKER), listener_name="PLAINTEXT")
+    asked = replace(session(services, ListenerRole.BROKER), listener_name="PLAINTEXT")
     assert find(asked, version, "key").node_id == partition_for("key", 2)
 
 

@@ -6,7 +6,7 @@ from helpers.api import ask, session
 from helpers.logs import batch
 from helpers.replica import TOPIC, Cluster
 from odradek.api.dispatch.context import Services
-from odradek.protocol.api_keys import Listener
+from odradek.protocol.api_keys import ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 
@@ -37,7 +37,7 @@ def test_what_is_no_whole_batch_is_refused(records: bytes, code: ErrorCode, vers
     cluster = Cluster()
     cluster.create_topic()
     broker = cluster.brokers[0]
-    asking = session(Services(replicas=broker.manager, image=lambda: cluster.image), Listener.BROKER)
+    asking = session(Services(replicas=broker.manager, image=lambda: cluster.image), ListenerRole.BROKER)
 
     def produced(topic: str) -> int:
         data = [PartitionProduceData(index=0, records=records)]

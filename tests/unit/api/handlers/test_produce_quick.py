@@ -12,7 +12,7 @@ from odradek.api.dispatch.context import ANONYMOUS, Context, Services, Session
 from odradek.api.handlers import produce
 from odradek.api.handlers.produce_quick import quick
 from odradek.network.answers import framed_answer
-from odradek.protocol.api_keys import Listener
+from odradek.protocol.api_keys import ListenerRole
 from odradek.protocol.message import Message
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.request_header import RequestHeader
@@ -29,7 +29,7 @@ class Served:
         self.cluster.create_topic()
         self.broker = self.cluster.brokers[0]
         services = Services(replicas=self.broker.manager, image=lambda: self.cluster.image)
-        self.session: Session = session(services, Listener.BROKER)
+        self.session: Session = session(services, ListenerRole.BROKER)
 
     @property
     def end(self) -> int:

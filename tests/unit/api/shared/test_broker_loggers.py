@@ -7,7 +7,7 @@ import pytest
 
 from odradek.api.shared.broker_loggers import ROOT, Change, change_levels, levels
 from odradek.common.failures import ApiError
-from odradek.protocol.config_kinds import ConfigOp
+from odradek.protocol.config_types import ConfigOp
 from odradek.protocol.error_codes import ErrorCode
 
 PARENT, CHILD = "odradek.test_levels", "odradek.test_levels.child"

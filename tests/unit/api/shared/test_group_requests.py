@@ -13,7 +13,7 @@ from odradek.api.dispatch.registry import Registry
 from odradek.coordinator.group.shard import GroupShard
 from odradek.coordinator.runtime.reply import Reply
 from odradek.coordinator.runtime.shard import NOBODY, Decision, Writer
-from odradek.protocol.api_keys import ApiKey, Listener
+from odradek.protocol.api_keys import ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.delete_groups_request import DeleteGroupsRequest
 from odradek.protocol.messages.describe_groups_request import DescribeGroupsRequest
@@ -77,7 +77,7 @@ class Asked:
             image=lambda: self._bench.controller.loader.image,
             groups=Here(self.world),  # type: ignore[arg-type]
         )
-        self._session: Session = session(services, Listener.BROKER)
+        self._session: Session = session(services, ListenerRole.BROKER)
 
     def __call__(self, request: Any, version: int) -> Any:
         return ask(self._session, request, version)
@@ -89,7 +89,7 @@ def asked() -> Asked:
 
 
 def versions(key: ApiKey) -> list[int]:
-    accepted = Registry(Listener.BROKER).accepted[key]
+    accepted = Registry(ListenerRole.BROKER).accepted[key]
     return list(range(accepted.first, accepted.last + 1))
 
 

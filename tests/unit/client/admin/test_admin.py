@@ -20,11 +20,11 @@ from odradek.client.net.channel import ChannelConfig
 from odradek.client.net.config import ClientConfig
 from odradek.client.types import TopicPartition
 from odradek.common.addresses import HostPort
-from odradek.common.special_timestamps import LATEST
+from odradek.common.list_offsets_timestamps import LATEST
 from odradek.errors import Refused, Unreachable
 from odradek.protocol import api_keys
 from odradek.protocol.api_keys import ApiKey
-from odradek.protocol.config_kinds import ConfigOp, ConfigResourceType
+from odradek.protocol.config_types import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
 from odradek.protocol.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
@@ -73,7 +73,7 @@ ORDERS = TopicPartition("orders", 0)
 class Brokers(FakeQuorum):
     """Brokers with a topic `orders`, whose partitions have the given leaders."""
 
-    listener = api_keys.Listener.BROKER
+    listener = api_keys.ListenerRole.BROKER
 
     def __init__(self, leaders: list[int] | None = None) -> None:
         super().__init__()

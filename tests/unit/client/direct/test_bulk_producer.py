@@ -24,7 +24,7 @@ from odradek.protocol.messages.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from odradek.records.column_batches import BuiltBatch
+from odradek.records.columns.column_batches import BuiltBatch
 
 _NODES = (HostPort("a", 1), HostPort("b", 2))
 _PLACES = [TopicPartition("t", number) for number in range(3)]

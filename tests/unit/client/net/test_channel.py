@@ -21,7 +21,6 @@ from odradek.network.listener import Listener
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import UnsupportedVersion
-from odradek.protocol.facts import Versions
 from odradek.protocol.framing import FrameReader, frame
 from odradek.protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from odradek.protocol.messages.fetch_request import FetchRequest
@@ -29,6 +28,7 @@ from odradek.protocol.messages.metadata_request import MetadataRequest, Metadata
 from odradek.protocol.messages.metadata_response import MetadataResponse
 from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.messages.produce_response import ProduceResponse
+from odradek.protocol.schema import Versions
 
 METADATA = ApiKey.METADATA
 

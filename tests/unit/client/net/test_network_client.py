@@ -19,7 +19,6 @@ from odradek.client.types import TopicPartition
 from odradek.errors import Disconnected, Refused, RequestTimedOut, UnknownTopic, Unreachable, VersionsDiffer
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
@@ -28,6 +27,7 @@ from odradek.protocol.messages.heartbeat_request import HeartbeatRequest
 from odradek.protocol.messages.heartbeat_response import HeartbeatResponse
 from odradek.protocol.messages.list_groups_request import ListGroupsRequest
 from odradek.protocol.messages.metadata_request import MetadataRequest
+from odradek.protocol.schema import Versions
 
 LONG_MS = 60_000
 #: Where a time-out is to be seen, but not before one answer has come, on a busy machine, too.

@@ -8,7 +8,7 @@ from odradek.client.producer.record_accumulator import AccumulatorSettings, reco
 from odradek.client.types import TopicPartition
 from odradek.errors import DeliveryTimedOut
 from odradek.records.compression import Compression
-from odradek.records.pack import RecordPacker
+from odradek.records.record_packer import RecordPacker
 
 
 def test_a_batch_lingers_until_its_time() -> None:

@@ -20,7 +20,7 @@ from odradek.protocol.messages.group_metadata_key import GroupMetadataKey
 from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.transaction_log_key import TransactionLogKey
 from odradek.records.batch import Batch, read_batches
-from odradek.records.patch import assign
+from odradek.records.batch_stamps import assign
 
 GROUPS = "group-coordinator"
 

@@ -7,9 +7,9 @@ from odradek.metadata.records.record_types import (
     part_route,
     route,
 )
-from odradek.protocol.facts import snake_case
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.protocol.registry import message_class, message_names, record_class
+from odradek.protocol.schema import snake_case
 
 
 def test_every_metadata_record_has_its_type() -> None:

@@ -8,7 +8,7 @@ from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.metadata.configs.definitions import definitions
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.server.config.endpoints import Listener, VoterAddress
 from odradek.server.config.server_config import ServerConfig, load_server_config
 from odradek.server.config.settings import OWN

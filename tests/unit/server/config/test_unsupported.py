@@ -5,7 +5,7 @@ import pytest
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.messages.client_quota_record import ClientQuotaRecord, EntityData
 from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.server.config.unsupported import UnsupportedSettings

@@ -12,11 +12,11 @@ from odradek.metadata.features.feature_versions import supported_features
 from odradek.metadata.features.metadata_version import MetadataVersion
 from odradek.metadata.image.broker_registration import Endpoint
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
 from odradek.protocol.messages.controller_registration_request import ControllerRegistrationRequest
 from odradek.protocol.messages.controller_registration_response import ControllerRegistrationResponse
 from odradek.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from odradek.protocol.schema import Versions
 from odradek.server.drivers.controller_registration_task import ControllerRegistrar
 
 __all__ = ["each_loop"]

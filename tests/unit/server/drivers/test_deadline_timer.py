@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.server.drivers.deadline_timer import DeadlineTimer
 
 

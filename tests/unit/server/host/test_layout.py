@@ -7,7 +7,7 @@ import pytest
 
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.log.manager.meta_properties import read_meta_properties
 from odradek.server.host.layout import LocalNode, prepare_cluster
 

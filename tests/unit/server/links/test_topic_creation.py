@@ -14,12 +14,12 @@ from odradek.common.files import OsFileSystem
 from odradek.errors import RequestTimedOut
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.facts import Versions
 from odradek.protocol.message import Message
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
 from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.requests import parse_request, response_parts
+from odradek.protocol.schema import Versions
 from odradek.server.config.server_config import load_server_config
 from odradek.server.links.topic_creation import TopicCreation
 

@@ -54,7 +54,7 @@ def test_a_broker_that_is_not_reachable() -> None:
 
 
 def test_plain_modules_are_slow_and_no_problem() -> None:
-    (found,) = findings(Examination("4.2.0", DRIVER, [replace(GOOD, plain_modules=["odradek.records.walk"])]))
+    (found,) = findings(Examination("4.2.0", DRIVER, [replace(GOOD, plain_modules=["odradek.records.batch_walk"])]))
     assert found.severity == WARNING and found.where == "executor 1"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from odradek.common import special_timestamps
+from odradek.common import list_offsets_timestamps
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
 from odradek.common.ids import ZERO_UUID, TopicPartition
@@ -47,9 +47,9 @@ class FakeLeaders:
         return {name: found for name, found in self.known.items() if names is None or name in names}
 
     def offset(self, timestamp_ms: int) -> int:
-        if timestamp_ms == special_timestamps.EARLIEST:
+        if timestamp_ms == list_offsets_timestamps.EARLIEST:
             return EARLIEST
-        if timestamp_ms == special_timestamps.LATEST:
+        if timestamp_ms == list_offsets_timestamps.LATEST:
             return self.latest.pop(0) if self.latest else LATEST
         return timestamp_ms if timestamp_ms < LATEST else -1
 

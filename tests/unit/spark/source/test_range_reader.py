@@ -10,7 +10,7 @@ from odradek.client.direct.ranges import Chunk, RangeRequest, replaced_text
 from odradek.common.ids import TopicPartition
 from odradek.errors import DataLost, OffsetsDeleted, TopicReplaced
 from odradek.records.builder import BatchBuilder
-from odradek.records.columns import read_columns
+from odradek.records.columns.record_columns import read_columns
 from odradek.spark.source import range_reader
 from odradek.spark.source.options import SourceOptions, batch_options
 from odradek.spark.source.range_reader import RangesPartition, plan, plan_grouped, read

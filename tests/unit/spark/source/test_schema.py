@@ -10,7 +10,7 @@ from pyspark.sql.types import LongType, StructType
 from odradek.common.failures import InputError
 from odradek.common.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
-from odradek.records.columns import read_columns
+from odradek.records.columns.record_columns import read_columns
 from odradek.records.record import Header, TimestampType
 from odradek.spark.source.schema import check_schema, spark_schema, to_arrow
 

@@ -23,7 +23,7 @@ from odradek.client.admin.operations import AdminOperations
 from odradek.client.admin.outcomes import Outcomes
 from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
-from odradek.common.special_timestamps import EARLIEST, LATEST
+from odradek.common.list_offsets_timestamps import EARLIEST, LATEST
 from odradek.errors import Refused
 from odradek.protocol.error_codes import ErrorCode
 

@@ -12,7 +12,7 @@ from odradek.client.admin.operations import AdminOperations
 from odradek.client.admin.outcomes import Outcomes
 from odradek.client.admin.partitions import OffsetAndTimestamp
 from odradek.client.types import OffsetAndMetadata, TopicPartition
-from odradek.common.special_timestamps import LATEST
+from odradek.common.list_offsets_timestamps import LATEST
 from odradek.errors import Refused
 
 _NONE = "-"

@@ -5,7 +5,7 @@ from functools import cache
 from odradek.cli.base.output import format_timestamp, plural
 from odradek.common.ids import TopicPartition
 from odradek.common.printable import dump_json, printable
-from odradek.protocol.facts import snake_case
+from odradek.protocol.schema import snake_case
 from odradek.records.batch import Batch, Compression, Record, TimestampType
 
 #: Longer values are truncated; `-v` shows them in full.

@@ -25,7 +25,7 @@ from odradek.metadata.image.image import MetadataImage, MetadataProvenance
 from odradek.metadata.image.partition_registration import LeaderRecoveryState, PartitionRegistration
 from odradek.metadata.image.scram import ScramCredential
 from odradek.metadata.image.topics import TopicImage
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 
 REDACTED = "[redacted]"
 

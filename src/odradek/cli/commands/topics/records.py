@@ -20,7 +20,7 @@ from odradek.client.admin.partitions import HIGH_WATERMARK, OffsetAndTimestamp
 from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
-from odradek.common.special_timestamps import (
+from odradek.common.list_offsets_timestamps import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,

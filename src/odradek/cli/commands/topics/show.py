@@ -13,7 +13,7 @@ from odradek.client.admin.reassignments import Reassignment
 from odradek.client.admin.topics import PartitionDescription, TopicDescription
 from odradek.client.types import TopicPartition
 from odradek.common.ids import uuid_to_text
-from odradek.protocol.config_kinds import ConfigResourceType, ConfigSource
+from odradek.protocol.config_types import ConfigResourceType, ConfigSource
 
 _MIN_ISR = "min.insync.replicas"
 

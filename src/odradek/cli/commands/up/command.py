@@ -27,10 +27,10 @@ from odradek.cli.base.options import Settings, local_options
 from odradek.cli.base.output import plural, print_json, print_table
 from odradek.cli.commands.up.processes import NodeProcess, NodeProcesses
 from odradek.common.failures import InputError
+from odradek.common.file_error_advice import with_advice
 from odradek.common.files import OsFileSystem
 from odradek.common.locks import DirLocked, lock_dir
-from odradek.common.remedies import explained
-from odradek.common.system import SystemClock
+from odradek.common.system_clock import SystemClock
 from odradek.server.host.layout import LocalNode, prepare_cluster
 
 #: In the working directory, as other tools do.
@@ -90,7 +90,7 @@ def _directory(data: str | None, *, ephemeral: bool) -> Iterator[str]:
     except DirLocked:
         raise InputError(f"a cluster is already running in {directory}; use --data for another directory.") from None
     except OSError as error:
-        raise InputError(f"{explained(directory, error)} Use --data for another directory.") from None
+        raise InputError(f"{with_advice(directory, error)} Use --data for another directory.") from None
     if data is None:
         Path(directory, ".gitignore").write_text("*\n")  # the working directory may be under version control
     try:

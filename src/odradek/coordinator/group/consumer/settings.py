@@ -5,7 +5,7 @@ from enum import Enum
 
 from odradek.metadata.image.configs import ConfigResource
 from odradek.metadata.image.image import MetadataImage
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 
 
 class MigrationPolicy(Enum):

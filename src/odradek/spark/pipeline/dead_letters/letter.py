@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from odradek.common.moved_headers import (
+from odradek.common.dead_letter_headers import (
     ATTEMPTS,
     EXCEPTION,
     GROUP,

@@ -9,7 +9,7 @@ from helpers.replica import partition_record
 from odradek.common.failures import ApiError
 from odradek.coordinator.group.consumer.settings import ConsumerSettings
 from odradek.coordinator.group.settings import GroupSettings
-from odradek.protocol.config_kinds import ConfigResourceType
+from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.consumer_group_heartbeat_request import TopicPartitions

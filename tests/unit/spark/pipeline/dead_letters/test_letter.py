@@ -1,7 +1,7 @@
 """Dead letters as records: what their headers tell, what is sent instead, and what is written back."""
 
 from odradek.client.consumer.record import ConsumerRecord
-from odradek.common.moved_headers import (
+from odradek.common.dead_letter_headers import (
     ATTEMPTS,
     EXCEPTION,
     GROUP,

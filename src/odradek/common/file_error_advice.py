@@ -4,7 +4,7 @@ import errno
 
 _NO_PERMISSION = "no permission. The user that runs the node must be able to read and write it."
 
-_REMEDIES = {
+_ADVICE = {
     errno.EACCES: _NO_PERMISSION,
     errno.EPERM: _NO_PERMISSION,
     errno.EROFS: "the file system is mounted read-only. A log directory must be writable.",
@@ -16,10 +16,10 @@ _REMEDIES = {
 }
 
 
-def remedy(error: OSError) -> str | None:
+def advice(error: OSError) -> str | None:
     """None for an error of the disk itself, about which a person can do nothing here."""
-    return _REMEDIES.get(error.errno or 0)
+    return _ADVICE.get(error.errno or 0)
 
 
-def explained(path: str, error: OSError) -> str:
-    return f"{path}: {remedy(error) or error.strerror or error}"
+def with_advice(path: str, error: OSError) -> str:
+    return f"{path}: {advice(error) or error.strerror or error}"

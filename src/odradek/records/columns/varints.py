@@ -1,4 +1,4 @@
-"""Varints of many records at once, written by whole arrays: the way back from `odradek.records.columns_layout`.
+"""Varints of many records at once, written by whole arrays: the way back from `odradek.records.columns.layout`.
 
 The fields of a record lie side by side in a row of a matrix, each as wide as its largest number needs; where numbers
 differ in width, what is too much is left out by a mask.

@@ -34,14 +34,14 @@ from odradek.records.batch import (
     read_batch,
     read_batches,
 )
+from odradek.records.batch_walk import record_ends
 from odradek.records.builder import BatchBuilder
-from odradek.records.columns_layout import lay_out
+from odradek.records.columns.layout import lay_out
 from odradek.records.compression import DEFAULT_LIMIT_BYTES
 from odradek.records.crc import crc32c
 from odradek.records.decode import decode_headers
 from odradek.records.errors import ExpandedTooLarge, InvalidRecord
 from odradek.records.record import Header, TimestampType
-from odradek.records.walk import record_ends
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]

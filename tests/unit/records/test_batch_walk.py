@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 
 from helpers.records import SAMPLE, Made, build, made_records, plain
-from odradek.records import walk as imported
+from odradek.records import batch_walk as imported
 from odradek.records.batch import HEADER_BYTES
 from odradek.records.builder import varint
 from odradek.records.errors import InvalidRecord
 
-PLAIN = plain("walk")
+PLAIN = plain("batch_walk")
 MODULES = [PLAIN, imported] if imported.COMPILED else [PLAIN]
 
 

@@ -6,10 +6,10 @@ field of which element it was.
 
 from collections.abc import Iterator, Sequence
 
+from odradek.protocol.codec_runtime import STRING_BYTES_MAX
 from odradek.protocol.errors import InvalidMessage, UnsupportedVersion
-from odradek.protocol.facts import Field, Schema, default_value
 from odradek.protocol.message import Message
-from odradek.protocol.wire import STRING_BYTES_MAX
+from odradek.protocol.schema import Field, Schema, default_value
 
 INTEGER_BITS = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}
 _UUID_BYTES = 16

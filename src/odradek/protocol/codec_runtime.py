@@ -12,8 +12,8 @@ from typing import Any
 from odradek.common.failures import ProtocolError
 from odradek.common.ports import Buffer
 from odradek.protocol.errors import InvalidMessage
-from odradek.protocol.facts import FIXED_SIZES, Field, Schema
 from odradek.protocol.primitives import read_uvarint, write_uvarint
+from odradek.protocol.schema import FIXED_SIZES, Field, Schema
 
 #: Elements of no bytes at all cannot be bounded by what is left of the message. No message of Kafka's has such an
 #: array today; one that does is refused beyond this, so that a few bytes never make millions of objects.

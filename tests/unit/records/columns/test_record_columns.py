@@ -16,7 +16,7 @@ from odradek.common.ports import Buffer
 from odradek.records.aborted import AbortedTransaction
 from odradek.records.batch import Compression, TimestampType, offset_after, read_batches
 from odradek.records.builder import BatchBuilder, empty_batch, end_transaction_marker, retained_batch
-from odradek.records.columns import Columns, read_columns
+from odradek.records.columns.record_columns import Columns, read_columns
 from odradek.records.errors import CorruptRecord, ExpandedTooLarge, InvalidRecord
 from odradek.records.record import Record
 

@@ -1,4 +1,4 @@
-"""Batches of magic 2 built from Arrow's columns: the way back from `odradek.records.columns`.
+"""Batches of magic 2 built from Arrow's columns: the way back from `odradek.records.columns.record_columns`.
 
 For those who write records by the thousand (Spark's sink): no object is made for a record. What stands between keys and
 values is computed for all records at once, and Arrow joins it with them, row by row: a tenth of what one slice for each
@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from odradek.records.batch import HEADER_BYTES, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.records.builder import batch_of_payload
-from odradek.records.column_varints import Packed, Varints, packed, same_varints, total_sizes, varints
+from odradek.records.columns.varints import Packed, Varints, packed, same_varints, total_sizes, varints
 from odradek.records.compression import Compression, compress
-from odradek.records.pack import Headers, headers_bytes
 from odradek.records.record import NO_SEQUENCE, NO_TIMESTAMP, add_to_sequence
+from odradek.records.record_packer import Headers, headers_bytes
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]

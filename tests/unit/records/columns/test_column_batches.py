@@ -12,7 +12,7 @@ from helpers.records import CODECS, SAMPLE, Made, made_records
 from helpers.records_clients import READERS, read_as, seen
 from odradek.records.batch import HEADER_BYTES, Compression, read_batch
 from odradek.records.builder import BatchBuilder
-from odradek.records.column_batches import ArrowRecords, BatchPlan, BuiltBatch, build_batches
+from odradek.records.columns.column_batches import ArrowRecords, BatchPlan, BuiltBatch, build_batches
 
 NO_LIMIT = 1 << 30
 BINARIES = (pa.binary(), pa.large_binary())

@@ -1,0 +1,1 @@
+"""Whole chunks of batches as columns."""
