@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from odradek.common.failures import ApiError
+from odradek.common.tables.topic_settings import TOPIC_SETTINGS
 from odradek.log.cleaner.cleaner import CleanerConfig
-from odradek.log.log_config import SETTINGS, LogConfig
+from odradek.log.log_config import LogConfig
 from odradek.log.manager.log_changes import update_default_config, update_topic_config
 from odradek.log.manager.log_manager import LogManager
 from odradek.metadata.configs.definitions import ConfigLayers, effective_topic_config
@@ -41,7 +42,7 @@ _MOVE_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 def log_config(settings: Settings, topic: Mapping[str, str]) -> LogConfig:
     """Of a topic with these settings of its own. Raises ApiError: they may not go with the broker's."""
     layers = ConfigLayers(topic, {}, {}, settings.given)
-    found = {name: effective_topic_config(name, layers).value for name in SETTINGS}
+    found = {name: effective_topic_config(name, layers).value for name in TOPIC_SETTINGS}
     return LogConfig.parse({name: value for name, value in found.items() if value is not None})
 
 

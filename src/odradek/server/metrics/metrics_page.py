@@ -19,6 +19,7 @@ from odradek.common.metrics_text import metrics_text
 from odradek.log.unified_log import UnifiedLog
 from odradek.network.endpoint import Endpoint
 from odradek.network.traffic import ApiTraffic, bound_s
+from odradek.observability.histogram import cumulative_buckets
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.partition import Partition
@@ -111,13 +112,11 @@ def _traffic(endpoints: list[Endpoint]) -> Iterator[Metric]:
 
 
 def _buckets(api: ApiTraffic) -> list[tuple[str, float]]:
+    """Return the buckets from the first to the last that is shown; the ones outside are added to those at the ends."""
     counts = list(api.buckets)
-    total = sum(counts[:_FIRST_BUCKET])
-    found: list[tuple[str, float]] = []
-    for bucket in range(_FIRST_BUCKET, _LAST_BUCKET + 1):
-        total += counts[bucket]
-        found.append((repr(bound_s(bucket)), total))
-    return [*found, ("+Inf", sum(counts))]
+    shown = slice(_FIRST_BUCKET + 1, _LAST_BUCKET + 1)
+    counts = [sum(counts[: _FIRST_BUCKET + 1]), *counts[shown], sum(counts[_LAST_BUCKET + 1 :])]
+    return cumulative_buckets(map(bound_s, range(_FIRST_BUCKET, _LAST_BUCKET + 1)), counts)
 
 
 # The quorum
