@@ -1,4 +1,4 @@
-"""What one setting may hold: its type, its default, and what is valid, in the notation of Kafka's own tables.
+"""Definition of one setting: its type, default and valid values, in the notation of Kafka's own tables.
 
 A table has one line a setting: name | type | default | valid values | "dynamic" where that applies. Texts about what is
 wrong are Kafka's, since clients show them.
@@ -130,7 +130,7 @@ class _Limits(NamedTuple):
 
 @cache
 def _limits(valid: str) -> _Limits:
-    """Of notations such as `[0,...]`, `[1,...,9] or -1`."""
+    """Parse notations such as `[0,...]`, `[1,...,9] or -1`."""
     found = re.fullmatch(r"\[(-?[0-9]+),\.\.\.(?:,(-?[0-9]+))?\](?: or (-?[0-9]+))?", valid)
     if found is None:
         return _Limits(None, None, None)

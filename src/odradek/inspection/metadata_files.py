@@ -24,7 +24,7 @@ PARTITION_DIR = file_names.partition_dir(TopicPartition(file_names.CLUSTER_METAD
 
 @dataclass(frozen=True, slots=True)
 class MetadataFiles:
-    """What makes an image: the newest snapshot, if there is one, and the segments that go on from its end."""
+    """Files of an image: the newest snapshot, if there is one, and the segments that continue from its end."""
 
     snapshot: OffsetAndEpoch | None
     snapshot_path: str
@@ -75,7 +75,7 @@ def file_batches(path: str) -> Iterator[Batch]:
 
 @contextmanager
 def blaming(path: str, position: int | None = None) -> Iterator[None]:
-    """What is wrong inside is wrong with this file."""
+    """Attribute errors raised inside to this file."""
     try:
         yield
     except DamagedFile:

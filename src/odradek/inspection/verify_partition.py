@@ -31,7 +31,7 @@ _INDEX_KINDS = (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TXN_INDEX)
 
 
 class Findings(Protocol):
-    """Where problems and notes go."""
+    """Collector of problems and notes."""
 
     def complain(self, path: str, position: int | None, reason: str) -> None: ...
 

@@ -37,7 +37,7 @@ def _longs() -> "array[int]":
 
 @dataclass(slots=True)
 class SegmentFacts:
-    """What was found, batch by batch, for those who check the indexes."""
+    """Contents of a segment, batch by batch, for the checks of its indexes."""
 
     base_offset: int
     size_bytes: int
@@ -97,7 +97,7 @@ def _remember(facts: SegmentFacts, batch: Batch, position: int) -> None:
 
 
 def _check_records(file: LogFile, batch: Batch, complain: Callable[[str], None]) -> int:
-    """How many there are. Raises ApiError for records that cannot be read."""
+    """Return the number of records. Raises ApiError for records that cannot be read."""
     decode = decode_control if batch.is_control else decoder_for(file.partition.topic)
     if decode is None and batch.magic == 2 and batch.count == batch.last_offset_delta + 1:
         _check_dense(batch, complain)
@@ -134,7 +134,7 @@ def _check_dense(batch: Batch, complain: Callable[[str], None]) -> None:
 
 
 def check_offset_index(file: LogFile, facts: SegmentFacts, complain: Complain, progress: Progress) -> int:
-    """How many entries there are."""
+    """Return the number of entries."""
     size_bytes = os.path.getsize(file.path)
     last = -1
     count = 0
@@ -155,7 +155,7 @@ def check_offset_index(file: LogFile, facts: SegmentFacts, complain: Complain, p
 
 
 def _ends_at(facts: SegmentFacts, offset: int) -> bool:
-    """Whether some batch has this as its last offset: only those are ever indexed."""
+    """Return whether the offset is the last one of a batch: only those are indexed."""
     found = bisect_left(facts.last_offsets, offset)
     return found < len(facts.last_offsets) and facts.last_offsets[found] == offset
 

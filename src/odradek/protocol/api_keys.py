@@ -1,4 +1,4 @@
-"""The APIs: their keys, and which versions each kind of listener knows.
+"""The APIs: their keys, and the versions that each kind of listener knows.
 
 What a listener *advertises* (its answer to ApiVersions) and what it *accepts* are two things: Produce is advertised
 from version 0, since some clients give up on a broker that does not, but versions before 3 are refused when they come.
@@ -58,7 +58,7 @@ APIS: Mapping[ApiKey, ApiSpec] = MappingProxyType(_apis())
 
 @cache
 def accepted_versions(listener: ListenerRole) -> Mapping[int, Versions]:
-    """What a listener parses, by key."""
+    """Return the versions that a listener parses, by key."""
     accepted: dict[int, Versions] = {}
     for api in APIS.values():
         advertised = api.advertised(listener)

@@ -89,7 +89,7 @@ def _element(value: object, schema: Schema, field: Field, version: int, where: s
 
 
 def _scalar_trouble(value: object, type_: str) -> str:
-    """What the value should have been; empty if it is right."""
+    """Return a description of the expected value; empty if the value is valid."""
     if type_ in INTEGER_BITS:
         first, last = integer_range(type_)
         return "" if isinstance(value, int) and first <= value <= last else f"an integer from {first} to {last}"

@@ -64,7 +64,7 @@ class FrameReader:
 
     @property
     def pending_bytes(self) -> int:
-        """How much of an unfinished frame is held."""
+        """Number of bytes held of an unfinished frame."""
         return self._received or len(self._partial)
 
     @property

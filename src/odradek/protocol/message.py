@@ -1,4 +1,4 @@
-"""What all messages share.
+"""Base class of all messages.
 
 A message is a plain mutable object with slots: one class holds the fields of all versions, as Kafka's own data classes
 do, so that whoever fills or reads one is written once. The classes are generated source (`odradek.protocol.messages`)

@@ -24,7 +24,7 @@ def message_names(kind: str | None = None, module: str | None = None) -> tuple[s
 
 
 def message_class(name: str) -> type[Message]:
-    """By Kafka's name ("ProduceRequest", "TopicRecord"); KeyError if there is none."""
+    """Return the class with Kafka's name ("ProduceRequest", "TopicRecord"); KeyError if there is none."""
     found = _CLASSES.get(name)
     if found is None:
         if name not in MESSAGES:

@@ -166,7 +166,7 @@ class Batch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the cleaner may drop this batch's tombstones or marker; it takes the place of the base timestamp."""
+        """Time after which the cleaner may drop tombstones or marker; it takes the place of the base timestamp."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
 
     def check(self) -> None:

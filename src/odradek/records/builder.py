@@ -87,7 +87,7 @@ class BatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """Of the batch if it were built now without compression."""
+        """Size of the batch if it were built now without compression."""
         return self._size_bytes
 
     def append(

@@ -93,7 +93,7 @@ class BatchResult:
 
     @property
     def has_more(self) -> bool:
-        """Whether another run would find something to do at once."""
+        """True if another run would find messages at once."""
         return self.lag > 0 and self.end is not BatchEnd.OVERLAP
 
 

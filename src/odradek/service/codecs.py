@@ -95,7 +95,7 @@ def split_optional(wanted: Any) -> tuple[Any, bool]:
 
 
 def encode_any(value: Any) -> bytes | None:
-    """What a handler sends, by the type that it has."""
+    """Encode a value that a handler sends, by its type."""
     return None if value is None else codec_for(type(value)).encode(value)
 
 

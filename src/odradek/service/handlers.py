@@ -18,7 +18,7 @@ CONCURRENCY_MAX = 10_000
 
 
 class Order(Enum):
-    """What waits for what."""
+    """Order in which messages are handled."""
 
     #: Messages of one key are handled one after the other; those without a key do not wait for each other.
     KEY = "key"

@@ -39,7 +39,7 @@ DoneKey = Callable[[Context], str]
 
 
 class Names(Protocol):
-    """Of the topics beside a handler's own."""
+    """Names of the topics beside a handler's own."""
 
     def retry_topic(self, topic: str, delay: str) -> str: ...
 
@@ -110,7 +110,7 @@ class Handling:
             await asyncio.sleep(next_step.delay_ms / 1000)
 
     def after_failure(self, message: Message, failure: Failure) -> Outcome:
-        """Of a message that was handled, and whose outputs cannot be written: it is not tried again here."""
+        """Return the outcome of a handled message whose outputs cannot be written: it is not retried in place."""
         self._figures.of(message.handler.topic).failed_attempts += 1
         retries = message.handler.retries
         next_step = verdict(retries, message.stage, retries.in_place + 1, is_final=failure.is_final, draw=0)

@@ -17,7 +17,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Measured(Protocol):
-    """What a service can say of itself while it runs."""
+    """Measurements that a running service provides."""
 
     @property
     def figures(self) -> Figures: ...

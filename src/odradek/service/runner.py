@@ -60,7 +60,7 @@ class Runner:
         return len(late)
 
     async def all_ended(self) -> None:
-        """What waits in lanes is begun meanwhile, too."""
+        """Wait until all jobs have ended, including those that wait in lanes."""
         while self._tasks:
             await asyncio.wait(list(self._tasks))
 

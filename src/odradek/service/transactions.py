@@ -91,7 +91,7 @@ class TransactionalEngine(RebalanceListener):
         return self._runner.running
 
     def stop(self) -> None:
-        """What runs may end within the limit, and is committed then."""
+        """Let running handlers finish within the limit, commit them, and end `run`."""
         self._stopping = True
         asyncio.get_running_loop().call_later(self._drain_limit_s, self._give_up)
 
@@ -145,8 +145,8 @@ class TransactionalEngine(RebalanceListener):
             await self._go_back(error)
 
     def _below_gaps(self, jobs: Sequence[Job]) -> list[_Handled]:
-        """Those whose offsets can be committed. What lies above a message that was given up will be read again, so that
-        its outputs are not to be written now."""
+        """Return the messages whose offsets can be committed. Messages above an abandoned one will be read again, so
+        their outputs are not to be written now."""
         gaps: dict[Work, int] = {}
         for job in jobs:
             if job not in self._handled:
@@ -186,7 +186,7 @@ class TransactionalEngine(RebalanceListener):
         return None
 
     async def _commit_alone(self, handled: _Handled) -> ApiError | None:
-        """What cannot be written goes the way of a failed message; what cannot be written of that is made smaller."""
+        """Commit one message. It counts as failed if its outputs cannot be written; a dead letter is made smaller."""
         while (error := await self._commit([handled])) is not None and error.code in _OF_OUTPUTS:
             if handled.outcome.ending in (Ending.HANDLED, Ending.SKIPPED):
                 outcome = self._handling.after_failure(handled.job.message, failure_of(error, Reason.FAILED))

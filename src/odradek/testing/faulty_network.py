@@ -77,7 +77,7 @@ def _port(transport: asyncio.Transport, which: str) -> int:
 
 
 def new_event_loop(network: Network) -> asyncio.AbstractEventLoop:
-    """As a node's, and whoever connects does so through `network`."""
+    """Return an event loop like a node's whose connections go through `network`."""
     base: Any = import_module("uvloop").Loop if find_spec("uvloop") else asyncio.SelectorEventLoop
 
     class _Loop(base):  # type: ignore[misc]  # known when it is looked for

@@ -177,7 +177,7 @@ class GroupShard:
         return describe_classic_group(self.store, group_id, api_version)
 
     def delete_group(self, group_id: str) -> Decision[None]:
-        """With its offsets. Raises ApiError."""
+        """Delete a group with its offsets. Raises ApiError."""
         group = self.store.group(group_id)
         group.validate_delete()
         _log.info("group %s is deleted", group_id)
@@ -230,7 +230,7 @@ class GroupShard:
         )
 
     def _end_change(self, former: ConsumerGroup, decision: Decision[None], error: ApiError | None) -> None:
-        """What could not be written did not happen."""
+        """Restore the former group if the records could not be written."""
         if decision.on_done is not None:
             decision.on_done(error)
         if error is not None:

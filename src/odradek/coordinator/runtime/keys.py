@@ -1,4 +1,4 @@
-"""Which partition of its internal topic a group, or a transactional id, belongs to: by Java's hash of the text."""
+"""Partition of the internal topic for a group id or a transactional id, by Java's hash of the text."""
 
 from functools import lru_cache
 

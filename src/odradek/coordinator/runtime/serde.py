@@ -64,7 +64,7 @@ def encode_value(record: CoordinatorRecord) -> bytes | None:
 
 
 def first_batch(tombstones: Sequence[CoordinatorRecord]) -> tuple[CoordinatorRecord, ...]:
-    """As many of them as one batch can hold: ids may be of any length, and a batch that is refused is refused again."""
+    """Return as many records as one batch can hold: ids have any length, and a rejected batch is rejected again."""
     size_bytes = 0
     for place, tombstone in enumerate(tombstones):
         size_bytes += len(encode_key(tombstone))

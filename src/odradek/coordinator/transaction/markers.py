@@ -55,7 +55,7 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What one broker has of a job."""
+    """Part of a job that one broker carries out."""
 
     job: _Job
     partitions: tuple[TopicPartition, ...]

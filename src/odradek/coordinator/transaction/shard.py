@@ -61,7 +61,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a producer is from now on; or an error that came only after something was written."""
+    """New identity of a producer, or an error that occurred after a record was written."""
 
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_EPOCH
@@ -297,7 +297,7 @@ class TransactionShard:
     # Checks
 
     def _version(self) -> int:
-        """Of transactions, as the cluster has agreed."""
+        """Return the transaction version of the cluster."""
         return self._context.image().features.level(TRANSACTION_VERSION)
 
     def _entry(self, transactional_id: str) -> _Entry:

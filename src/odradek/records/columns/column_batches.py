@@ -52,7 +52,7 @@ class ArrowRecords:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """What the batches of a producer have in common."""
+    """Fields that all batches of a producer share."""
 
     #: Of a batch before compression, with its header; a record that is larger by itself becomes a batch of one.
     max_bytes: int
@@ -108,7 +108,7 @@ class _Fields(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many there are."""
+        """Number of records."""
         return len(self.length.raw)
 
     def before(self, count: int) -> "_Fields":
@@ -136,7 +136,7 @@ class _Chosen:
         self.timestamps = np.full(self.count, stamps) if isinstance(stamps, int) else stamps[_index(rows)]
 
     def fields(self, start: int, limit_bytes: int) -> _Fields:
-        """Of as many records from `start` on as fit, of the first in any case."""
+        """Return the fields of as many records from `start` on as fit, at least one."""
         fitting = int(np.searchsorted(self._least_before, self._least_before[start] + limit_bytes, "right")) - 1
         some = slice(start, max(fitting, start + 1))
         count = some.stop - start
@@ -180,7 +180,7 @@ class _Column:
         return same_varints(-1, some.stop - some.start) if self.is_null else varints(self.lengths[some])
 
     def array(self, start: int, end: int) -> Any:
-        """Of binary, from one place to another."""
+        """Return the slice as an array of binary."""
         import pyarrow
 
         if self._array is None:

@@ -73,7 +73,7 @@ class Columns:
 
     @property
     def next_offset(self) -> int | None:
-        """Where the next fetch goes on; None if there was no whole batch."""
+        """Offset at which the next fetch continues; None if there was no complete batch."""
         return self.batches[-1].next_offset if self.batches else None
 
     def before(self, offset: int) -> "Columns":
@@ -90,7 +90,7 @@ class Columns:
         return _slices(self.data, self.value_start, self.value_length)
 
     def arrow_keys(self) -> "pyarrow.Array":
-        """Of binary, in one run of bytes. Needs pyarrow, here and in `arrow_values`."""
+        """Return the keys as an array of binary over one buffer. Needs pyarrow, here and in `arrow_values`."""
         return _arrow(self.data, self.key_start, self.key_length)
 
     def arrow_values(self) -> "pyarrow.Array":
@@ -100,7 +100,7 @@ class Columns:
         return self.header_start + 1 < self.record_end
 
     def headers(self, index: int) -> tuple[Header, ...]:
-        """Of one record. InvalidRecord if they are malformed, which reading the columns did not look at."""
+        """Return the headers of one record. Raises InvalidRecord if malformed: they were not checked before."""
         start, end = int(self.header_start[index]), int(self.record_end[index])
         if start + 1 == end:
             return ()

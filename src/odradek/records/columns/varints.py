@@ -36,7 +36,7 @@ class Packed(NamedTuple):
 
 
 def varints(numbers: Int64s) -> Varints:
-    """Of at least one number."""
+    """Encode at least one number."""
     zigzag = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
     largest, smallest = int(zigzag.max()), int(zigzag.min())
     raw: _Unsigned = zigzag.astype(np.uint16 if largest < 1 << 16 else np.uint32 if largest < 1 << 32 else np.uint64)
@@ -58,7 +58,7 @@ def _width(zigzag: int) -> int:
 
 
 def total_sizes(fields: Sequence[Varints]) -> Int64s:
-    """Of each row."""
+    """Return the total size of each row."""
     total = fields[0].sizes
     for each in fields[1:]:
         total = total + each.sizes

@@ -110,7 +110,7 @@ class CeleryBridge(Service):
             self._waiter.close()
 
     def _task_id(self, context: Context) -> str:
-        """With the time: a topic that was made anew has other messages at the same places."""
+        """Return an id that includes the time: a recreated topic has other messages at the same offsets."""
         return f"{self.group_id}-{context.origin.name}-{context.origin.timestamp_ms}"
 
 
@@ -158,7 +158,7 @@ class _Waiter:
         self._threads.close()
 
     async def _serve(self) -> None:
-        """As long as somebody waits."""
+        """Serve as long as a caller waits."""
         while self._waiting:
             self._added.clear()
             due = self._tracking.to_look(self._clock.monotonic_ms())
@@ -217,7 +217,7 @@ class _Waiter:
     # In the thread
 
     def _metas_of(self, task_ids: list[str]) -> dict[str, Mapping[str, Any]]:
-        """What the result backend knows of them; those that it cannot say are left out."""
+        """Return the states of tasks in the result backend; tasks that it cannot report are left out."""
         found: dict[str, Mapping[str, Any]] = {}
         for task_id in task_ids:
             try:
@@ -230,7 +230,7 @@ class _Waiter:
         return found
 
     def _send_all(self, sendings: list[_Sending]) -> tuple[list[str], dict[str, Exception]]:
-        """Those that were sent, and those that never can be: the others, behind them, are not to wait for those."""
+        """Return the messages that were sent and those that never can be, for which the others do not wait."""
         sent: list[str] = []
         refused: dict[str, Exception] = {}
         for each in sendings:

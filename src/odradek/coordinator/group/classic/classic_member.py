@@ -43,7 +43,7 @@ class ClassicMember:
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
-        """Who waits for an answer cannot send heartbeats, and need not."""
+        """True for a member that waits for a response: it cannot send heartbeats and need not."""
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
     def metadata(self, protocol_name: str | None) -> bytes:

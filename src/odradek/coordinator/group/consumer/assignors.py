@@ -1,4 +1,4 @@
-"""Who of a group gets which partitions, decided by the coordinator (KIP-848).
+"""Server-side assignors: the partitions of each member of a group (KIP-848).
 
 An assignor is a pure function of the members, what they are subscribed to and what they were to have before, and of
 the number of partitions of each topic. Everything is in a fixed order, so that the same question has the same answer.
@@ -125,7 +125,7 @@ def _even_out(owned: dict[str, list[Partition]], wanting: Mapping[bytes, list[st
 def _kept(
     members: Iterable[Subscriber], counts: Mapping[bytes, int]
 ) -> tuple[dict[str, list[Partition]], set[Partition]]:
-    """What members may keep of what they had; and all of it together, to be asked only."""
+    """Return the partitions that each member may retain, and the set of all of them for look-ups."""
     owned: dict[str, list[Partition]] = {}
     taken: set[Partition] = set()
     for member in members:

@@ -1,4 +1,4 @@
-"""What follows for a consumer group when something about its members or topics has changed, whoever has asked.
+"""Consequences for a consumer group when its members or topics have changed, whatever the request.
 
 In order: the group's epoch grows if anybody's topics have changed; the target assignment follows; the member that asked
 goes a step towards it. Mostly none of these has anything to do.
@@ -60,7 +60,7 @@ _REBALANCE_TIMEOUT_MS = 300_000
 
 
 class Phase(Enum):
-    """What a member of the classic protocol has to do once it is told that there is something new."""
+    """Step that a member with the classic protocol has to take once it is notified of a rebalance."""
 
     JOIN = "join again"
     SYNC = "ask for its assignment"
@@ -294,7 +294,7 @@ class ConsumerChanges:
         return group
 
     def assignor_of(self, group: ConsumerGroup) -> str:
-        """What most of the members that have a wish, wish for."""
+        """Return the assignor that most members with a preference prefer."""
         wishes = Counter(member.assignor for member in group.members.values() if member.assignor)
         return wishes.most_common(1)[0][0] if wishes else self.settings(group.group_id).assignors[0]
 

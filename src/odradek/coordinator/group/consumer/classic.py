@@ -132,7 +132,7 @@ class ClassicConsumers:
     def _note(
         self, draft: Draft, before: ConsumerMember, joining: Joining, subscription: ConsumerProtocolSubscription
     ) -> bool:
-        """What the member says of itself; whether it wants other topics than before."""
+        """Write what the member reports of itself, and return whether its subscription has changed."""
         request, context = joining.request, joining.context
         after = replace(
             before,

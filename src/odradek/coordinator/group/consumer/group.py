@@ -100,7 +100,7 @@ class ConsumerGroup:
         return self.targets.get(member_id, NOTHING)
 
     def is_others(self, member_id: str) -> Callable[[bytes, int], bool]:
-        """Whether a partition belongs to a member other than this one."""
+        """Return a predicate that tells whether a partition belongs to another member."""
         return lambda topic_id, number: self.owners.get((topic_id, number), member_id) != member_id
 
     # As a `Group`
@@ -234,7 +234,7 @@ class ConsumerGroup:
 
 @dataclass(frozen=True, slots=True)
 class _PartitionEpochs:
-    """Of a commit in an older epoch: good for partitions that the member has had since then."""
+    """Validator of a commit in an older epoch: valid for partitions that the member has owned since then."""
 
     member: ConsumerMember
     epoch: int
@@ -254,7 +254,7 @@ class _PartitionEpochs:
 
 
 def stale(member: ConsumerMember, message: str) -> ApiError:
-    """What is wrong with an epoch, in the words of the protocol that the member speaks."""
+    """Return the error for a stale epoch in the protocol of the member."""
     code = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
     return refusal(code, message)
 

@@ -122,7 +122,7 @@ class ConsumerGroups:
         return self._changes.replace_static(draft, known, member_id)
 
     def _note(self, draft: Draft, before: ConsumerMember, context: RequestContext, request: Heartbeat) -> bool:
-        """What the member says of itself; whether it wants other topics than before."""
+        """Write what the member reports of itself, and return whether its subscription has changed."""
         group_id, names = draft.group.group_id, request.subscribed_topic_names
         timeout_ms = request.rebalance_timeout_ms
         after = replace(

@@ -38,7 +38,7 @@ class MemberState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassicSide:
-    """What is known only of a member that speaks the classic protocol."""
+    """State that only a member with the classic protocol has."""
 
     session_timeout_ms: int
     #: In the order of the member's preference.
@@ -149,7 +149,7 @@ def _next_step(
 def _without_unsubscribed(
     member: ConsumerMember, subscribed: Container[bytes], reported: Assignment | None
 ) -> ConsumerMember:
-    """What it no longer wants it gives up at once, whatever else it waits for."""
+    """Return the member without partitions of topics that it no longer subscribes to: these are revoked at once."""
     unwanted = {topic_id: numbers for topic_id, numbers in member.assigned.items() if topic_id not in subscribed}
     if not unwanted:
         return member

@@ -62,7 +62,7 @@ def upgraded(group: ClassicGroup, settings: GroupSettings, image: MetadataImage)
 
 
 def may_downgrade(group: ConsumerGroup, leaving: Container[str], settings: GroupSettings) -> bool:
-    """Whether those who stay all speak the classic protocol, and may go on by themselves."""
+    """Return whether all remaining members use the classic protocol and the group may become a classic one."""
     staying = [member for member in group.members.values() if member.member_id not in leaving]
     if not staying or any(member.classic is None for member in staying):
         return False
@@ -76,7 +76,7 @@ def may_downgrade(group: ConsumerGroup, leaving: Container[str], settings: Group
 
 
 def downgraded(group: ConsumerGroup, leaving: Container[str], image: MetadataImage, wall_ms: int) -> ClassicGroup:
-    """As a classic group, of those who stay."""
+    """Return the remaining members as a classic group."""
     classic = ClassicGroup(
         group.group_id, ClassicState.STABLE, wall_ms, generation=group.epoch, protocol_type=PROTOCOL_TYPE
     )

@@ -1,4 +1,4 @@
-"""What the coordinator reads and writes of the protocol that consumers speak among themselves.
+"""Subscriptions and assignments of the consumers' embedded protocol, read and written by the coordinator.
 
 Their metadata begins with a version; the layout of version 0 begins every other one, and topics come first in it. What
 a newer version than ours has more is left unread, as in Kafka.
@@ -20,7 +20,7 @@ PROTOCOL_TYPE = "consumer"
 
 
 def subscribed_topics(group_id: str, metadata_of_members: Iterable[bytes]) -> frozenset[str] | None:
-    """What all of them together are subscribed to; None if one of them does not say so in a form that can be read."""
+    """Return the topics that all members together subscribe to; None if one subscription cannot be read."""
     topics: list[str] = []
     try:
         for metadata in metadata_of_members:

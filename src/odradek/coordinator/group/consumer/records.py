@@ -114,7 +114,7 @@ def assignment_of(value: ConsumerGroupTargetAssignmentMemberValue) -> Assignment
 
 
 def with_metadata(value: ConsumerGroupMemberMetadataValue) -> dict[str, object]:
-    """What the record says of the member, by the names of its fields."""
+    """Return the member with the metadata of the record."""
     return {
         "instance_id": value.instance_id,
         "rack_id": value.rack_id,

@@ -9,7 +9,7 @@ from odradek.protocol.config_types import ConfigResourceType
 
 
 class MigrationPolicy(Enum):
-    """Whether a group that has members may change its protocol; one that has none always may."""
+    """Policy for a group with members to change its protocol; an empty group always may."""
 
     DISABLED = "disabled"
     DOWNGRADE = "downgrade"

@@ -15,7 +15,7 @@ _WHAT = "SubscribedTopicRegex"
 
 
 def topic_ids(image: MetadataImage, names: Iterable[str]) -> tuple[bytes, ...]:
-    """Of those that are there, sorted."""
+    """Return the ids of the topics that exist, sorted."""
     found = (image.topics.by_name.get(name) for name in names)
     return tuple(sorted(topic.id for topic in found if topic is not None))
 

@@ -1,4 +1,4 @@
-"""How offsets go: deleted on demand, with their group, with their topic, or by expiry.
+"""Removal of offsets: on request, with their group, with their topic, or by expiry.
 
 An offset expires when its retention (`offsets.retention.minutes`) is over. Since when that counts is the group's
 affair: a group with members keeps the offsets of what it is subscribed to, and one that lost its members keeps all of
