@@ -77,12 +77,12 @@ def _search(view: memoryview, start: int, advance: Callable[[int], None]) -> int
     for chunk_at in range(start + MAGIC_AT, len(view), _SEARCH_CHUNK):
         advance(chunk_at)
         chunk = bytes(view[chunk_at : chunk_at + _SEARCH_CHUNK])
-        found = chunk.find(MAGIC_V2)
-        while found >= 0:
-            candidate = chunk_at + found - MAGIC_AT
+        position = chunk.find(MAGIC_V2)
+        while position >= 0:
+            candidate = chunk_at + position - MAGIC_AT
             if candidate + HEADER_BYTES <= len(view) and _is_whole(view, candidate):
                 return candidate
-            found = chunk.find(MAGIC_V2, found + 1)
+            position = chunk.find(MAGIC_V2, position + 1)
     return len(view)
 
 

@@ -73,8 +73,8 @@ class Rebuild:
             producer.has_txn_records |= batch.count > 0
 
     def take_aborted(self) -> list[AbortedInLog]:
-        taken, self._aborted = self._aborted, []
-        return taken
+        aborted, self._aborted = self._aborted, []
+        return aborted
 
     def _end(self, producer: Producer, batch: Batch) -> None:
         marker = read_end_transaction(batch)

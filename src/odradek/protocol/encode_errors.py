@@ -56,10 +56,10 @@ def _struct(value: Message, schema: Schema, fields: Sequence[Field], version: in
             where = path + "unknown_tagged_fields"
             text = f"{schema.name} version {version} has no tagged fields, but {where} is not empty"
             yield UnsupportedVersion(text, field=where, version=version)
-        known = {field.tag for field in fields if version in field.versions}
+        schema_tags = {field.tag for field in fields if version in field.versions}
         tags = [tag for tag, _ in value.unknown_tagged_fields]
         for index, tag in enumerate(tags):
-            if tag in known or tag in tags[:index]:
+            if tag in schema_tags or tag in tags[:index]:
                 yield InvalidMessage(f"{schema.name}: {path}unknown_tagged_fields has tag {tag}, which is taken")
 
 

@@ -44,6 +44,6 @@ class Message:
 
     def __repr__(self) -> str:
         names = self.field_names()
-        shown = names if self.unknown_tagged_fields else names[:-1]
-        fields = [f"{name}={getattr(self, name)!r}" for name in shown]
+        printed_names = names if self.unknown_tagged_fields else names[:-1]
+        fields = [f"{name}={getattr(self, name)!r}" for name in printed_names]
         return f"{type(self).__name__}({', '.join(fields)})"

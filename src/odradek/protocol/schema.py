@@ -114,8 +114,8 @@ def snake_case(name: str) -> str:
     """`TopicData` as `topic_data`. A run of capitals is one word, and so is KRaft."""
     name = name.replace("KRaft", "Kraft")
     out = name[0].lower()
-    for before, char in pairwise(name):
-        if char.isupper() and not before.isupper():
+    for previous, char in pairwise(name):
+        if char.isupper() and not previous.isupper():
             out += "_"
         out += char.lower()
     return out

@@ -259,8 +259,8 @@ class Service:
         """Lag of the assigned partitions, as far as known."""
         if self._life is None:
             return {}
-        known = ((each, self._life.consumer.current_lag(each)) for each in self._life.intake.works)
-        return {partition: lag for partition, lag in known if lag is not None}
+        lags = ((each, self._life.consumer.current_lag(each)) for each in self._life.intake.works)
+        return {partition: lag for partition, lag in lags if lag is not None}
 
     def since_poll_ms(self) -> int | None:
         """None while it is not running."""

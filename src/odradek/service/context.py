@@ -88,6 +88,6 @@ def _as_sends(returned: object) -> Iterable[Send]:
         return ()
     if isinstance(returned, Send):
         return (returned,)
-    if isinstance(returned, list | tuple) and all(isinstance(each, Send) for each in returned):
+    if isinstance(returned, list | tuple) and all(isinstance(item, Send) for item in returned):
         return returned
     raise InputError(f"a handler returns None, a Send or a list of Send, not {type(returned).__name__}.")

@@ -52,10 +52,10 @@ class Figures:
     aborted_transactions: int = 0
 
     def of(self, topic: str) -> TopicFigures:
-        found = self.topics.get(topic)
-        if found is None:
-            found = self.topics[topic] = TopicFigures()
-        return found
+        counters = self.topics.get(topic)
+        if counters is None:
+            counters = self.topics[topic] = TopicFigures()
+        return counters
 
     def count(self, ending: Ending) -> int:
         return sum(topic.endings[ending] for topic in self.topics.values())

@@ -119,8 +119,8 @@ class Handling:
     async def was_done(self, key: str | None) -> bool:
         if self._done is None or key is None:
             return False
-        found = self._done.seen(key)
-        return await found if inspect.isawaitable(found) else found
+        seen = self._done.seen(key)
+        return await seen if inspect.isawaitable(seen) else seen
 
     async def mark_done(self, key: str | None) -> None:
         if self._done is not None and key is not None:
@@ -149,13 +149,13 @@ class Handling:
 
     async def _attempt(self, message: Message, context: Context, deliver: Deliver) -> Failure | None:
         begun_ms = self._clock.monotonic_ms()
-        found = await attempt(message.handler, context, self.threads)
+        result = await attempt(message.handler, context, self.threads)
         self._figures.of(message.handler.topic).add_attempt((self._clock.monotonic_ms() - begun_ms) / 1000)
-        if isinstance(found, Failure):
-            return found
+        if isinstance(result, Failure):
+            return result
         try:
-            if found:
-                await deliver([encoded(send) for send in found])
+            if result:
+                await deliver([encoded(send) for send in result])
         except Exception as error:  # noqa: BLE001 - codecs are the application's
             return failure_of(error, Reason.FAILED)
         return None

@@ -127,10 +127,10 @@ class Intake:
         due_ms = self.next_due_ms()
         if due_ms is not None:
             timeout_ms = min(timeout_ms, max(0, due_ms - self._clock.wall_ms()))
-        found: list[Job] = []
+        jobs: list[Job] = []
         for record in await self._source.poll(timeout_ms, max_records):
-            found += self._accept(record)
-        return [*self._due(), *found]
+            jobs += self._accept(record)
+        return [*self._due(), *jobs]
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> None:
         """Start anew with the partitions, even if they were assigned before, at the committed offsets."""
@@ -140,7 +140,7 @@ class Intake:
                 self.works[partition] = Work(partition, self._routes[partition.topic])
 
     def works_of(self, partitions: Iterable[TopicPartition]) -> list[Work]:
-        return [self.works[each] for each in partitions if each in self.works]
+        return [self.works[partition] for partition in partitions if partition in self.works]
 
     def give_up(self, works: Iterable[Work]) -> None:
         for work in works:
@@ -150,8 +150,8 @@ class Intake:
     def to_commit(self, works: Iterable[Work]) -> dict[TopicPartition, OffsetAndMetadata]:
         """Only of what is still ours."""
         ours = [work for work in works if self.works.get(work.partition) is work]
-        found = ((work.partition, work.progress.committable) for work in ours)
-        return {partition: OffsetAndMetadata(offset) for partition, offset in found if offset is not None}
+        offsets = ((work.partition, work.progress.committable) for work in ours)
+        return {partition: OffsetAndMetadata(offset) for partition, offset in offsets if offset is not None}
 
     def to_commit_with(self, jobs: Iterable[Job]) -> dict[TopicPartition, OffsetAndMetadata]:
         """Return the offsets to commit once these are finished, too."""
@@ -195,15 +195,15 @@ class Intake:
 
     def _due(self) -> list[Job]:
         now_ms = self._clock.wall_ms()
-        found: list[Job] = []
+        jobs: list[Job] = []
         for work in self.works.values():
             while work.held and work.held[0].due_ms <= now_ms:
-                found.append(work.held.popleft())
-        return found
+                jobs.append(work.held.popleft())
+        return jobs
 
     def _pause_and_resume(self) -> None:
         for work in self.works.values():
-            wanted = work.wants_pause
-            if wanted != work.is_paused:
-                (self._source.pause if wanted else self._source.resume)(work.partition)
-                work.is_paused = wanted
+            wants_pause = work.wants_pause
+            if wants_pause != work.is_paused:
+                (self._source.pause if wants_pause else self._source.resume)(work.partition)
+                work.is_paused = wants_pause

@@ -121,11 +121,11 @@ def _common(origin: Origin, group: str, attempts: int) -> list[tuple[str, bytes 
 
 
 def _beginning(text: str) -> bytes:
-    found = text.encode(errors="backslashreplace")[:TEXT_BYTES_MAX]
-    return found.decode(errors="ignore").encode()
+    encoded = text.encode(errors="backslashreplace")[:TEXT_BYTES_MAX]
+    return encoded.decode(errors="ignore").encode()
 
 
 def _end(text: str) -> bytes:
     """Return the end of a traceback, which names the failure."""
-    found = text.encode(errors="backslashreplace")[-TEXT_BYTES_MAX:]
-    return found.decode(errors="ignore").encode()
+    encoded = text.encode(errors="backslashreplace")[-TEXT_BYTES_MAX:]
+    return encoded.decode(errors="ignore").encode()

@@ -76,8 +76,8 @@ class SqliteDone:
 
     def seen(self, key: str) -> bool:
         with self._alone():
-            found = self._connection.execute("SELECT 1 FROM odradek_done WHERE key = ?", (key,)).fetchone()
-        return found is not None
+            row = self._connection.execute("SELECT 1 FROM odradek_done WHERE key = ?", (key,)).fetchone()
+        return row is not None
 
     def mark(self, key: str) -> None:
         with self._alone():

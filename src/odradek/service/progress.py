@@ -47,12 +47,12 @@ class Progress:
 
     def committable_with(self, finished: Collection[int]) -> int | None:
         """Return the offset of a commit once these are finished, too. None if there is nothing new."""
-        found = self._next_offset
+        next_offset = self._next_offset
         for offset in self._offsets:
             if offset in self._unfinished and offset not in finished:
                 break
-            found = offset + 1
-        return None if found == self._committed else found
+            next_offset = offset + 1
+        return None if next_offset == self._committed else next_offset
 
     def committed(self, next_offset: int) -> None:
         self._committed = next_offset

@@ -28,10 +28,10 @@ _TOPICS_MAX = 20
 
 def parse_delay_ms(text: str) -> int:
     """Parse `10s`, `1m`, `500ms`, `2h`, `1d`."""
-    found = _DELAY.fullmatch(text)
-    if found is None:
+    match = _DELAY.fullmatch(text)
+    if match is None:
         raise InputError(f'"{text}" is no delay of a retry topic. Right would be 500ms, 10s, 1m, 2h or 1d.')
-    return int(found[1]) * _UNIT_MS[found[2]]
+    return int(match[1]) * _UNIT_MS[match[2]]
 
 
 @dataclass(frozen=True, slots=True)

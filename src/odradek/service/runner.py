@@ -70,8 +70,8 @@ class Runner:
             task.cancel()
 
     def _begin(self, lanes: Lanes[Job]) -> None:
-        while (taken := lanes.take()) is not None:
-            lane, job = taken
+        while (next_job := lanes.take()) is not None:
+            lane, job = next_job
             if not job.work.may_begin(job.offset):
                 lanes.done(lane)
                 continue

@@ -137,8 +137,8 @@ class TransactionalEngine(RebalanceListener):
                 len(handled),
                 printable(str(error)),
             )
-            for each in handled:
-                error = await self._commit_alone(each)
+            for message in handled:
+                error = await self._commit_alone(message)
                 if error is not None:
                     break
         if error is not None:
@@ -164,11 +164,11 @@ class TransactionalEngine(RebalanceListener):
 
     async def _commit(self, handled: Sequence[_Handled]) -> ApiError | None:
         """One transaction, or why there was none. Raises if it could not even be aborted."""
-        offsets = self._intake.to_commit_with(each.job for each in handled)
+        offsets = self._intake.to_commit_with(handled_message.job for handled_message in handled)
         await self._sink.begin_transaction()
         try:
-            for each in handled:
-                for message in each.outputs:
+            for handled_message in handled:
+                for message in handled_message.outputs:
                     await post(self._sink, message)
             await self._sink.send_offsets_to_transaction(offsets, self._source.group_metadata())
             await self._sink.commit_transaction()
@@ -177,12 +177,12 @@ class TransactionalEngine(RebalanceListener):
             await self._sink.abort_transaction()
             return _root(error) if isinstance(error, ApiError) else ApiError(str(error), ErrorCode.INVALID_RECORD)
         self._figures.transactions += 1
-        for each in handled:
-            each.job.work.progress.finish(each.job.offset)
-            self._figures.of(each.job.message.handler.topic).end(each.outcome.ending)
+        for handled_message in handled:
+            handled_message.job.work.progress.finish(handled_message.job.offset)
+            self._figures.of(handled_message.job.message.handler.topic).end(handled_message.outcome.ending)
         self._intake.committed(offsets)
-        for each in handled:
-            await self._handling.mark_done(each.outcome.done_key)
+        for handled_message in handled:
+            await self._handling.mark_done(handled_message.outcome.done_key)
         return None
 
     async def _commit_alone(self, handled: _Handled) -> ApiError | None:

@@ -230,10 +230,10 @@ class Cluster:
         starting = [pool.submit(node.start) for node in self._nodes.values()]
         try:
             ended, _ = wait(starting, return_when=FIRST_EXCEPTION)
-            for each in ended:
-                each.result()
+            for task in ended:
+                task.result()
         except BaseException:
-            while not all(each.done() or each.cancel() for each in starting):
+            while not all(task.done() or task.cancel() for task in starting):
                 self._kill_all()
                 wait(starting, _LOOK_S)
             raise

@@ -19,8 +19,8 @@ _MAGIC = b"\x00"
 
 def group_hash(image: MetadataImage, names: Iterable[str]) -> int:
     """Return the hash of the topics that exist; 0 if there is none."""
-    found = [image.topics.by_name[name] for name in sorted(set(names)) if name in image.topics.by_name]
-    return _xxh3(b"".join(pack("<q", topic_hash(image, topic)) for topic in found)) if found else 0
+    topics = [image.topics.by_name[name] for name in sorted(set(names)) if name in image.topics.by_name]
+    return _xxh3(b"".join(pack("<q", topic_hash(image, topic)) for topic in topics)) if topics else 0
 
 
 def topic_hash(image: MetadataImage, topic: TopicImage) -> int:

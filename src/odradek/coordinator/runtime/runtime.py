@@ -163,12 +163,12 @@ class CoordinatorRuntime(Generic[AnyShard]):
     def load(self, partition: int, leader_epoch: int) -> bool:
         """This node leads the partition in this epoch; whether `load_step` is to be called for it. A shard of the very
         epoch before stays as it is: nobody else can have led between."""
-        before = self._hosted.get(partition)
-        if before is not None:
-            if before.epoch >= leader_epoch:
+        previous = self._hosted.get(partition)
+        if previous is not None:
+            if previous.epoch >= leader_epoch:
                 return False
-            if before.epoch == leader_epoch - 1 and before.state != ShardState.FAILED:
-                before.epoch = leader_epoch
+            if previous.epoch == leader_epoch - 1 and previous.state != ShardState.FAILED:
+                previous.epoch = leader_epoch
                 return False
             self.unload(partition, leader_epoch)
         self._hosted[partition] = hosted = self._new_hosted(partition, leader_epoch)

@@ -76,11 +76,11 @@ def build_batches(
 ) -> Iterator[BuiltBatch]:
     """The records of these rows, in this order, in as many batches as it takes; base offsets are 0, as producers have
     them. `rows` are numbers into the columns; a range (of step 1) is read without copying."""
-    chosen = _Chosen(records, rows)
+    selected = _Chosen(records, rows)
     start, sequence = 0, base_sequence
-    while start < chosen.count:
-        fields = chosen.fields(start, plan.max_bytes - HEADER_BYTES)
-        payload, timestamps = chosen.payload(start, fields), chosen.timestamps[start : start + fields.records]
+    while start < selected.count:
+        fields = selected.fields(start, plan.max_bytes - HEADER_BYTES)
+        payload, timestamps = selected.payload(start, fields), selected.timestamps[start : start + fields.records]
         data = batch_of_payload(
             compress(plan.compression, payload, plan.level) if plan.compression else payload,
             fields.records,
@@ -112,7 +112,7 @@ class _Fields(NamedTuple):
         return len(self.length.raw)
 
     def before(self, count: int) -> "_Fields":
-        return _Fields(*(each.before(count) for each in self))
+        return _Fields(*(field.before(count) for field in self))
 
 
 class _Chosen:
@@ -186,8 +186,8 @@ class _Column:
         if self._array is None:
             return b""
         rows = self._rows[start:end]
-        found = self._array.slice(rows.start, len(rows)) if isinstance(rows, range) else self._array.take(rows)
-        return found.cast(pyarrow.binary())
+        values = self._array.slice(rows.start, len(rows)) if isinstance(rows, range) else self._array.take(rows)
+        return values.cast(pyarrow.binary())
 
 
 def _lengths(array: "pyarrow.Array") -> Int64s:

@@ -39,7 +39,9 @@ class Joining:
         self.context = context
         self.request = request
         self.reply: Reply[JoinGroupResponse] = Reply()
-        self.protocols = tuple(MemberProtocol(one.name, bytes(one.metadata)) for one in request.protocols)
+        self.protocols = tuple(
+            MemberProtocol(protocol.name, bytes(protocol.metadata)) for protocol in request.protocols
+        )
 
     @property
     def reason(self) -> str:
@@ -233,7 +235,7 @@ class Joins:
             if reply is not None:
                 reply.complete(join_error(UNKNOWN_MEMBER_ID, ErrorCode(error.code)))
 
-        assignments = {one.member_id: one.assignment for one in group.members.values()}
+        assignments = {group_member.member_id: group_member.assignment for group_member in group.members.values()}
         return written(group_metadata_record(group, assignments), on_done)
 
 

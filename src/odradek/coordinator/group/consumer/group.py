@@ -66,10 +66,10 @@ class ConsumerGroup:
 
     def member(self, member_id: str) -> ConsumerMember:
         """Raises ApiError, UNKNOWN_MEMBER_ID."""
-        found = self.members.get(member_id)
-        if found is None:
+        member = self.members.get(member_id)
+        if member is None:
             raise refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}.")
-        return found
+        return member
 
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
         if instance_id is None:
@@ -187,10 +187,10 @@ class ConsumerGroup:
         self._change(member_id, with_metadata(value))
 
     def replay_current(self, member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue | None) -> None:
-        before = self.members.get(member_id)
+        previous = self.members.get(member_id)
         if value is None:
-            if before is not None:
-                self._disown(before)
+            if previous is not None:
+                self._disown(previous)
                 empty = ConsumerMember(member_id)
                 self._change(
                     member_id,
@@ -200,8 +200,8 @@ class ConsumerGroup:
                     },
                 )
             return
-        if before is not None:
-            self._disown(before)
+        if previous is not None:
+            self._disown(previous)
         self._change(member_id, with_current(value))
         member = self.members[member_id]
         for partition in _all_of(member.assigned, member.revoking):
@@ -264,4 +264,9 @@ def _word(member: ConsumerMember) -> str:
 
 
 def _all_of(*owned: Owned) -> list[tuple[bytes, int]]:
-    return [(topic_id, number) for each in owned for topic_id, numbers in each.items() for number in numbers]
+    return [
+        (topic_id, number)
+        for partitions_by_topic in owned
+        for topic_id, numbers in partitions_by_topic.items()
+        for number in numbers
+    ]

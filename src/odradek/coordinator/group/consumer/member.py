@@ -128,11 +128,11 @@ def _next_step(
     added: list[tuple[bytes, int]] = []
     is_missing_some = False
     for topic_id in dict.fromkeys((*target.assignment, *member.assigned)):
-        wanted = target.assignment.get(topic_id, ()) if topic_id in subscribed else ()
+        target_partitions = target.assignment.get(topic_id, ()) if topic_id in subscribed else ()
         had = member.assigned.get(topic_id, {})
         for number, epoch in had.items():
-            (assigned if number in wanted else revoking).setdefault(topic_id, {})[number] = epoch
-        for number in wanted:
+            (assigned if number in target_partitions else revoking).setdefault(topic_id, {})[number] = epoch
+        for number in target_partitions:
             if number not in had:
                 if is_others(topic_id, number):
                     is_missing_some = True

@@ -45,12 +45,12 @@ def read_assignment(assignment: bytes) -> ConsumerProtocolAssignment:
 def write_assignment(partitions: Mapping[bytes, Iterable[int]], image: MetadataImage, metadata: bytes) -> bytes:
     """For the member with this metadata, in its version. Topics that are gone have no name to be called by."""
     version = prefixed_version(ConsumerProtocolAssignment, metadata)
-    known = image.topics.by_id
+    topics = image.topics.by_id
     assignment = ConsumerProtocolAssignment(
         assigned_partitions=[
-            TopicPartition(topic=known[topic_id].name, partitions=sorted(numbers))
+            TopicPartition(topic=topics[topic_id].name, partitions=sorted(numbers))
             for topic_id, numbers in partitions.items()
-            if topic_id in known
+            if topic_id in topics
         ]
     )
     return write_prefixed(assignment, version)

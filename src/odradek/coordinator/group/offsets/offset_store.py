@@ -81,8 +81,8 @@ class Offsets:
             return
         for key, offset in pending.items():
             self._close(key, producer_id)
-            before = self.committed.get(key)
-            if is_committed and (before is None or offset.record_offset > before.record_offset):
+            previous = self.committed.get(key)
+            if is_committed and (previous is None or offset.record_offset > previous.record_offset):
                 self.committed.put(key, offset)
 
     def is_unstable(self, key: OffsetKey) -> bool:
