@@ -81,7 +81,7 @@ class FrameReader:
 
     @property
     def is_direct(self) -> bool:
-        """What arrives next goes into `room` and not through `feed`."""
+        """True if the next bytes go into `room` and not through `feed`."""
         return self._received > 0
 
     def room(self) -> memoryview | None:

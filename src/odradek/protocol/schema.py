@@ -184,7 +184,7 @@ def _parse_field(words: list[str]) -> Field:
 
 
 def default_value(field: Field) -> object:
-    """What a field holds when nothing was said; arrays and structures (no constants) are None here unless null."""
+    """Return the default of a field; arrays and structures (no constants) are None here unless null."""
     if field.default == "null" or field.is_array or field.is_struct:
         return None
     if field.type == "bool":
