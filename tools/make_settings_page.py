@@ -12,6 +12,7 @@ from odradek.client.settings.parsing import Kind, definitions
 from odradek.client.settings.support import client_support
 from odradek.common.config_definition import ConfigDefinition, read_table
 from odradek.common.config_support import Level, Support
+from odradek.common.tables.topic_settings import TOPIC_SETTINGS
 from odradek.metadata.configs import support as config_support
 from odradek.metadata.configs import tables
 from odradek.server.config.settings import OWN
@@ -57,7 +58,7 @@ def page() -> str:
         ),
         _file_only(),
         _removed(),
-        _section("Topics", "", read_table(tables.TOPIC), config_support.TOPIC.find),
+        _section("Topics", "", TOPIC_SETTINGS, config_support.TOPIC.find),
         _section("Groups", "", read_table(tables.GROUP), config_support.GROUP.find),
         _section("Metrics subscriptions", "", read_table(tables.CLIENT_METRICS), config_support.CLIENT_METRICS.find),
         *(_section(f"{kind.word.capitalize()} clients", "", definitions(kind), client_support) for kind in Kind),

@@ -1,1 +1,1 @@
-"""What every room stands on: ports to the outside world, identifiers, checks and the kinds of failure."""
+"""Foundation of all packages: ports to the outside world, identifiers, checks and the kinds of failure."""

@@ -28,23 +28,23 @@ class BadAddress(ValueError):
 
 
 def parse_host_port(text: str) -> HostPort:
-    found = _HOST_PORT.fullmatch(text)
-    if found is None:
+    match = _HOST_PORT.fullmatch(text)
+    if match is None:
         _, colon, port = text.rpartition(":")
         if not colon or not port or text.endswith("]"):
             raise BadAddress(f'"{text}" has no port.')
         is_number = re.fullmatch(r"[0-9]+", port, re.ASCII) is not None
         raise BadAddress(f'"{text}" is no address.' if is_number else f'"{text}": "{port}" is no port.')
-    if not found[1] or found[1] == NOT_ROUTABLE:
-        raise BadAddress(f'"{text}" has no host.' if not found[1] else f'"{text}": nobody can connect to {found[1]}.')
-    return HostPort(found[1], parse_port(found[2], text))
+    if not match[1] or match[1] == NOT_ROUTABLE:
+        raise BadAddress(f'"{text}" has no host.' if not match[1] else f'"{text}": nobody can connect to {match[1]}.')
+    return HostPort(match[1], parse_port(match[2], text))
 
 
-def parse_port(text: str, whole: str) -> int:
+def parse_port(text: str, address: str) -> int:
     """`whole` is what the port stands in, for the message."""
     port = int(text)
     if not 0 <= port <= _MAX_PORT:
-        raise BadAddress(f'"{whole}": {port} is no port; ports end at {_MAX_PORT}.')
+        raise BadAddress(f'"{address}": {port} is no port; ports end at {_MAX_PORT}.')
     return port
 
 

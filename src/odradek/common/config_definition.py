@@ -1,4 +1,4 @@
-"""What one setting may hold: its type, its default, and what is valid, in the notation of Kafka's own tables.
+"""Definition of one setting: its type, default and valid values, in the notation of Kafka's own tables.
 
 A table has one line a setting: name | type | default | valid values | "dynamic" where that applies. Texts about what is
 wrong are Kafka's, since clients show them.
@@ -58,8 +58,8 @@ class ConfigDefinition:
         reason = self.reason_against(trimmed)
         if reason is not None:
             # Of replicas Kafka shows the list, of other lists the text.
-            shown = f"[{', '.join(_items(trimmed))}]" if self.valid.startswith(_REPLICAS) else trimmed
-            raise InvalidConfig(f"Invalid value {shown} for configuration {self.name}: {reason}")
+            value = f"[{', '.join(_items(trimmed))}]" if self.valid.startswith(_REPLICAS) else trimmed
+            raise InvalidConfig(f"Invalid value {value} for configuration {self.name}: {reason}")
 
     def reason_against(self, text: str) -> str | None:
         """Why the text is no value of it, in Kafka's words; None if it is one."""
@@ -92,8 +92,8 @@ class ConfigDefinition:
         if limits.also is not None and number == limits.also:
             return None
         if limits.also is not None and limits.low is not None and limits.high is not None:
-            words = f"between {_plain(limits.low)} and {_plain(limits.high)} or equal to {_plain(limits.also)}"
-            return None if limits.low <= number <= limits.high else f"Value must be {words}"
+            text_of_range = f"between {_plain(limits.low)} and {_plain(limits.high)} or equal to {_plain(limits.also)}"
+            return None if limits.low <= number <= limits.high else f"Value must be {text_of_range}"
         if limits.low is not None and number < limits.low:
             return f"Value must be at least {_plain(limits.low)}"
         if limits.high is not None and number > limits.high:
@@ -102,9 +102,9 @@ class ConfigDefinition:
 
     def _list_reason(self, items: list[str]) -> str | None:
         if self.valid.startswith(_REPLICAS):
-            proper = items == ["*"] or all(re.fullmatch(r"[0-9]+:[0-9]+", item, re.ASCII) for item in items)
-            words = f"{self.name} must be the literal '*' or a list of replicas in the following format: {self.valid}"
-            return None if proper else words
+            is_valid = items == ["*"] or all(re.fullmatch(r"[0-9]+:[0-9]+", item, re.ASCII) for item in items)
+            reason = f"{self.name} must be the literal '*' or a list of replicas in the following format: {self.valid}"
+            return None if is_valid else reason
         choices = _choices(self.valid)
         for item in items:
             if choices and item not in choices:
@@ -118,8 +118,8 @@ class ConfigDefinition:
         if not choices or ("PnDT" in self.valid and text.startswith("by_duration:")):
             return None
         any_case = self.valid.startswith("(case insensitive)")
-        found = text.upper() in [choice.upper() for choice in choices] if any_case else text in choices
-        return None if found else f"String must be one of: {', '.join(choices)}"
+        is_choice = text.upper() in [choice.upper() for choice in choices] if any_case else text in choices
+        return None if is_choice else f"String must be one of: {', '.join(choices)}"
 
 
 class _Limits(NamedTuple):
@@ -130,18 +130,18 @@ class _Limits(NamedTuple):
 
 @cache
 def _limits(valid: str) -> _Limits:
-    """Of notations such as `[0,...]`, `[1,...,9] or -1`."""
-    found = re.fullmatch(r"\[(-?[0-9]+),\.\.\.(?:,(-?[0-9]+))?\](?: or (-?[0-9]+))?", valid)
-    if found is None:
+    """Parse notations such as `[0,...]`, `[1,...,9] or -1`."""
+    match = re.fullmatch(r"\[(-?[0-9]+),\.\.\.(?:,(-?[0-9]+))?\](?: or (-?[0-9]+))?", valid)
+    if match is None:
         return _Limits(None, None, None)
-    low, high, also = (None if text is None else float(text) for text in found.groups())
+    low, high, also = (None if text is None else float(text) for text in match.groups())
     return _Limits(low, high, also)
 
 
 @cache
 def _choices(valid: str) -> tuple[str, ...]:
-    found = re.search(r"\[([^\]]+)\]$", valid)
-    return () if found is None else tuple(choice.strip() for choice in found[1].split(","))
+    match = re.search(r"\[([^\]]+)\]$", valid)
+    return () if match is None else tuple(choice.strip() for choice in match[1].split(","))
 
 
 def _items(text: str) -> list[str]:
@@ -157,6 +157,6 @@ def read_table(table: str) -> dict[str, ConfigDefinition]:
     for line in table.splitlines():
         parts = [part.strip() for part in line.split(" |")]
         name, type_, default, valid, dynamic = (parts + [""] * 4)[:5]
-        given = None if default in (NULL, REQUIRED) else default
-        definitions[name] = ConfigDefinition(name, type_, given, valid, dynamic == "dynamic")
+        default_value = None if default in (NULL, REQUIRED) else default
+        definitions[name] = ConfigDefinition(name, type_, default_value, valid, dynamic == "dynamic")
     return definitions

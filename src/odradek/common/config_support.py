@@ -78,7 +78,7 @@ class SupportTable:
 
 
 def asks_for_nothing(definition: ConfigDefinition, value: str) -> bool:
-    """Whether the value is empty, or the setting's default: as if it were not given."""
+    """Return whether the value is empty or the setting's default, which is the same as not setting it."""
     text = value.strip()
     return not text or text == definition.default or _same_boolean(definition, text)
 
@@ -88,7 +88,7 @@ def _same_boolean(definition: ConfigDefinition, text: str) -> bool:
 
 
 def is_ignored(definition: ConfigDefinition, support: Support, value: str) -> bool:
-    """Whether somebody asked by this value for something that does not happen. A number asks for an amount even if it
+    """Return whether this value requests something that does not happen. A number asks for an amount even if it
     is the default; any other default describes what happens anyway."""
     if support.level is not Level.NO_EFFECT:
         return False

@@ -8,5 +8,5 @@ from importlib.util import find_spec
 def new_event_loop() -> asyncio.AbstractEventLoop:
     if find_spec("uvloop") is None:
         return asyncio.new_event_loop()
-    made: asyncio.AbstractEventLoop = import_module("uvloop").new_event_loop()
-    return made
+    loop: asyncio.AbstractEventLoop = import_module("uvloop").new_event_loop()
+    return loop

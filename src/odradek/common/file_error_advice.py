@@ -1,4 +1,4 @@
-"""What the owner of a machine can do about an error of its file system, in words."""
+"""Advice for the user about errors of the file system."""
 
 import errno
 

@@ -1,4 +1,4 @@
-"""What may stand in place of a timestamp where an offset is asked for by time (ListOffsets)."""
+"""Special values of the timestamp in a ListOffsets request."""
 
 LATEST = -1
 EARLIEST = -2

@@ -74,7 +74,7 @@ class FileSystem(Protocol):
     def size(self, path: str) -> int: ...
 
     def modified_ms(self, path: str) -> int:
-        """When the content last changed, by the wall clock."""
+        """Return the wall-clock time of the last change of the content."""
         ...
 
     def set_modified_ms(self, path: str, modified_ms: int) -> None: ...
@@ -84,7 +84,7 @@ class FileSystem(Protocol):
         ...
 
     def make_dirs(self, path: str) -> None:
-        """With all parents; no error if it is there."""
+        """Create the directory with all its parents; no error if it exists."""
         ...
 
     def rename(self, source: str, target: str) -> None:

@@ -1,4 +1,4 @@
-"""Which names a topic may have. Pure."""
+"""Rules for the names of topics. Pure."""
 
 import re
 

@@ -62,7 +62,7 @@ def _is_whole(view: memoryview, position: int) -> bool:
 
 
 def _next_whole(view: memoryview, position: int, advance: Callable[[int], None]) -> int:
-    """Where the next undamaged batch starts, or the end of the file."""
+    """Return the start of the next undamaged batch, or the end of the file."""
     try:
         following = position + read_batch(view, position).size_bytes
         if following == len(view) or _is_whole(view, following):
@@ -77,12 +77,12 @@ def _search(view: memoryview, start: int, advance: Callable[[int], None]) -> int
     for chunk_at in range(start + MAGIC_AT, len(view), _SEARCH_CHUNK):
         advance(chunk_at)
         chunk = bytes(view[chunk_at : chunk_at + _SEARCH_CHUNK])
-        found = chunk.find(MAGIC_V2)
-        while found >= 0:
-            candidate = chunk_at + found - MAGIC_AT
+        position = chunk.find(MAGIC_V2)
+        while position >= 0:
+            candidate = chunk_at + position - MAGIC_AT
             if candidate + HEADER_BYTES <= len(view) and _is_whole(view, candidate):
                 return candidate
-            found = chunk.find(MAGIC_V2, found + 1)
+            position = chunk.find(MAGIC_V2, position + 1)
     return len(view)
 
 
@@ -93,7 +93,7 @@ def _reason(view: memoryview, position: int, error: CorruptRecord) -> str:
 
 
 def used_bytes(view: memoryview) -> int:
-    """Where the zeros begin that fill the rest, chunk by chunk: a file may be larger than memory."""
+    """Return the start of the zeros that fill the rest, read in chunks: a file may be larger than memory."""
     for chunk_at in reversed(range(0, len(view), _SEARCH_CHUNK)):
         chunk = bytes(view[chunk_at : chunk_at + _SEARCH_CHUNK])
         if not _ZEROS.startswith(chunk):

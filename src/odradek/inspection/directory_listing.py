@@ -1,4 +1,4 @@
-"""What lies in a data directory, by its names: which files there are, of which kind, of which partition.
+"""Listing of a data directory by names: files, their types and partitions.
 
 No file is opened here. A target that a person names is a single file, the directory of a partition, or a whole data
 directory; `find_target` tells them apart by what is inside, so that a copied and renamed directory works too. A
@@ -132,7 +132,7 @@ def find_target(path: str) -> LogFile | PartitionDir | DataDir:
 
 
 def kind_of(name: str) -> Kind:
-    """Of a file, by its name alone."""
+    """Return the type of a file by its name alone."""
     return _file(name, _NOWHERE).kind
 
 
@@ -163,7 +163,7 @@ def _look_into(path: str) -> PartitionDir | None:
 
 
 def _is_partition(path: str, entries: list[str]) -> bool:
-    """By its files; where those are few or none, its name must say so too."""
+    """Return whether a directory is a partition, by its files; if those are few or none, by its name, too."""
     if file_names.PARTITION_METADATA in entries or any(file_names.parse_segment_file(name) for name in entries):
         return True
     return _parsed(path) is not None and (not entries or any(kind_of(name) in _PARTITION_KINDS for name in entries))

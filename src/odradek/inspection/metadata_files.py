@@ -24,7 +24,7 @@ PARTITION_DIR = file_names.partition_dir(TopicPartition(file_names.CLUSTER_METAD
 
 @dataclass(frozen=True, slots=True)
 class MetadataFiles:
-    """What makes an image: the newest snapshot, if there is one, and the segments that go on from its end."""
+    """Files of an image: the newest snapshot, if there is one, and the segments that continue from its end."""
 
     snapshot: OffsetAndEpoch | None
     snapshot_path: str
@@ -47,10 +47,10 @@ def find_metadata_files(path: str) -> MetadataFiles:
         raise InputError(f"{path}: there is no metadata log in it; right would be a data directory or {PARTITION_DIR}")
     start = 0 if snapshot is None else snapshot.offset
     # The last that begins at the snapshot's end or before it, and those after it.
-    before = [base_offset for base_offset, _ in segments if base_offset <= start]
-    first = before[-1] if before else start
-    wanted = tuple(f"{directory}/{name}" for base_offset, name in segments if base_offset >= first)
-    return MetadataFiles(snapshot, f"{directory}/{newest}", wanted)
+    earlier = [base_offset for base_offset, _ in segments if base_offset <= start]
+    first = earlier[-1] if earlier else start
+    segment_paths = tuple(f"{directory}/{name}" for base_offset, name in segments if base_offset >= first)
+    return MetadataFiles(snapshot, f"{directory}/{newest}", segment_paths)
 
 
 def file_batches(path: str) -> Iterator[Batch]:
@@ -75,7 +75,7 @@ def file_batches(path: str) -> Iterator[Batch]:
 
 @contextmanager
 def blaming(path: str, position: int | None = None) -> Iterator[None]:
-    """What is wrong inside is wrong with this file."""
+    """Attribute errors raised inside to this file."""
     try:
         yield
     except DamagedFile:

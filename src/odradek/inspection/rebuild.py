@@ -1,4 +1,4 @@
-"""What the batches of a partition say about its producers and transactions, rebuilt from nothing.
+"""Producer state and transactions of a partition, rebuilt from its batches.
 
 `odradek log verify` holds snapshots and transaction indexes against this. It repeats in forty lines what the log's own
 producer state does, on purpose: a check that shares the code it checks would share its mistakes.
@@ -73,8 +73,8 @@ class Rebuild:
             producer.has_txn_records |= batch.count > 0
 
     def take_aborted(self) -> list[AbortedInLog]:
-        taken, self._aborted = self._aborted, []
-        return taken
+        aborted, self._aborted = self._aborted, []
+        return aborted
 
     def _end(self, producer: Producer, batch: Batch) -> None:
         marker = read_end_transaction(batch)
@@ -92,6 +92,6 @@ class Rebuild:
 
 
 def _first_open(producers: Iterable[Producer], end_offset: int) -> int:
-    """Where the oldest transaction that is still open began; a reader of committed records stops there."""
+    """Return the first offset of the oldest open transaction; read_committed stops there."""
     open_offsets = [p.current_txn_first_offset for p in producers if p.current_txn_first_offset != NOTHING]
     return min(open_offsets, default=end_offset)

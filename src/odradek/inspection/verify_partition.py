@@ -31,7 +31,7 @@ _INDEX_KINDS = (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TXN_INDEX)
 
 
 class Findings(Protocol):
-    """Where problems and notes go."""
+    """Collector of problems and notes."""
 
     def complain(self, path: str, position: int | None, reason: str) -> None: ...
 
@@ -126,8 +126,8 @@ class PartitionCheck:
         self._next_offset = max(self._next_offset, batch.next_offset)
         epoch = self._epoch_at(batch.base_offset)
         if epoch is not None and batch.magic == 2 and epoch != batch.leader_epoch:
-            said = f"batch {batch.base_offset} has leader epoch {batch.leader_epoch}, the checkpoint {epoch}"
-            self._findings.complain(path, position, said)
+            message = f"batch {batch.base_offset} has leader epoch {batch.leader_epoch}, the checkpoint {epoch}"
+            self._findings.complain(path, position, message)
         self._rebuild.add(batch)
 
     def _reach(self, offset: int) -> None:
@@ -183,8 +183,8 @@ class PartitionCheck:
         while self._snapshots and (before_offset is None or self._snapshots[0].base_offset <= before_offset):
             snapshot = self._snapshots.pop(0)
             if before_offset is None and self._end_known and snapshot.base_offset > self._next_offset:
-                said = f"a snapshot at offset {snapshot.base_offset}, but the log ends at {self._next_offset}"
-                self._findings.complain(snapshot.path, None, said)
+                message = f"a snapshot at offset {snapshot.base_offset}, but the log ends at {self._next_offset}"
+                self._findings.complain(snapshot.path, None, message)
             with self._findings.caught(snapshot.path):
                 for entry in read_producer_snapshot(snapshot.path):
                     producer = self._rebuild.producers.get(entry.producer_id)

@@ -16,7 +16,7 @@ _ALL_FIELDS = ("epoch", *_DATA_FIELDS, "timestamp", "coordinator_epoch", "curren
 
 
 class Evidence(Enum):
-    """How much of what was written before a snapshot is still in the log."""
+    """Extent of the data before a snapshot that is still in the log."""
 
     WHOLE = "whole"  # every batch since offset 0
     TAIL = "tail"  # every batch since some offset
@@ -24,7 +24,7 @@ class Evidence(Enum):
 
 
 def snapshot_flaws(entry: Any, producer: Producer | None, evidence: Evidence) -> Iterator[str]:
-    """What a snapshot's entry for one producer says that the log contradicts."""
+    """Return the contradictions between the log and a snapshot's entry for one producer."""
     if producer is None:
         if evidence is Evidence.WHOLE:
             yield f"producer {entry.producer_id} is not in the log"

@@ -37,7 +37,7 @@ def _longs() -> "array[int]":
 
 @dataclass(slots=True)
 class SegmentFacts:
-    """What was found, batch by batch, for those who check the indexes."""
+    """Contents of a segment, batch by batch, for the checks of its indexes."""
 
     base_offset: int
     size_bytes: int
@@ -61,11 +61,11 @@ def check_segment(
         complain(file.path, None, f"the segment before it ends at offset {next_offset}")
     with mapped(file.path) as view:
         facts = SegmentFacts(file.base_offset, len(view), max(next_offset, file.base_offset))
-        for found in walk_batches(view, lambda position: progress.at(file.path, position, len(view))):
-            if isinstance(found, Damage):
-                complain(file.path, found.position, found.reason)
+        for walked in walk_batches(view, lambda position: progress.at(file.path, position, len(view))):
+            if isinstance(walked, Damage):
+                complain(file.path, walked.position, walked.reason)
                 continue
-            batch, position = found.batch, found.position
+            batch, position = walked.batch, walked.position
             for reason in _order_flaws(batch, facts):
                 complain(file.path, position, reason)
             try:
@@ -97,7 +97,7 @@ def _remember(facts: SegmentFacts, batch: Batch, position: int) -> None:
 
 
 def _check_records(file: LogFile, batch: Batch, complain: Callable[[str], None]) -> int:
-    """How many there are. Raises ApiError for records that cannot be read."""
+    """Return the number of records. Raises ApiError for records that cannot be read."""
     decode = decode_control if batch.is_control else decoder_for(file.partition.topic)
     if decode is None and batch.magic == 2 and batch.count == batch.last_offset_delta + 1:
         _check_dense(batch, complain)
@@ -134,30 +134,32 @@ def _check_dense(batch: Batch, complain: Callable[[str], None]) -> None:
 
 
 def check_offset_index(file: LogFile, facts: SegmentFacts, complain: Complain, progress: Progress) -> int:
-    """How many entries there are."""
+    """Return the number of entries."""
     size_bytes = os.path.getsize(file.path)
     last = -1
     count = 0
     for count, (offset, position) in enumerate(read_offset_index(file.path, file.base_offset), start=1):
         at = (count - 1) * _OFFSET_ENTRY_BYTES
         progress.at(file.path, at, size_bytes)
-        found = bisect_left(facts.positions, position)
+        index_of_batch = bisect_left(facts.positions, position)
         if offset <= last:
             complain(file.path, at, f"offset {offset} after offset {last}")
-        if found == len(facts.positions) or facts.positions[found] != position:
+        if index_of_batch == len(facts.positions) or facts.positions[index_of_batch] != position:
             complain(file.path, at, f"offset {offset} should be at position {position}, but no batch starts there")
-        elif not facts.base_offsets[found] <= offset or not _ends_at(facts, offset):
+        elif not facts.base_offsets[index_of_batch] <= offset or not _ends_at(facts, offset):
             complain(
-                file.path, at, f"offset {offset} at position {position}, where offset {facts.base_offsets[found]} is"
+                file.path,
+                at,
+                f"offset {offset} at position {position}, where offset {facts.base_offsets[index_of_batch]} is",
             )
         last = offset
     return count
 
 
 def _ends_at(facts: SegmentFacts, offset: int) -> bool:
-    """Whether some batch has this as its last offset: only those are ever indexed."""
-    found = bisect_left(facts.last_offsets, offset)
-    return found < len(facts.last_offsets) and facts.last_offsets[found] == offset
+    """Return whether the offset is the last one of a batch: only those are indexed."""
+    index = bisect_left(facts.last_offsets, offset)
+    return index < len(facts.last_offsets) and facts.last_offsets[index] == offset
 
 
 def check_time_index(
@@ -171,12 +173,14 @@ def check_time_index(
         progress.at(file.path, at, size_bytes)
         if timestamp < last_timestamp or offset <= last_offset:
             complain(file.path, at, f"timestamp {timestamp} and offset {offset} do not follow the entry before")
-        found = bisect_left(facts.last_offsets, offset)
-        if found == len(facts.last_offsets) or facts.base_offsets[found] > offset:
+        index_of_batch = bisect_left(facts.last_offsets, offset)
+        if index_of_batch == len(facts.last_offsets) or facts.base_offsets[index_of_batch] > offset:
             complain(file.path, at, f"offset {offset} is in no batch")
-        elif facts.max_timestamps[found] != timestamp:
+        elif facts.max_timestamps[index_of_batch] != timestamp:
             complain(
-                file.path, at, f"timestamp {timestamp} for offset {offset}: {facts.max_timestamps[found]} is there"
+                file.path,
+                at,
+                f"timestamp {timestamp} for offset {offset}: {facts.max_timestamps[index_of_batch]} is there",
             )
         last_timestamp, last_offset = timestamp, offset
     if sealed and facts.max_timestamp > max(last_timestamp, -1):

@@ -12,16 +12,16 @@ def check_metadata_snapshot(file: LogFile, complain: Complain, progress: Progres
     """Without its footer it was never finished. Raises ApiError for records that cannot be read."""
     first = last = None
     with mapped(file.path) as view:
-        for found in walk_batches(view, lambda position: progress.at(file.path, position, len(view))):
-            if isinstance(found, Damage):
-                complain(file.path, found.position, found.reason)
+        for walked in walk_batches(view, lambda position: progress.at(file.path, position, len(view))):
+            if isinstance(walked, Damage):
+                complain(file.path, walked.position, walked.reason)
                 continue
-            decode = decode_control if found.batch.is_control else decode_metadata
-            for record in found.batch.records():
+            decode = decode_control if walked.batch.is_control else decode_metadata
+            for record in walked.batch.records():
                 try:
                     last = decode(record)["type"]
                     first = first or last
                 except Undecodable as error:
-                    complain(file.path, found.position, f"record {record.offset}: {error}")
+                    complain(file.path, walked.position, f"record {record.offset}: {error}")
     if (first, last) != ("SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"):
         complain(file.path, None, "a snapshot without its header or its footer")

@@ -15,8 +15,8 @@ ComplainOfIndex = Callable[[int | None, str], None]
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """What the log still tells. `is_whole`: nothing was deleted in front or cleaned away, so the index must say exactly
-    what the log says. `start_offset` is the first offset that readers get."""
+    """Range of the log that still exists. `is_whole`: nothing was deleted in front or cleaned away, so the index must
+    match the log exactly. `start_offset` is the first offset that readers get."""
 
     start_offset: int
     is_whole: bool

@@ -2,33 +2,24 @@
 
 A field is Kafka's name with underscores, a default is Kafka's default. `LogConfig(...)` takes values as they are (a
 test may want segments of 200 bytes); `LogConfig.parse` is for what people and requests hand in: strings by Kafka's
-names, checked against `SETTINGS`.
+names, checked against the table of topic settings.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from odradek.common.failures import ApiError
+from odradek.common.config_definition import ConfigDefinition, InvalidConfig
+from odradek.common.tables.topic_settings import TOPIC_SETTINGS
 
-INT_MAX = 2**31 - 1
-INT_MIN = -(2**31)
 LONG_MAX = 2**63 - 1
-LONG_MIN = -(2**63)
 
 _DAY_MS = 24 * 60 * 60 * 1000
 _WEEK_MS = 7 * _DAY_MS
 
 #: Value of `local.retention.*` that means: as `retention.*`.
 AS_RETENTION = -2
-
-
-class InvalidConfig(ApiError):
-    """A topic setting that is unknown, malformed or out of its range."""
-
-    code = 40  # INVALID_CONFIG
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +72,17 @@ class LogConfig:
         """Settings by Kafka's names over `defaults` (the broker's); raises `InvalidConfig`."""
         parsed: dict[str, object] = {}
         for name, text in values.items():
-            setting = SETTINGS.get(name)
-            if setting is None:
-                raise InvalidConfig(f"Unknown topic config name: {name}. Known names: {', '.join(SETTINGS)}.")
-            parsed[setting.field_name] = setting.parse(text)
+            definition = TOPIC_SETTINGS.get(name)
+            if definition is None:
+                raise InvalidConfig(f"Unknown topic config name: {name}. Known names: {', '.join(TOPIC_SETTINGS)}.")
+            parsed[_field_name(name)] = _parse(definition, text)
         config = replace(defaults or LogConfig(), **parsed)  # type: ignore[arg-type]
         _check_together(config)
         return config
 
     def to_strings(self) -> dict[str, str]:
         """Every setting by Kafka's name, as Kafka prints it."""
-        return {name: _print(getattr(self, setting.field_name)) for name, setting in SETTINGS.items()}
+        return {name: _format(getattr(self, _field_name(name))) for name in TOPIC_SETTINGS}
 
     @property
     def max_segment_ms(self) -> int:
@@ -114,145 +105,29 @@ class CurrentConfig:
         self.value = value
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One row of the table: what a text must look like to become the value of a field."""
-
-    name: str
-    kind: str
-    low: float = LONG_MIN
-    high: float = LONG_MAX
-    also: int | None = None
-    choices: tuple[str, ...] = ()
-    pattern: str = ""
-    allowed: str = ""
-
-    @property
-    def field_name(self) -> str:
-        return self.name.replace(".", "_")
-
-    def parse(self, text: str) -> object:
-        value = _READERS[self.kind](self, text.strip())
-        if value is None:
-            raise InvalidConfig(f'Invalid value "{text}" for {self.name}: it must be {self.describe()}.')
-        return value
-
-    def describe(self) -> str:
-        if self.allowed:
-            return self.allowed
-        if self.kind == "boolean":
-            return "true or false"
-        if self.kind == "list":
-            return "a list, separated by commas, of " + " and ".join(self.choices)
-        if self.choices:
-            return "one of " + ", ".join(self.choices)
-        kind = {"int": "a whole number", "long": "a whole number", "double": "a number"}[self.kind]
-        low, high = self._range()
-        also = f", or {self.also}" if self.also is not None else ""
-        return f"{kind} from {low} to {high}{also}"
-
-    def within(self, value: float) -> bool:
-        low, high = self._range()
-        return low <= value <= high or value == self.also
-
-    def _range(self) -> tuple[float, float]:
-        if self.kind == "int":
-            return max(self.low, INT_MIN), min(self.high, INT_MAX)
-        return self.low, self.high
+def _parse(definition: ConfigDefinition, text: str) -> object:
+    """Return the value of a field. Raises InvalidConfig."""
+    definition.check(text)
+    return _PARSERS[definition.type](text.strip())
 
 
-def _read_whole(setting: Setting, text: str) -> int | None:
-    if not re.fullmatch(r"[+-]?[0-9]+", text, re.ASCII):
-        return None
-    value = int(text)
-    return value if setting.within(value) else None
+def _parse_list(text: str) -> tuple[str, ...]:
+    """Return the items in their order, each of them once."""
+    return tuple(dict.fromkeys(item.strip() for item in text.split(","))) if text else ()
 
 
-def _read_double(setting: Setting, text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if setting.within(value) else None
-
-
-def _read_boolean(_setting: Setting, text: str) -> bool | None:
-    return {"true": True, "false": False}.get(text.lower())
-
-
-def _read_string(setting: Setting, text: str) -> str | None:
-    return text if text in setting.choices else None
-
-
-def _read_list(setting: Setting, text: str) -> tuple[str, ...] | None:
-    items = tuple(item.strip() for item in text.split(",")) if text else ()
-    if setting.choices:
-        items = tuple(dict.fromkeys(items))  # what is said twice is taken once
-        ok = all(item in setting.choices for item in items)
-    else:
-        ok = all(re.fullmatch(setting.pattern, item) for item in items) or items == ("*",)
-    return items if ok else None
-
-
-_READERS = {
-    "int": _read_whole,
-    "long": _read_whole,
-    "double": _read_double,
-    "boolean": _read_boolean,
-    "string": _read_string,
-    "list": _read_list,
+_PARSERS: Mapping[str, Callable[[str], object]] = {
+    "int": int,
+    "long": int,
+    "double": float,
+    "boolean": lambda text: text.lower() == "true",
+    "string": str,
+    "list": _parse_list,
 }
 
-_THROTTLED_PATTERN = r"[0-9]+:[0-9]+"
-_THROTTLED_ALLOWED = "partition:broker pairs separated by commas, or *"
 
-
-def _table(rows: Iterable[Setting]) -> dict[str, Setting]:
-    return {row.name: row for row in rows}
-
-
-#: Every topic setting of Kafka 4.3 with its type and its valid values.
-SETTINGS: Mapping[str, Setting] = _table(
-    (
-        Setting("cleanup.policy", "list", choices=("compact", "delete")),
-        Setting("compression.type", "string", choices=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")),
-        Setting("compression.gzip.level", "int", 1, 9, also=-1),
-        Setting("compression.lz4.level", "int", 1, 17),
-        Setting("compression.zstd.level", "int", -131072, 22),
-        Setting("delete.retention.ms", "long", 0),
-        Setting("file.delete.delay.ms", "long", 0),
-        Setting("flush.messages", "long", 1),
-        Setting("flush.ms", "long", 0),
-        Setting(
-            "follower.replication.throttled.replicas", "list", pattern=_THROTTLED_PATTERN, allowed=_THROTTLED_ALLOWED
-        ),
-        Setting("index.interval.bytes", "int", 0),
-        Setting(
-            "leader.replication.throttled.replicas", "list", pattern=_THROTTLED_PATTERN, allowed=_THROTTLED_ALLOWED
-        ),
-        Setting("local.retention.bytes", "long", AS_RETENTION),
-        Setting("local.retention.ms", "long", AS_RETENTION),
-        Setting("max.compaction.lag.ms", "long", 1),
-        Setting("max.message.bytes", "int", 0),
-        Setting("message.timestamp.after.max.ms", "long", 0),
-        Setting("message.timestamp.before.max.ms", "long", 0),
-        Setting("message.timestamp.type", "string", choices=("CreateTime", "LogAppendTime")),
-        Setting("min.cleanable.dirty.ratio", "double", 0, 1),
-        Setting("min.compaction.lag.ms", "long", 0),
-        Setting("min.insync.replicas", "int", 1),
-        Setting("preallocate", "boolean"),
-        Setting("remote.log.copy.disable", "boolean"),
-        Setting("remote.log.delete.on.disable", "boolean"),
-        Setting("remote.storage.enable", "boolean"),
-        Setting("retention.bytes", "long"),
-        Setting("retention.ms", "long", -1),
-        Setting("segment.bytes", "int", 1024 * 1024),
-        Setting("segment.index.bytes", "int", 4),
-        Setting("segment.jitter.ms", "long", 0),
-        Setting("segment.ms", "long", 1),
-        Setting("unclean.leader.election.enable", "boolean"),
-    )
-)
+def _field_name(name: str) -> str:
+    return name.replace(".", "_")
 
 
 def _check_together(config: LogConfig) -> None:
@@ -269,7 +144,7 @@ def _check_together(config: LogConfig) -> None:
         )
 
 
-def _print(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
@@ -277,5 +152,7 @@ def _print(value: object) -> str:
     return str(value)
 
 
-#: A field that is no setting, or a setting that is no field, would be a slip in the table above.
-assert {f.name for f in fields(LogConfig) if f.init} == {s.field_name for s in SETTINGS.values()}
+#: Each field is a setting of the table, and each setting a field.
+assert {config_field.name for config_field in fields(LogConfig) if config_field.init} == set(
+    map(_field_name, TOPIC_SETTINGS)
+)

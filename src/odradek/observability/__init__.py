@@ -1,1 +1,1 @@
-"""What nodes and consumer services share to be observed: pages over HTTP."""
+"""Observability shared by nodes and consumer services: pages over HTTP, histograms."""

@@ -39,7 +39,7 @@ class HttpPages:
 
     @property
     def address(self) -> HostPort:
-        """With the port that it really has, once started."""
+        """Address with the actual port, once started."""
         return HostPort(self._address.host, self.port)
 
     async def start(self) -> None:

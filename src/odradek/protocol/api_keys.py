@@ -1,4 +1,4 @@
-"""The APIs: their keys, and which versions each kind of listener knows.
+"""The APIs: their keys, and the versions that each kind of listener knows.
 
 What a listener *advertises* (its answer to ApiVersions) and what it *accepts* are two things: Produce is advertised
 from version 0, since some clients give up on a broker that does not, but versions before 3 are refused when they come.

@@ -64,7 +64,7 @@ def encode_parts(message: Message, version: int) -> list[Buffer]:
 
 
 def size(message: Message, version: int) -> int:
-    """How many bytes `encode` makes."""
+    """Return the size in bytes of the encoded message."""
     return sum(map(len, encode_parts(message, version)))
 
 

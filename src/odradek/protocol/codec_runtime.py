@@ -1,4 +1,4 @@
-"""What generated encoders and decoders call where the straight line is left: long varints, tagged fields.
+"""Runtime of the generated encoders and decoders: long varints, tagged fields.
 
 And what both generators must agree on: which fields a version has, which of them are tagged, how few bytes an element
 can take.

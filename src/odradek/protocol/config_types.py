@@ -14,7 +14,7 @@ class ConfigResourceType(IntEnum):
 
 
 class ConfigOp(IntEnum):
-    """Of IncrementalAlterConfigs; the last two are for lists."""
+    """Operation of IncrementalAlterConfigs; the last two are for lists."""
 
     SET = 0
     DELETE = 1
@@ -23,7 +23,7 @@ class ConfigOp(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from; what a newer peer says beyond these is UNKNOWN."""
+    """Source of a value; a source that only a newer peer knows is UNKNOWN."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC_CONFIG = 1

@@ -56,10 +56,10 @@ def _struct(value: Message, schema: Schema, fields: Sequence[Field], version: in
             where = path + "unknown_tagged_fields"
             text = f"{schema.name} version {version} has no tagged fields, but {where} is not empty"
             yield UnsupportedVersion(text, field=where, version=version)
-        known = {field.tag for field in fields if version in field.versions}
+        schema_tags = {field.tag for field in fields if version in field.versions}
         tags = [tag for tag, _ in value.unknown_tagged_fields]
         for index, tag in enumerate(tags):
-            if tag in known or tag in tags[:index]:
+            if tag in schema_tags or tag in tags[:index]:
                 yield InvalidMessage(f"{schema.name}: {path}unknown_tagged_fields has tag {tag}, which is taken")
 
 
@@ -89,7 +89,7 @@ def _element(value: object, schema: Schema, field: Field, version: int, where: s
 
 
 def _scalar_trouble(value: object, type_: str) -> str:
-    """What the value should have been; empty if it is right."""
+    """Return a description of the expected value; empty if the value is valid."""
     if type_ in INTEGER_BITS:
         first, last = integer_range(type_)
         return "" if isinstance(value, int) and first <= value <= last else f"an integer from {first} to {last}"

@@ -1,4 +1,4 @@
-"""What can be wrong with a message of our own, before it becomes bytes.
+"""Errors of messages that cannot be encoded.
 
 Bytes from a peer that are no message raise `ProtocolError` (in `odradek.common.failures`); these two are about
 messages that we were asked to write.

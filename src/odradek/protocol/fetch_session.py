@@ -95,7 +95,7 @@ class FetchSessionHandler:
 
     @property
     def is_full(self) -> bool:
-        """Whether the next request names all partitions."""
+        """True if the next request names all partitions."""
         return self._epoch in (_INITIAL_EPOCH, _FINAL_EPOCH)
 
     def build(self, partitions: Mapping[TopicPartition, PartitionFetch]) -> FetchRequestData:

@@ -64,7 +64,7 @@ class FrameReader:
 
     @property
     def pending_bytes(self) -> int:
-        """How much of an unfinished frame is held."""
+        """Number of bytes held of an unfinished frame."""
         return self._received or len(self._partial)
 
     @property
@@ -81,7 +81,7 @@ class FrameReader:
 
     @property
     def is_direct(self) -> bool:
-        """What arrives next goes into `room` and not through `feed`."""
+        """True if the next bytes go into `room` and not through `feed`."""
         return self._received > 0
 
     def room(self) -> memoryview | None:
@@ -101,10 +101,10 @@ class FrameReader:
         self._received += count
         if self._received < self._size:
             return None
-        whole, self._partial, self._size, self._received = self._partial, bytearray(), 0, 0
-        if self._is_peer_trusted and len(whole) <= _SPARE_BYTES_MAX:
-            self._spare = whole
-        return whole
+        frame, self._partial, self._size, self._received = self._partial, bytearray(), 0, 0
+        if self._is_peer_trusted and len(frame) <= _SPARE_BYTES_MAX:
+            self._spare = frame
+        return frame
 
     def _whole_room(self) -> bytearray:
         spare, self._spare = self._spare, None
@@ -123,8 +123,8 @@ class FrameReader:
         if self._size or self._partial:
             position = self._finish(data)
             if self._size and len(self._partial) == self._size:
-                whole, self._partial, self._size = self._partial, bytearray(), 0
-                yield whole
+                frame, self._partial, self._size = self._partial, bytearray(), 0
+                yield frame
         while end - position >= LENGTH_BYTES:
             size = self._checked(_LENGTH.unpack_from(data, position)[0])
             position += LENGTH_BYTES

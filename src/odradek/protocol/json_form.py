@@ -151,5 +151,5 @@ class _Reader:
 
     def _wrong(self, where: str, value: object, expected: str) -> InvalidMessage:
         text = repr(value)
-        shown = text if len(text) <= 60 else text[:57] + "..."
-        return InvalidMessage(f"{self.schema.name}: {where} is {shown}; it must be {expected}")
+        excerpt = text if len(text) <= 60 else text[:57] + "..."
+        return InvalidMessage(f"{self.schema.name}: {where} is {excerpt}; it must be {expected}")

@@ -1,4 +1,4 @@
-"""What all messages share.
+"""Base class of all messages.
 
 A message is a plain mutable object with slots: one class holds the fields of all versions, as Kafka's own data classes
 do, so that whoever fills or reads one is written once. The classes are generated source (`odradek.protocol.messages`)
@@ -44,6 +44,6 @@ class Message:
 
     def __repr__(self) -> str:
         names = self.field_names()
-        shown = names if self.unknown_tagged_fields else names[:-1]
-        fields = [f"{name}={getattr(self, name)!r}" for name in shown]
+        printed_names = names if self.unknown_tagged_fields else names[:-1]
+        fields = [f"{name}={getattr(self, name)!r}" for name in printed_names]
         return f"{type(self).__name__}({', '.join(fields)})"

@@ -72,17 +72,17 @@ def write_varlong(value: int) -> bytes:
 
 
 def uvarint_bytes(value: int) -> int:
-    """How many bytes `write_uvarint` makes."""
+    """Return the size in bytes of the unsigned varint."""
     return max(1, (value.bit_length() + 6) // 7)
 
 
 def varint_bytes(value: int) -> int:
-    """How many bytes `write_varint` makes."""
+    """Return the size in bytes of the varint."""
     return uvarint_bytes((value << 1) ^ (value >> 31))
 
 
 def varlong_bytes(value: int) -> int:
-    """How many bytes `write_varlong` makes."""
+    """Return the size in bytes of the varlong."""
     return uvarint_bytes((value << 1) ^ (value >> 63))
 
 

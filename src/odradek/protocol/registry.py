@@ -24,14 +24,14 @@ def message_names(kind: str | None = None, module: str | None = None) -> tuple[s
 
 
 def message_class(name: str) -> type[Message]:
-    """By Kafka's name ("ProduceRequest", "TopicRecord"); KeyError if there is none."""
-    found = _CLASSES.get(name)
-    if found is None:
+    """Return the class with Kafka's name ("ProduceRequest", "TopicRecord"); KeyError if there is none."""
+    loaded_class = _CLASSES.get(name)
+    if loaded_class is None:
         if name not in MESSAGES:
             raise KeyError(name)
         module = import_module(f"odradek.protocol.messages.{snake_case(name)}")
-        found = _CLASSES[name] = getattr(module, name)
-    return found
+        loaded_class = _CLASSES[name] = getattr(module, name)
+    return loaded_class
 
 
 def message_versions(name: str) -> range:

@@ -66,13 +66,13 @@ def parse_request(buffer: Buffer, accepted: Mapping[int, Versions]) -> ParsedReq
     versions = accepted.get(api_key)
     if versions is None:
         raise ProtocolError(f"API key {api_key} is not served here")
-    known = versions.first <= api_version <= versions.last
-    if not known and api_key != _API_VERSIONS:
+    is_supported = versions.first <= api_version <= versions.last
+    if not is_supported and api_key != _API_VERSIONS:
         raise ProtocolError(f"API key {api_key} has versions {versions}, not {api_version}")
     header, position = _header_decoder(api_key, api_version)(view, 0)
     if header.client_id is None:
         header.client_id = ""  # Kafka makes no difference
-    if not known:
+    if not is_supported:
         return ParsedRequest(header, None)
     # What stands behind the body is left alone, as in Kafka: librdkafka sends three bytes too many with Metadata.
     body, _ = _body_decoder(api_key, api_version)(view, position)

@@ -114,8 +114,8 @@ def snake_case(name: str) -> str:
     """`TopicData` as `topic_data`. A run of capitals is one word, and so is KRaft."""
     name = name.replace("KRaft", "Kraft")
     out = name[0].lower()
-    for before, char in pairwise(name):
-        if char.isupper() and not before.isupper():
+    for previous, char in pairwise(name):
+        if char.isupper() and not previous.isupper():
             out += "_"
         out += char.lower()
     return out
@@ -184,7 +184,7 @@ def _parse_field(words: list[str]) -> Field:
 
 
 def default_value(field: Field) -> object:
-    """What a field holds when nothing was said; arrays and structures (no constants) are None here unless null."""
+    """Return the default of a field; arrays and structures (no constants) are None here unless null."""
     if field.default == "null" or field.is_array or field.is_struct:
         return None
     if field.type == "bool":

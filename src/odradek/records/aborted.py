@@ -1,4 +1,4 @@
-"""Which batches of a fetched chunk belong to aborted transactions: what read_committed leaves out."""
+"""Filter for batches of aborted transactions in a fetched chunk, which read_committed leaves out."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from odradek.records.control import read_end_transaction
 
 
 class AbortedTransaction(NamedTuple):
-    """As Fetch lists them: from `first_offset` to its abort marker, what the producer wrote in it does not count."""
+    """Aborted transaction of a Fetch response: the producer's records from `first_offset` to the abort marker."""
 
     producer_id: int
     first_offset: int
@@ -22,7 +22,7 @@ class AbortedTransactions:
         self._aborting: dict[int, int] = {}
 
     def shows(self, batch: Batch) -> bool:
-        """Whether an application may see it: no control batch, and of no transaction that was aborted."""
+        """Return whether an application may see the batch: no control batch, and not of an aborted transaction."""
         while self._coming and self._coming[-1].first_offset <= batch.last_offset:
             producer_id, first_offset = self._coming.pop()
             self._aborting[producer_id] = first_offset

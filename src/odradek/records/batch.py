@@ -166,7 +166,7 @@ class Batch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the cleaner may drop this batch's tombstones or marker; it takes the place of the base timestamp."""
+        """Time after which the cleaner may drop tombstones or marker; it takes the place of the base timestamp."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
 
     def check(self) -> None:
@@ -234,10 +234,10 @@ def offset_after(buffer: Buffer) -> int | None:
     """The offset that follows the last whole batch; None if there is none. The others are only skipped over."""
     last, position, end = -1, 0, len(buffer)
     while position + OVERHEAD_BYTES <= end:
-        after = position + size_at(buffer, position)
-        if after > end:
+        end_of_batch = position + size_at(buffer, position)
+        if end_of_batch > end:
             break
-        last, position = position, after
+        last, position = position, end_of_batch
     return read_batch(buffer, last).next_offset if last >= 0 else None
 
 

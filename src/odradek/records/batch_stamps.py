@@ -1,4 +1,4 @@
-"""What a leader or the cleaner changes in a batch of magic 2 in place, on a writable buffer.
+"""Changes that a leader or the cleaner makes in place to a batch of magic 2 in a writable buffer.
 
 Offsets and the leader epoch lie outside of the CRC. The rest lies inside: those functions write the CRC anew, so the
 batch must have been checked before.

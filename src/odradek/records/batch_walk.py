@@ -23,7 +23,7 @@ COMPILED = not __file__.endswith(".py")
 
 
 class Walked(NamedTuple):
-    """What an append needs to know of the records besides that they are whole. Of no records: zeros and -1."""
+    """Summary of the checked records that an append needs. For no records: zeros and -1."""
 
     max_timestamp_delta: int
     max_timestamp_index: int  # the first record with it
@@ -152,7 +152,7 @@ def walk(data: bytes, start: int, end: int, count: int) -> Walked:
 
 
 def record_ends(data: bytes, start: int, end: int, count: int) -> list[int]:
-    """Where each record ends, by its length alone; the first begins at `start`, the others where the one before ends.
+    """Return the end of each record, by its length alone; each record starts at the end of the previous one.
 
     Raises InvalidRecord if the lengths do not add up to exactly `count` records."""
     _check_range(data, start, end, count)

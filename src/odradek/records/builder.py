@@ -87,7 +87,7 @@ class BatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """Of the batch if it were built now without compression."""
+        """Size of the batch if it were built now without compression."""
         return self._size_bytes
 
     def append(
@@ -171,11 +171,11 @@ def retained_batch(
 
 def empty_batch(original: Batch) -> bytes:
     """The header alone: keeps a producer's last sequence and the end of the offsets when no record is left."""
-    kept = APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT
+    retained_bits = APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT
     return _assemble(
         base_offset=original.base_offset,
         leader_epoch=original.leader_epoch,
-        attributes=original.attributes & kept,
+        attributes=original.attributes & retained_bits,
         last_offset=original.last_offset,
         base_timestamp=NO_TIMESTAMP,
         max_timestamp=original.max_timestamp,

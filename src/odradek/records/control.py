@@ -32,14 +32,14 @@ class ControlType(IntEnum):
 
 
 class EndTransaction(NamedTuple):
-    """What a marker says; the producer is the batch's."""
+    """Content of a transaction marker; the producer is the batch's."""
 
     committed: bool
     coordinator_epoch: int
 
 
 def control_type(key: bytes | None) -> ControlType:
-    """Of a control record, from its key. A later version of the key begins like the first one."""
+    """Return the type of a control record from its key. A later version of the key begins like the first one."""
     if key is None or len(key) < _KEY.size:
         raise InvalidRecord(
             f"the key of a control record has {_KEY.size} bytes or more, not {0 if key is None else len(key)}"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 def _extension() -> ModuleType:
     package = PathFinder.find_spec("crc32c")
-    places = None if package is None else package.submodule_search_locations
-    found = PathFinder.find_spec("crc32c._crc32c", places)
-    if found is None or found.loader is None:
+    search_locations = None if package is None else package.submodule_search_locations
+    spec = PathFinder.find_spec("crc32c._crc32c", search_locations)
+    if spec is None or spec.loader is None:
         raise ImportError("the package crc32c is not installed, or not as it is known here: it has no _crc32c")
-    module = module_from_spec(found)
-    found.loader.exec_module(module)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with record bytes, each with the wire code that a client is told."""
+"""Errors of record bytes, each with the error code that a client receives."""
 
 from odradek.common.failures import ApiError
 

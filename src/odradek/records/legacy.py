@@ -133,7 +133,7 @@ class LegacyBatch(Batch):
         return [self._inner_record(message, base) for message in messages]
 
     def _offset_of_zero(self, last_inner_offset: int) -> int:
-        """What is added to an inner message's offset."""
+        """Return the number that is added to the offsets of inner messages."""
         if self.magic == 0 or self._last_offset == 0:
             return 0
         if self._last_offset < last_inner_offset:

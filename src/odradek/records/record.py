@@ -10,7 +10,7 @@ _SEQUENCE_MODULUS = 1 << 31
 
 
 class TimestampType(IntEnum):
-    """Who stamped a record. `NONE` is the oldest format (magic 0), whose records carry no time."""
+    """Origin of a record's timestamp. `NONE` is the oldest format (magic 0), whose records carry no time."""
 
     NONE = -1
     CREATE_TIME = 0

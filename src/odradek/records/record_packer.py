@@ -115,7 +115,7 @@ class RecordPacker:
         return count
 
     def append_values(self, values: list[bytes], start: int, timestamp: int) -> int:
-        """As many values without keys, from `start` on, as there is room for.
+        """Append values without keys from `start` on, as many as fit.
 
         Gives the index of the first that has none, or how many there are."""
         time_ms: i64 = timestamp

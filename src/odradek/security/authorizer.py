@@ -1,4 +1,4 @@
-"""Who may do what: asked once for all that a request is about.
+"""Authorization: called once for all resources of a request.
 
 A handler asks through its `Context` before it looks at anything else, and tells those who may not nothing more: not
 even whether what they named is there. `ALLOW_ALL` is asked by nobody: whoever finds it in place of another authoriser
@@ -24,12 +24,12 @@ class Authorizer(Protocol):
     def authorize_by_resource_type(
         self, principal: str, host: str, operation: Operation, resource_type: ResourceType
     ) -> bool:
-        """Whether there is any resource of the kind, there or not, that `principal` may do it on."""
+        """Return whether `principal` may do it on any resource of the type, existing or not."""
         ...
 
 
 class AllowAll:
-    """Of a node on which nobody is refused anything."""
+    """Authorizer of a node that allows everything."""
 
     def authorize(self, principal: str, host: str, actions: Sequence[Action]) -> list[bool]:
         return [True] * len(actions)

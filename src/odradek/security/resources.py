@@ -1,4 +1,4 @@
-"""What can be done on which kind of thing: Kafka's operations and resources, with the numbers that its protocol gives
+"""Kafka's operations and resource types, with the numbers that its protocol gives
 them."""
 
 from dataclasses import dataclass
@@ -98,5 +98,5 @@ def refusal(resource_type: ResourceType) -> ApiError:
 
 
 def bit_field(operations: tuple[Operation, ...]) -> int:
-    """As Metadata and its like show what somebody may do: a bit for the number of each operation."""
+    """Return authorized operations as in a Metadata response: one bit for the number of each operation."""
     return sum(1 << operation for operation in operations)

@@ -114,7 +114,7 @@ def _address(listener: str) -> HostPort:
     """In a container one listens at all addresses."""
     host, _, port = listener.rpartition(":")
     try:
-        found = parse_host_port(f"localhost:{port}" if host == NOT_ROUTABLE else listener)
+        address = parse_host_port(f"localhost:{port}" if host == NOT_ROUTABLE else listener)
     except BadAddress as error:
         raise InputError(f"admin_listener: {error} An address is host:port, for example 0.0.0.0:9645.") from None
-    return HostPort(host, found.port) if host == NOT_ROUTABLE else found
+    return HostPort(host, address.port) if host == NOT_ROUTABLE else address

@@ -148,7 +148,7 @@ class Service:
         return register
 
     def add_client_settings(self, settings: Mapping[str, object]) -> None:
-        """By Kafka's names, as of a properties file; each goes to the clients that know it."""
+        """Add settings by Kafka's names, as in a properties file; each goes to the clients that know it."""
         for name, value in settings.items():
             if name == "bootstrap.servers":
                 self.bootstrap_servers = str(value)
@@ -256,11 +256,11 @@ class Service:
         return self._life.handling.threads.abandoned if self._life is not None else 0
 
     def lags(self) -> dict[TopicPartition, int]:
-        """Of the partitions that are ours, as far as known."""
+        """Lag of the assigned partitions, as far as known."""
         if self._life is None:
             return {}
-        known = ((each, self._life.consumer.current_lag(each)) for each in self._life.intake.works)
-        return {partition: lag for partition, lag in known if lag is not None}
+        lags = ((each, self._life.consumer.current_lag(each)) for each in self._life.intake.works)
+        return {partition: lag for partition, lag in lags if lag is not None}
 
     def since_poll_ms(self) -> int | None:
         """None while it is not running."""
@@ -271,7 +271,7 @@ class Service:
         return None if self._group_state is None else self._group_state.phase(self._clock.monotonic_ms())
 
     def group_text(self) -> str:
-        """What it is doing in its group, for people."""
+        """State in the group as text for people."""
         return "starting" if self._group_state is None else self._group_state.text(self._clock.monotonic_ms())
 
     @property
@@ -371,7 +371,7 @@ class Service:
 
 
 class _Life:
-    """What there is while the service runs."""
+    """Parts of a running service."""
 
     def __init__(
         self, consumer: Consumer, intake: Intake, engine: Engine | TransactionalEngine, handling: Handling

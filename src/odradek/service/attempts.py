@@ -22,7 +22,7 @@ class Failed(Exception):
 
 
 async def attempt(handler: Handler, context: Context, threads: Threads) -> list[Send] | Failure:
-    """What the handler wants to be sent, or why it failed. To cancel the attempt is to give it up."""
+    """Run the handler and return its outputs or its failure. Cancelling abandons the attempt."""
     try:
         message = handler.decode(context.record.value)
     except Exception as error:  # noqa: BLE001 - every codec has its own ways to say it

@@ -93,7 +93,7 @@ class BatchResult:
 
     @property
     def has_more(self) -> bool:
-        """Whether another run would find something to do at once."""
+        """True if another run would find messages at once."""
         return self.lag > 0 and self.end is not BatchEnd.OVERLAP
 
 
@@ -148,8 +148,8 @@ class BatchSource:
     async def _meet_partitions(self) -> None:
         assigned = self._consumer.assignment()
         for partition in [partition for partition in self._ends if partition not in assigned]:
-            for known in (self._ends, self._positions, self._committed, self._unanswered):
-                known.pop(partition, None)
+            for offsets in (self._ends, self._positions, self._committed, self._unanswered):
+                offsets.pop(partition, None)
         new = [partition for partition in assigned if partition not in self._ends]
         if not new:
             return
@@ -170,7 +170,9 @@ class BatchSource:
         try:
             if self._guards_offsets:
                 await self._check_nobody_else_committed(offsets, timeout_ms)
-            self._unanswered |= {partition: each.offset for partition, each in offsets.items()}
+            self._unanswered |= {
+                partition: offset_and_metadata.offset for partition, offset_and_metadata in offsets.items()
+            }
             await self._consumer.commit(offsets, timeout_ms)
         except CommitFailed as error:
             self.commit_error = error
@@ -187,7 +189,7 @@ class BatchSource:
             if isinstance(error, Overlap) or not may_pass:
                 self.commit_error = error
             raise
-        self._committed |= {partition: each.offset for partition, each in offsets.items()}
+        self._committed |= {partition: offset_and_metadata.offset for partition, offset_and_metadata in offsets.items()}
 
     async def _check_nobody_else_committed(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_ms: float | None

@@ -64,48 +64,48 @@ TEXT = Functions("str", lambda data: data.decode(), lambda text: str(text).encod
 JSON = Functions("JSON", json.loads, _to_json)
 
 
-def codec_for(wanted: Any) -> Codec:
+def codec_for(value_type: Any) -> Codec:
     """Raises InputError for a type that has none."""
-    if wanted in (Any, None) or typing.get_origin(wanted) in (dict, list) or wanted in _JSON_TYPES:
-        return _json_of(wanted)
-    if wanted is bytes:
+    if value_type in (Any, None) or typing.get_origin(value_type) in (dict, list) or value_type in _JSON_TYPES:
+        return _json_of(value_type)
+    if value_type is bytes:
         return BYTES
-    if wanted is str:
+    if value_type is str:
         return TEXT
-    if hasattr(wanted, "model_validate_json"):
-        return Functions(_name(wanted), wanted.model_validate_json, _dump_pydantic)
-    if hasattr(wanted, "FromString") and hasattr(wanted, "SerializeToString"):
-        return Functions(_name(wanted), wanted.FromString, wanted.SerializeToString)
-    if _is_for_msgspec(wanted):
-        return _msgspec_codec(wanted)
+    if hasattr(value_type, "model_validate_json"):
+        return Functions(_name(value_type), value_type.model_validate_json, _dump_pydantic)
+    if hasattr(value_type, "FromString") and hasattr(value_type, "SerializeToString"):
+        return Functions(_name(value_type), value_type.FromString, value_type.SerializeToString)
+    if _is_for_msgspec(value_type):
+        return _msgspec_codec(value_type)
     raise InputError(
-        f"messages of type {_name(wanted)} cannot be read: right are bytes, str, dict, a data class, a msgspec.Struct, "
-        "a pydantic model or a Protobuf message class; for all others give codec=."
+        f"messages of type {_name(value_type)} cannot be read. Expected bytes, str, dict, a data class, a "
+        "msgspec.Struct, a pydantic model or a Protobuf message class; pass codec= for any other type."
     )
 
 
-def split_optional(wanted: Any) -> tuple[Any, bool]:
+def split_optional(value_type: Any) -> tuple[Any, bool]:
     """`X` and True of `X | None`."""
-    if typing.get_origin(wanted) not in (types.UnionType, typing.Union):
-        return wanted, False
-    rest = [each for each in typing.get_args(wanted) if each is not type(None)]
+    if typing.get_origin(value_type) not in (types.UnionType, typing.Union):
+        return value_type, False
+    rest = [member_type for member_type in typing.get_args(value_type) if member_type is not type(None)]
     if len(rest) != 1:
-        raise InputError(f"a handler's message is of one type, perhaps or None, and not {wanted}.")
-    return rest[0], len(typing.get_args(wanted)) == 2
+        raise InputError(f"a handler's message is of one type, perhaps or None, and not {value_type}.")
+    return rest[0], len(typing.get_args(value_type)) == 2
 
 
 def encode_any(value: Any) -> bytes | None:
-    """What a handler sends, by the type that it has."""
+    """Encode a value that a handler sends, by its type."""
     return None if value is None else codec_for(type(value)).encode(value)
 
 
-def _name(wanted: Any) -> str:
-    return str(getattr(wanted, "__name__", wanted))
+def _name(value_type: Any) -> str:
+    return str(getattr(value_type, "__name__", value_type))
 
 
-def _json_of(wanted: Any) -> Codec:
+def _json_of(value_type: Any) -> Codec:
     """A number is no object: the kind that was asked for is checked, what is in it is not."""
-    kind = typing.get_origin(wanted) or wanted
+    kind = typing.get_origin(value_type) or value_type
     if kind in (Any, None):
         return JSON
     accepted = (int, float) if kind is float else kind
@@ -119,21 +119,21 @@ def _json_of(wanted: Any) -> Codec:
     return Functions(f"JSON {kind.__name__}", decode, _to_json)
 
 
-def _is_for_msgspec(wanted: Any) -> bool:
-    return isinstance(wanted, type) and (
-        hasattr(wanted, "__struct_fields__")
-        or dataclasses.is_dataclass(wanted)
-        or typing.is_typeddict(wanted)
-        or (issubclass(wanted, tuple) and hasattr(wanted, "_fields"))
+def _is_for_msgspec(value_type: Any) -> bool:
+    return isinstance(value_type, type) and (
+        hasattr(value_type, "__struct_fields__")
+        or dataclasses.is_dataclass(value_type)
+        or typing.is_typeddict(value_type)
+        or (issubclass(value_type, tuple) and hasattr(value_type, "_fields"))
     )
 
 
-def _msgspec_codec(wanted: type) -> Codec:
+def _msgspec_codec(value_type: type) -> Codec:
     try:
         msgspec_json = import_module("msgspec.json")
     except ImportError:
-        raise missing_extra("service", f"the message type {_name(wanted)}") from None
-    return Functions(_name(wanted), msgspec_json.Decoder(wanted).decode, msgspec_json.encode)
+        raise missing_extra("service", f"the message type {_name(value_type)}") from None
+    return Functions(_name(value_type), msgspec_json.Decoder(value_type).decode, msgspec_json.encode)
 
 
 def _dump_pydantic(value: Any) -> bytes:

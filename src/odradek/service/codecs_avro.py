@@ -47,8 +47,8 @@ class AvroCodec:
     def _parsed(self, schema: str | Path | Mapping[str, Any]) -> Any:
         where = "the Avro schema" if isinstance(schema, Mapping) else str(schema)
         try:
-            found = schema if isinstance(schema, Mapping) else json.loads(Path(schema).read_text())
-            return self._avro.parse_schema(found)
+            parsed = schema if isinstance(schema, Mapping) else json.loads(Path(schema).read_text())
+            return self._avro.parse_schema(parsed)
         except OSError as error:
             raise InputError(f"{where}: {error.strerror}; AvroCodec takes the path of a schema (.avsc).") from None
         except Exception as error:  # noqa: BLE001 - fastavro has many ways to say that a schema is none

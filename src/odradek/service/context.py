@@ -1,4 +1,4 @@
-"""What a handler is told beside its message, and what it may say."""
+"""Context of a handler: facts about its message, and ways to reject it or to send others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Send:
 
 @dataclass(slots=True)
 class Context:
-    """Of one attempt at one message."""
+    """Context of one attempt at one message."""
 
     record: ConsumerRecord
     #: Where the message was first, however often it has moved through retry topics since.
@@ -65,7 +65,7 @@ class Context:
         return self.origin.headers
 
     def send(self, *messages: Send) -> None:
-        """As if the handler had returned them."""
+        """Send messages as if the handler had returned them."""
         self._sends += messages
 
     @contextmanager
@@ -88,6 +88,6 @@ def _as_sends(returned: object) -> Iterable[Send]:
         return ()
     if isinstance(returned, Send):
         return (returned,)
-    if isinstance(returned, list | tuple) and all(isinstance(each, Send) for each in returned):
+    if isinstance(returned, list | tuple) and all(isinstance(item, Send) for item in returned):
         return returned
     raise InputError(f"a handler returns None, a Send or a list of Send, not {type(returned).__name__}.")

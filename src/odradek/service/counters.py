@@ -1,4 +1,4 @@
-"""What a service counts: plain integers where it happens. `metrics` puts them into Prometheus' form. Pure."""
+"""Counters of a service: plain integers. `metrics` puts them into Prometheus' form. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DURATION_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.
 
 
 class Ending(Enum):
-    """What became of a message that is finished where it was read."""
+    """Result of a message that is finished in the topic it was read from."""
 
     HANDLED = "handled"
     #: The `Done` store knew it, or it is another group's.
@@ -25,7 +25,7 @@ class Ending(Enum):
 
 @dataclass(slots=True)
 class TopicFigures:
-    """Of the topic that a handler is for; its retry topics count with it."""
+    """Counters of a handler's topic; its retry topics are included."""
 
     received: int = 0
     failed_attempts: int = 0
@@ -52,10 +52,10 @@ class Figures:
     aborted_transactions: int = 0
 
     def of(self, topic: str) -> TopicFigures:
-        found = self.topics.get(topic)
-        if found is None:
-            found = self.topics[topic] = TopicFigures()
-        return found
+        counters = self.topics.get(topic)
+        if counters is None:
+            counters = self.topics[topic] = TopicFigures()
+        return counters
 
     def count(self, ending: Ending) -> int:
         return sum(topic.endings[ending] for topic in self.topics.values())

@@ -154,7 +154,7 @@ class Engine(RebalanceListener):
             await delivery
 
     async def _write_surely(self, outcome: Outcome) -> None:
-        """As long as it takes: a message that is neither handled nor written somewhere must not be passed over."""
+        """Retry until the message is written: one that is neither handled nor written must not be passed over."""
         message = outcome.to_write
         while message is not None:
             try:
@@ -178,8 +178,8 @@ class Engine(RebalanceListener):
 
 
 def smaller(message: Outgoing) -> Outgoing | None:
-    """What our headers made too large is written without the trace, then without its value: where it was stands in the
-    headers. None if nothing is left to leave out."""
+    """Remove the trace, then the value, from a message that the added headers made too large: the headers name its
+    position. None if nothing is left to leave out."""
     if any(key == TRACE and value for key, value in message.headers):
         headers = [(key, b"" if key == TRACE else value) for key, value in message.headers]
         return replace(message, headers=headers)

@@ -1,4 +1,4 @@
-"""What a service is doing in its group: joining it, waiting for partitions, or reading. Pure.
+"""State of a service in its group: joining it, waiting for partitions, or reading. Pure.
 
 A service that was killed without a farewell is still a member of its group until its session expires, and until then
 the one that is started in its place gets no partitions. With the classic protocol its join is answered only then. With
@@ -61,7 +61,7 @@ class GroupState:
         return GroupPhase.WAITING if may_follow else GroupPhase.IDLE
 
     def waiting_ms(self, now_ms: int) -> int:
-        """How long it has been joining, or waiting for partitions."""
+        """Return for how long it has been joining, or waiting for partitions."""
         return 0 if self._partitions else now_ms - self._since_ms
 
     def text(self, now_ms: int) -> str:

@@ -18,7 +18,7 @@ CONCURRENCY_MAX = 10_000
 
 
 class Order(Enum):
-    """What waits for what."""
+    """Order in which messages are handled."""
 
     #: Messages of one key are handled one after the other; those without a key do not wait for each other.
     KEY = "key"
@@ -76,11 +76,11 @@ def make_handler(
         raise InputError(f"handler of {topic}: time_limit_s {time_limit_s} is not above 0; None is no limit.")
     parameters = _parameters(topic, function)
     annotated = message if message is not None else _annotation(function, parameters[0])
-    wanted, takes_none = split_optional(annotated)
+    value_type, takes_none = split_optional(annotated)
     return Handler(
         topic,
         function,
-        codec or (BYTES if wanted is inspect.Parameter.empty else codec_for(wanted)),
+        codec or (BYTES if value_type is inspect.Parameter.empty else codec_for(value_type)),
         retries,
         dead_letters,
         concurrency,
@@ -102,11 +102,15 @@ def _order(topic: str, order: Order | str) -> Order:
 
 def _parameters(topic: str, function: Callable[..., Any]) -> list[inspect.Parameter]:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    found = [each for each in inspect.signature(function).parameters.values() if each.kind in positional]
-    needed = [each for each in found if each.default is inspect.Parameter.empty]
-    if not found or len(needed) > 2:
-        raise InputError(f"handler of {topic}: it takes (message) or (message, context), not {len(found)} arguments.")
-    return found[:2]
+    parameters = [
+        parameter for parameter in inspect.signature(function).parameters.values() if parameter.kind in positional
+    ]
+    needed = [parameter for parameter in parameters if parameter.default is inspect.Parameter.empty]
+    if not parameters or len(needed) > 2:
+        raise InputError(
+            f"handler of {topic}: it takes (message) or (message, context), not {len(parameters)} arguments."
+        )
+    return parameters[:2]
 
 
 def _annotation(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:

@@ -39,7 +39,7 @@ DoneKey = Callable[[Context], str]
 
 
 class Names(Protocol):
-    """Of the topics beside a handler's own."""
+    """Names of the topics beside a handler's own."""
 
     def retry_topic(self, topic: str, delay: str) -> str: ...
 
@@ -110,7 +110,7 @@ class Handling:
             await asyncio.sleep(next_step.delay_ms / 1000)
 
     def after_failure(self, message: Message, failure: Failure) -> Outcome:
-        """Of a message that was handled, and whose outputs cannot be written: it is not tried again here."""
+        """Return the outcome of a handled message whose outputs cannot be written: it is not retried in place."""
         self._figures.of(message.handler.topic).failed_attempts += 1
         retries = message.handler.retries
         next_step = verdict(retries, message.stage, retries.in_place + 1, is_final=failure.is_final, draw=0)
@@ -119,8 +119,8 @@ class Handling:
     async def was_done(self, key: str | None) -> bool:
         if self._done is None or key is None:
             return False
-        found = self._done.seen(key)
-        return await found if inspect.isawaitable(found) else found
+        seen = self._done.seen(key)
+        return await seen if inspect.isawaitable(seen) else seen
 
     async def mark_done(self, key: str | None) -> None:
         if self._done is not None and key is not None:
@@ -149,13 +149,13 @@ class Handling:
 
     async def _attempt(self, message: Message, context: Context, deliver: Deliver) -> Failure | None:
         begun_ms = self._clock.monotonic_ms()
-        found = await attempt(message.handler, context, self.threads)
+        result = await attempt(message.handler, context, self.threads)
         self._figures.of(message.handler.topic).add_attempt((self._clock.monotonic_ms() - begun_ms) / 1000)
-        if isinstance(found, Failure):
-            return found
+        if isinstance(result, Failure):
+            return result
         try:
-            if found:
-                await deliver([encoded(send) for send in found])
+            if result:
+                await deliver([encoded(send) for send in result])
         except Exception as error:  # noqa: BLE001 - codecs are the application's
             return failure_of(error, Reason.FAILED)
         return None

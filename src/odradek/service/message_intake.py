@@ -34,7 +34,7 @@ _IN_HAND_PER_CONCURRENCY = 4
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What is to be done with messages of a topic."""
+    """Handler and delay for the messages of a topic."""
 
     handler: Handler
     #: 0 for the handler's topic, n for its n-th retry topic.
@@ -42,7 +42,7 @@ class Route:
 
     @property
     def delay_ms(self) -> int:
-        """Of the retry topic; 0 for the handler's own."""
+        """Delay of the retry topic; 0 for the handler's own."""
         return parse_delay_ms(self.handler.retries.topics[self.stage - 1]) if self.stage else 0
 
     @property
@@ -60,7 +60,7 @@ class Phase(Enum):
 
 @dataclass(slots=True, eq=False)
 class Work:
-    """Of one partition, from its assignment until it is taken away."""
+    """Work on one partition, from its assignment until it is revoked or lost."""
 
     partition: TopicPartition
     route: Route
@@ -118,29 +118,29 @@ class Intake:
         return sum(len(work.held) for work in self.works.values())
 
     def next_due_ms(self) -> int | None:
-        """When the next message that is held may be tried, by the calendar."""
+        """Wall-clock time at which the next held message is due."""
         return min((work.held[0].due_ms for work in self.works.values() if work.held), default=None)
 
     async def poll(self, timeout_ms: float, max_records: int | None = None) -> list[Job]:
-        """What can be run now: what is due, and what is new. Rebalances happen in here."""
+        """Return the jobs that can run now: due and new ones. Rebalances happen in here."""
         self._pause_and_resume()
         due_ms = self.next_due_ms()
         if due_ms is not None:
             timeout_ms = min(timeout_ms, max(0, due_ms - self._clock.wall_ms()))
-        found: list[Job] = []
+        jobs: list[Job] = []
         for record in await self._source.poll(timeout_ms, max_records):
-            found += self._accept(record)
-        return [*self._due(), *found]
+            jobs += self._accept(record)
+        return [*self._due(), *jobs]
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> None:
-        """As new, also if they were ours: the consumer begins at what was committed."""
+        """Start anew with the partitions, even if they were assigned before, at the committed offsets."""
         for partition in partitions:
             if partition.topic in self._routes:
                 self.give_up(self.works_of([partition]))
                 self.works[partition] = Work(partition, self._routes[partition.topic])
 
     def works_of(self, partitions: Iterable[TopicPartition]) -> list[Work]:
-        return [self.works[each] for each in partitions if each in self.works]
+        return [self.works[partition] for partition in partitions if partition in self.works]
 
     def give_up(self, works: Iterable[Work]) -> None:
         for work in works:
@@ -150,11 +150,11 @@ class Intake:
     def to_commit(self, works: Iterable[Work]) -> dict[TopicPartition, OffsetAndMetadata]:
         """Only of what is still ours."""
         ours = [work for work in works if self.works.get(work.partition) is work]
-        found = ((work.partition, work.progress.committable) for work in ours)
-        return {partition: OffsetAndMetadata(offset) for partition, offset in found if offset is not None}
+        offsets = ((work.partition, work.progress.committable) for work in ours)
+        return {partition: OffsetAndMetadata(offset) for partition, offset in offsets if offset is not None}
 
     def to_commit_with(self, jobs: Iterable[Job]) -> dict[TopicPartition, OffsetAndMetadata]:
-        """As if these were finished, too."""
+        """Return the offsets to commit once these are finished, too."""
         offsets: dict[TopicPartition, set[int]] = {}
         for job in jobs:
             offsets.setdefault(job.work.partition, set()).add(job.offset)
@@ -195,15 +195,15 @@ class Intake:
 
     def _due(self) -> list[Job]:
         now_ms = self._clock.wall_ms()
-        found: list[Job] = []
+        jobs: list[Job] = []
         for work in self.works.values():
             while work.held and work.held[0].due_ms <= now_ms:
-                found.append(work.held.popleft())
-        return found
+                jobs.append(work.held.popleft())
+        return jobs
 
     def _pause_and_resume(self) -> None:
         for work in self.works.values():
-            wanted = work.wants_pause
-            if wanted != work.is_paused:
-                (self._source.pause if wanted else self._source.resume)(work.partition)
-                work.is_paused = wanted
+            wants_pause = work.wants_pause
+            if wants_pause != work.is_paused:
+                (self._source.pause if wants_pause else self._source.resume)(work.partition)
+                work.is_paused = wants_pause

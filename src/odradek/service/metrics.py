@@ -10,11 +10,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from odradek.client.types import TopicPartition
+from odradek.observability.histogram import cumulative_buckets
 from odradek.service.counters import DURATION_BOUNDS_S, Figures, TopicFigures
 
 
 class Measured(Protocol):
-    """What a service can say of itself while it runs."""
+    """Measurements that a running service provides."""
 
     @property
     def figures(self) -> Figures: ...
@@ -97,19 +98,10 @@ def _of_topics(topics: dict[str, TopicFigures]) -> Iterator[Metric]:
         received.add_metric((topic,), figures.received)
         failed.add_metric((topic,), figures.failed_attempts)
         again.add_metric((topic,), figures.retries_in_place)
-        durations.add_metric((topic,), _buckets(figures.durations), figures.spent_s)
+        durations.add_metric((topic,), cumulative_buckets(DURATION_BOUNDS_S, figures.durations), figures.spent_s)
         for ending, count in figures.endings.items():
             finished.add_metric((topic, ending.value), count)
     yield from (received, finished, failed, again, durations)
-
-
-def _buckets(durations: list[int]) -> list[tuple[str, float]]:
-    found: list[tuple[str, float]] = []
-    total = 0
-    for bound_s, count in zip((*map(repr, DURATION_BOUNDS_S), "+Inf"), durations, strict=True):
-        total += count
-        found.append((bound_s, total))
-    return found
 
 
 def _lag(lags: dict[TopicPartition, int]) -> Metric:

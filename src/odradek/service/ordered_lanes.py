@@ -16,7 +16,7 @@ Job = TypeVar("Job")
 
 
 class Lanes(Generic[Job]):
-    """Of one handler."""
+    """Lanes of one handler."""
 
     def __init__(self, concurrency: int) -> None:
         self._concurrency = concurrency

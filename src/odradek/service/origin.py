@@ -33,7 +33,7 @@ from odradek.records.record import Header
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Of one attempt."""
+    """Failure of one attempt."""
 
     reason: Reason
     exception: str
@@ -48,7 +48,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a message was first, and what has happened to it since."""
+    """First position of a message, and its attempts since then."""
 
     topic: str
     partition: int
@@ -70,13 +70,13 @@ class Origin:
 
 
 def first_origin(record: ConsumerRecord) -> Origin:
-    """Of a record in the topic that the handler reads."""
+    """Return the origin of a record in the topic that the handler reads."""
     theirs = tuple(header for header in record.headers if not header.key.startswith(PREFIX))
     return Origin(record.topic, record.partition, record.offset, record.timestamp_ms, theirs)
 
 
 def moved_origin(record: ConsumerRecord) -> Origin | None:
-    """Of a record in a retry topic; None if its headers are not ours."""
+    """Return the origin of a record in a retry topic; None if it lacks the headers of a service."""
     ours = {header.key: header.value or b"" for header in record.headers if header.key.startswith(PREFIX)}
     theirs = tuple(header for header in record.headers if not header.key.startswith(PREFIX))
     try:
@@ -121,11 +121,11 @@ def _common(origin: Origin, group: str, attempts: int) -> list[tuple[str, bytes 
 
 
 def _beginning(text: str) -> bytes:
-    found = text.encode(errors="backslashreplace")[:TEXT_BYTES_MAX]
-    return found.decode(errors="ignore").encode()
+    encoded = text.encode(errors="backslashreplace")[:TEXT_BYTES_MAX]
+    return encoded.decode(errors="ignore").encode()
 
 
 def _end(text: str) -> bytes:
-    """Of a traceback, where it says what failed."""
-    found = text.encode(errors="backslashreplace")[-TEXT_BYTES_MAX:]
-    return found.decode(errors="ignore").encode()
+    """Return the end of a traceback, which names the failure."""
+    encoded = text.encode(errors="backslashreplace")[-TEXT_BYTES_MAX:]
+    return encoded.decode(errors="ignore").encode()

@@ -1,4 +1,4 @@
-"""What the service needs of a consumer and of a producer. `odradek.client`'s are them; unit tests bring their own."""
+"""Ports to a consumer and a producer. `odradek.client` implements them; unit tests bring their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done already, so that it is not done twice.
+"""Stores of processed messages, so that none is processed twice.
 
 A message comes again after a crash between its handling and the commit of its offset, and after a rebalance. A service
 with a `Done` store asks it before each message and marks each one that is finished: handled, or dead. The key is the
@@ -76,8 +76,8 @@ class SqliteDone:
 
     def seen(self, key: str) -> bool:
         with self._alone():
-            found = self._connection.execute("SELECT 1 FROM odradek_done WHERE key = ?", (key,)).fetchone()
-        return found is not None
+            row = self._connection.execute("SELECT 1 FROM odradek_done WHERE key = ?", (key,)).fetchone()
+        return row is not None
 
     def mark(self, key: str) -> None:
         with self._alone():
@@ -85,7 +85,7 @@ class SqliteDone:
 
     @contextmanager
     def effects(self, key: str) -> Iterator[sqlite3.Connection]:
-        """What is written to the connection and the mark of the key, together or not at all."""
+        """Write effects to the connection and mark the key in one transaction."""
         with self._alone():
             self._connection.execute("BEGIN IMMEDIATE")
             try:

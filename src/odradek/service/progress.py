@@ -1,4 +1,4 @@
-"""Which offset of a partition may be committed: that of the lowest message that is not finished. Pure.
+"""Committable offset of a partition: that of the lowest unfinished message. Pure.
 
 Messages finish in any order. What is finished above one that is not would be read again after a crash; a `Done` store
 is there for those for whom that is too much.
@@ -13,7 +13,7 @@ from odradek.common.failures import check
 
 
 class Progress:
-    """Of one partition, as long as it is assigned."""
+    """Progress of one partition while it is assigned."""
 
     def __init__(self) -> None:
         #: In hand, ascending, from the lowest one that is not finished.
@@ -32,7 +32,7 @@ class Progress:
 
     @property
     def committable(self) -> int | None:
-        """What a commit would say now. None if there is nothing new."""
+        """Offset of a commit made now. None if there is nothing new."""
         return None if self._next_offset == self._committed else self._next_offset
 
     def begin(self, offset: int) -> None:
@@ -46,13 +46,13 @@ class Progress:
             self._next_offset = self._offsets.popleft() + 1
 
     def committable_with(self, finished: Collection[int]) -> int | None:
-        """What a commit would say once these were finished, too. None if nothing new."""
-        found = self._next_offset
+        """Return the offset of a commit once these are finished, too. None if there is nothing new."""
+        next_offset = self._next_offset
         for offset in self._offsets:
             if offset in self._unfinished and offset not in finished:
                 break
-            found = offset + 1
-        return None if found == self._committed else found
+            next_offset = offset + 1
+        return None if next_offset == self._committed else next_offset
 
     def committed(self, next_offset: int) -> None:
         self._committed = next_offset

@@ -1,4 +1,4 @@
-"""What becomes of a message that has failed: tried again here, tried again later, dead. Pure.
+"""Policy for a failed message: retry in place, retry later, dead letter. Pure.
 
 A message has `1 + in_place + len(topics)` attempts. The first ones are made where it was read, one after the other with
 a back-off, and meanwhile only messages of the same key wait. Then it moves through the retry topics, one attempt in
@@ -27,16 +27,16 @@ _TOPICS_MAX = 20
 
 
 def parse_delay_ms(text: str) -> int:
-    """Of `10s`, `1m`, `500ms`, `2h`, `1d`."""
-    found = _DELAY.fullmatch(text)
-    if found is None:
+    """Parse `10s`, `1m`, `500ms`, `2h`, `1d`."""
+    match = _DELAY.fullmatch(text)
+    if match is None:
         raise InputError(f'"{text}" is no delay of a retry topic. Right would be 500ms, 10s, 1m, 2h or 1d.')
-    return int(found[1]) * _UNIT_MS[found[2]]
+    return int(match[1]) * _UNIT_MS[match[2]]
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a message is tried again: `in_place` times where it was read, the first after `backoff_ms`, then once
+    """Retries of a message: `in_place` times where it was read, the first after `backoff_ms`, then once
     by way of each retry topic, which are named by their delays: `topics=["10s", "1m"]`."""
 
     #: Attempts after the first one, where the message was read.

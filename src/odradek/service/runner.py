@@ -60,7 +60,7 @@ class Runner:
         return len(late)
 
     async def all_ended(self) -> None:
-        """What waits in lanes is begun meanwhile, too."""
+        """Wait until all jobs have ended, including those that wait in lanes."""
         while self._tasks:
             await asyncio.wait(list(self._tasks))
 
@@ -70,8 +70,8 @@ class Runner:
             task.cancel()
 
     def _begin(self, lanes: Lanes[Job]) -> None:
-        while (taken := lanes.take()) is not None:
-            lane, job = taken
+        while (next_job := lanes.take()) is not None:
+            lane, job = next_job
             if not job.work.may_begin(job.offset):
                 lanes.done(lane)
                 continue

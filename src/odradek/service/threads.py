@@ -46,7 +46,7 @@ class Threads:
         return self._abandoned
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What the function returns or raises. Whoever cancels this gives the call up."""
+        """Return what the function returns, or raise what it raises. Cancelling abandons the call."""
         if self._abandoned >= ABANDONED_MAX:
             raise TooManyAbandoned(f"{self._abandoned} calls that were given up still run; no more are begun.")
         call = _Call(function, arguments, asyncio.get_running_loop().create_future())

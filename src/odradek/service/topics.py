@@ -66,16 +66,17 @@ def _read_topics(handler: Handler, names: TopicNames) -> Iterator[str]:
 async def prepare_topics(cluster: ClusterRouter, handlers: Sequence[Handler], names: TopicNames) -> None:
     """Raises InputError if a topic to read is not there, or one that is needed cannot be made."""
     described = await TopicOperations(cluster).describe([handler.topic for handler in handlers])
-    wanted: dict[str, NewTopic] = {}
+    requested: dict[str, NewTopic] = {}
     for handler in handlers:
-        found = described[handler.topic]
-        if not isinstance(found, TopicDescription):
+        description = described[handler.topic]
+        if not isinstance(description, TopicDescription):
             raise InputError(
-                f"topic {handler.topic} cannot be read: {found}; `odradek topics create {handler.topic}` makes it."
+                f"topic {handler.topic} cannot be read: {description}. Create it with "
+                f"`odradek topics create {handler.topic}`."
             )
         for name in _beside(handler, names):
-            wanted[name] = NewTopic(name, len(found.partitions), found.replication_factor)
-    await _create_missing(cluster, wanted)
+            requested[name] = NewTopic(name, len(description.partitions), description.replication_factor)
+    await _create_missing(cluster, requested)
 
 
 def _beside(handler: Handler, names: TopicNames) -> Iterator[str]:
@@ -84,14 +85,14 @@ def _beside(handler: Handler, names: TopicNames) -> Iterator[str]:
         yield names.dead_topic(handler.topic)
 
 
-async def _create_missing(cluster: ClusterRouter, wanted: dict[str, NewTopic]) -> None:
+async def _create_missing(cluster: ClusterRouter, requested: dict[str, NewTopic]) -> None:
     """Another instance of the service may make them at the same time."""
-    if not wanted:
+    if not requested:
         return
-    there = await TopicOperations(cluster).describe(list(wanted))
-    missing = [topic for name, topic in wanted.items() if isinstance(there[name], Refused)]
-    for name, made in (await TopicOperations(cluster).create(missing)).items() if missing else ():
-        if not isinstance(made, Refused):
+    there = await TopicOperations(cluster).describe(list(requested))
+    missing = [topic for name, topic in requested.items() if isinstance(there[name], Refused)]
+    for name, created in (await TopicOperations(cluster).create(missing)).items() if missing else ():
+        if not isinstance(created, Refused):
             logger.info("made topic %s", name)
-        elif made.code != ErrorCode.TOPIC_ALREADY_EXISTS:
-            raise InputError(f"topic {name} cannot be made: {made}")
+        elif created.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+            raise InputError(f"topic {name} cannot be made: {created}")

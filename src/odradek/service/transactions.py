@@ -91,7 +91,7 @@ class TransactionalEngine(RebalanceListener):
         return self._runner.running
 
     def stop(self) -> None:
-        """What runs may end within the limit, and is committed then."""
+        """Let running handlers finish within the limit, commit them, and end `run`."""
         self._stopping = True
         asyncio.get_running_loop().call_later(self._drain_limit_s, self._give_up)
 
@@ -137,16 +137,16 @@ class TransactionalEngine(RebalanceListener):
                 len(handled),
                 printable(str(error)),
             )
-            for each in handled:
-                error = await self._commit_alone(each)
+            for message in handled:
+                error = await self._commit_alone(message)
                 if error is not None:
                     break
         if error is not None:
             await self._go_back(error)
 
     def _below_gaps(self, jobs: Sequence[Job]) -> list[_Handled]:
-        """Those whose offsets can be committed. What lies above a message that was given up will be read again, so that
-        its outputs are not to be written now."""
+        """Return the messages whose offsets can be committed. Messages above an abandoned one will be read again, so
+        their outputs are not to be written now."""
         gaps: dict[Work, int] = {}
         for job in jobs:
             if job not in self._handled:
@@ -164,11 +164,11 @@ class TransactionalEngine(RebalanceListener):
 
     async def _commit(self, handled: Sequence[_Handled]) -> ApiError | None:
         """One transaction, or why there was none. Raises if it could not even be aborted."""
-        offsets = self._intake.to_commit_with(each.job for each in handled)
+        offsets = self._intake.to_commit_with(handled_message.job for handled_message in handled)
         await self._sink.begin_transaction()
         try:
-            for each in handled:
-                for message in each.outputs:
+            for handled_message in handled:
+                for message in handled_message.outputs:
                     await post(self._sink, message)
             await self._sink.send_offsets_to_transaction(offsets, self._source.group_metadata())
             await self._sink.commit_transaction()
@@ -177,16 +177,16 @@ class TransactionalEngine(RebalanceListener):
             await self._sink.abort_transaction()
             return _root(error) if isinstance(error, ApiError) else ApiError(str(error), ErrorCode.INVALID_RECORD)
         self._figures.transactions += 1
-        for each in handled:
-            each.job.work.progress.finish(each.job.offset)
-            self._figures.of(each.job.message.handler.topic).end(each.outcome.ending)
+        for handled_message in handled:
+            handled_message.job.work.progress.finish(handled_message.job.offset)
+            self._figures.of(handled_message.job.message.handler.topic).end(handled_message.outcome.ending)
         self._intake.committed(offsets)
-        for each in handled:
-            await self._handling.mark_done(each.outcome.done_key)
+        for handled_message in handled:
+            await self._handling.mark_done(handled_message.outcome.done_key)
         return None
 
     async def _commit_alone(self, handled: _Handled) -> ApiError | None:
-        """What cannot be written goes the way of a failed message; what cannot be written of that is made smaller."""
+        """Commit one message. It counts as failed if its outputs cannot be written; a dead letter is made smaller."""
         while (error := await self._commit([handled])) is not None and error.code in _OF_OUTPUTS:
             if handled.outcome.ending in (Ending.HANDLED, Ending.SKIPPED):
                 outcome = self._handling.after_failure(handled.job.message, failure_of(error, Reason.FAILED))

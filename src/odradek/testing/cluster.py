@@ -45,7 +45,7 @@ _LOOK_S = 0.05
 
 
 class _Done:
-    """What is done already, for those who await it."""
+    """Awaitable that is already complete."""
 
     def __await__(self) -> Generator[None, None, None]:
         return
@@ -84,7 +84,7 @@ class Cluster:
 
     @property
     def nodes(self) -> Mapping[int, HostedNode]:
-        """By id, from 1 on."""
+        """Nodes by id, from 1 on."""
         return MappingProxyType(self._nodes)
 
     @property
@@ -130,7 +130,7 @@ class Cluster:
         return self._do(self._node(node_id).start)
 
     def stop(self, node_id: int) -> Awaitable[None]:
-        """As an operator does it: leaderships move away first."""
+        """Stop a node as an operator does: leaderships move away first."""
         return self._do(self._node(node_id).stop)
 
     def restart(self, node_id: int) -> Awaitable[None]:
@@ -144,11 +144,11 @@ class Cluster:
         return self._do(restart)
 
     def kill(self, node_id: int) -> Awaitable[None]:
-        """As with kill -9."""
+        """Kill a node as kill -9 does."""
         return self._do(self._node(node_id).kill)
 
     def pause(self, node_id: int) -> Awaitable[None]:
-        """As with SIGSTOP: connections stay, nothing is answered."""
+        """Pause a node as SIGSTOP does: connections stay open, nothing is answered."""
         return self._do(self._node(node_id).pause)
 
     def resume(self, node_id: int) -> Awaitable[None]:
@@ -197,7 +197,7 @@ class Cluster:
         return _Done()
 
     def _awake(self) -> dict[int, str]:
-        """Those who can answer: their addresses, by id."""
+        """Return the addresses of the nodes that can respond, by id."""
         return {node.id: node.address for node in self._nodes.values() if node.can_answer}
 
     def _node(self, node_id: int) -> HostedNode:
@@ -230,10 +230,10 @@ class Cluster:
         starting = [pool.submit(node.start) for node in self._nodes.values()]
         try:
             ended, _ = wait(starting, return_when=FIRST_EXCEPTION)
-            for each in ended:
-                each.result()
+            for task in ended:
+                task.result()
         except BaseException:
-            while not all(each.done() or each.cancel() for each in starting):
+            while not all(task.done() or task.cancel() for task in starting):
                 self._kill_all()
                 wait(starting, _LOOK_S)
             raise
@@ -266,11 +266,11 @@ class Cluster:
 
 
 def _text(value: object) -> str:
-    """As in a properties file."""
+    """Return the text as in a properties file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _in_a_loop(work: Callable[[], Coroutine[None, None, None]]) -> None:
-    """Of its own: the caller may be within one."""
+    """Run in an event loop of its own: the caller may be within one."""
     with ThreadPoolExecutor(1, "odradek-topics") as pool:
         pool.submit(lambda: asyncio.run(work())).result()

@@ -123,15 +123,15 @@ class _Run:
 
     def call(self, work: Callable[[Network, Node], None]) -> None:
         """In its loop, and done when this returns."""
-        done: Future[None] = Future()
+        result: Future[None] = Future()
 
         def do() -> None:
             if self._node is not None:
                 work(self._network, self._node)
-            done.set_result(None)
+            result.set_result(None)
 
         self._soon(do)
-        done.result()
+        result.result()
 
     def _soon(self, work: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # it has broken meanwhile, and its loop is closed

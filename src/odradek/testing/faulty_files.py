@@ -13,7 +13,7 @@ from odradek.common.ports import Buffer
 
 
 class Disk:
-    """What all files of a node share. Set from any thread."""
+    """Faults that all files of a node share. Set from any thread."""
 
     def __init__(self) -> None:
         self.delay_ms = 0.0

@@ -37,8 +37,8 @@ class Network:
             self.is_cut = True
             self._connections_max, quotas.connections_max = quotas.connections_max, 0
         own_ports = set(node.listeners.ports.values())
-        to_itself = [each for each in self._opened if _port(each, "peername") in own_ports]
-        self._abort(node, keeping={_port(each, "sockname") for each in to_itself}, own_ports=own_ports)
+        to_itself = [transport for transport in self._opened if _port(transport, "peername") in own_ports]
+        self._abort(node, keeping={_port(transport, "sockname") for transport in to_itself}, own_ports=own_ports)
 
     def heal(self, node: Node) -> None:
         if self.is_cut:
@@ -77,7 +77,7 @@ def _port(transport: asyncio.Transport, which: str) -> int:
 
 
 def new_event_loop(network: Network) -> asyncio.AbstractEventLoop:
-    """As a node's, and whoever connects does so through `network`."""
+    """Return an event loop like a node's whose connections go through `network`."""
     base: Any = import_module("uvloop").Loop if find_spec("uvloop") else asyncio.SelectorEventLoop
 
     class _Loop(base):  # type: ignore[misc]  # known when it is looked for
@@ -87,5 +87,5 @@ def new_event_loop(network: Network) -> asyncio.AbstractEventLoop:
             network.opened(transport)
             return transport, protocol
 
-    made: asyncio.AbstractEventLoop = _Loop()
-    return made
+    loop: asyncio.AbstractEventLoop = _Loop()
+    return loop

@@ -44,7 +44,7 @@ class HostedNode(ABC):
         self._start()
 
     def stop(self) -> None:
-        """As an operator does it: its leaderships move away first."""
+        """Stop as an operator does: its leaderships move away first."""
         self._require_running("stopped")
         self.resume()
         self._stop()

@@ -88,15 +88,15 @@ def _leave_asserts_alone(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def _option(config: pytest.Config, name: str) -> Any:
-    given = config.getoption(name)
-    return config.getini(name) if given is None else given
+    value = config.getoption(name)
+    return config.getini(name) if value is None else value
 
 
 def _node_count(config: pytest.Config) -> int:
-    said = str(_option(config, "odradek_nodes"))
-    if not said.isdecimal():
-        raise pytest.UsageError(f'odradek_nodes: "{said}" is no number of nodes')
-    return int(said)
+    text = str(_option(config, "odradek_nodes"))
+    if not text.isdecimal():
+        raise pytest.UsageError(f'odradek_nodes: "{text}" is no number of nodes')
+    return int(text)
 
 
 def _settings(lines: list[str]) -> dict[str, str]:

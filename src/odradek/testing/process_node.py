@@ -86,11 +86,11 @@ class ProcessNode(HostedNode):
         try:
             process.stdin.write(f"{command}\n")
             process.stdin.flush()
-            answer = process.stdout.readline().strip()
+            response = process.stdout.readline().strip()
         except (OSError, ValueError):  # its end, or ours of the pipe
-            answer = ""
-        if answer != OK:
-            raise Fault(f"node {self.id}: {answer or 'its process has ended'}; its log is {self._log}")
+            response = ""
+        if response != OK:
+            raise Fault(f"node {self.id}: {response or 'its process has ended'}; its log is {self._log}")
 
     def _release(self) -> None:
         process, self._process = self._process, None

@@ -19,7 +19,7 @@ async def create_topic(nodes: Mapping[int, str], topic: NewTopic) -> None:
     """Until each of the nodes knows of it, and of a leader of each partition. Raises Refused with the reason."""
 
     async def is_known(cluster: ClusterRouter) -> bool:
-        return all(each.leader_id is not None for each in await _partitions(cluster, [topic.name]))
+        return all(partition.leader_id is not None for partition in await _partitions(cluster, [topic.name]))
 
     async with _cluster(nodes.values()) as cluster:
         _check((await TopicOperations(cluster).create([topic]))[topic.name])
@@ -51,12 +51,12 @@ async def wait_until_in_sync(nodes: Mapping[int, str]) -> None:
 
 async def _partitions(cluster: ClusterRouter, names: list[str]) -> list[PartitionDescription]:
     """Raises Refused for a topic that is not known."""
-    found: list[PartitionDescription] = []
+    partitions: list[PartitionDescription] = []
     for description in (await TopicOperations(cluster).describe(names)).values():
         if isinstance(description, Refused):
             raise description
-        found += description.partitions
-    return found
+        partitions += description.partitions
+    return partitions
 
 
 async def _wait_until(

@@ -2,29 +2,31 @@
 
 import pytest
 
-from odradek.log.log_config import SETTINGS, InvalidConfig, LogConfig
+from odradek.common.config_definition import InvalidConfig
+from odradek.common.tables.topic_settings import TOPIC_SETTINGS
+from odradek.log.log_config import LogConfig
 
-#: Name, a value that is allowed, one that is not, and what the refusal must say.
+#: Name, a value that is allowed, one that is not, and what the error must say.
 CASES = [
-    ("cleanup.policy", "compact,delete", "compress", "compact and delete"),
-    ("cleanup.policy", "", "delete,,", "compact and delete"),
-    ("cleanup.policy", "delete,delete", "delete,burn", "compact and delete"),
-    ("compression.type", "zstd", "brotli", "uncompressed, zstd, lz4, snappy, gzip, producer"),
-    ("compression.gzip.level", "-1", "0", "from 1 to 9, or -1"),
-    ("compression.lz4.level", "17", "18", "from 1 to 17"),
-    ("compression.zstd.level", "-131072", "23", "from -131072 to 22"),
-    ("segment.bytes", "1048576", "1048575", "from 1048576 to 2147483647"),
-    ("segment.bytes", " 2147483647 ", "2147483648", "from 1048576 to 2147483647"),
-    ("segment.ms", "1", "0", "from 1 to 9223372036854775807"),
-    ("retention.ms", "-1", "-2", "from -1 to"),
-    ("retention.bytes", "-9", "1e9", "a whole number"),
-    ("min.cleanable.dirty.ratio", "0.25", "1.5", "a number from 0 to 1"),
-    ("min.cleanable.dirty.ratio", "1", "half", "a number from 0 to 1"),
-    ("preallocate", "TRUE", "yes", "true or false"),
-    ("message.timestamp.type", "LogAppendTime", "logappendtime", "CreateTime, LogAppendTime"),
-    ("leader.replication.throttled.replicas", "0:1,1:2", "0:1,2", "partition:broker"),
-    ("follower.replication.throttled.replicas", "*", "*,*", "partition:broker"),
-    ("min.insync.replicas", "+2", "2_000", "a whole number from 1"),
+    ("cleanup.policy", "compact,delete", "compress", "String must be one of: compact, delete"),
+    ("cleanup.policy", "", "delete,,", "String must be one of: compact, delete"),
+    ("cleanup.policy", "delete,delete", "delete,burn", "String must be one of: compact, delete"),
+    ("compression.type", "zstd", "brotli", "String must be one of: uncompressed, zstd, lz4, snappy, gzip, producer"),
+    ("compression.gzip.level", "-1", "0", "Value must be between 1 and 9 or equal to -1"),
+    ("compression.lz4.level", "17", "18", "Value must be no more than 17"),
+    ("compression.zstd.level", "-131072", "23", "Value must be no more than 22"),
+    ("segment.bytes", "1048576", "1048575", "Value must be at least 1048576"),
+    ("segment.bytes", " 2147483647 ", "2147483648", "Not a number of type INT"),
+    ("segment.ms", "1", "0", "Value must be at least 1"),
+    ("retention.ms", "-1", "-2", "Value must be at least -1"),
+    ("retention.bytes", "-9", "1e9", "Not a number of type LONG"),
+    ("min.cleanable.dirty.ratio", "0.25", "1.5", "Value must be no more than 1"),
+    ("min.cleanable.dirty.ratio", "1", "half", "Not a number"),
+    ("preallocate", "TRUE", "yes", "either true or false"),
+    ("message.timestamp.type", "LogAppendTime", "logappendtime", "String must be one of: CreateTime, LogAppendTime"),
+    ("leader.replication.throttled.replicas", "0:1,1:2", "0:1, 2", "a list of replicas in the following format"),
+    ("follower.replication.throttled.replicas", "*", "*, *", "must be the literal '*' or a list of replicas"),
+    ("min.insync.replicas", "+2", "2_000", "Not a number of type INT"),
 ]
 
 
@@ -38,10 +40,10 @@ def test_defaults_are_kafkas() -> None:
     assert strings["flush.messages"] == "9223372036854775807"
     assert strings["preallocate"] == "false"
     assert strings["min.cleanable.dirty.ratio"] == "0.5"
-    assert len(strings) == len(SETTINGS) == 33
+    assert len(strings) == len(TOPIC_SETTINGS) == 33
 
 
-def test_what_is_printed_is_read_back() -> None:
+def test_formatted_settings_are_parsed_again() -> None:
     config = LogConfig.parse({"cleanup.policy": "compact,delete", "segment.ms": "5", "preallocate": "true"})
     assert LogConfig.parse(config.to_strings()) == config
 
@@ -49,13 +51,15 @@ def test_what_is_printed_is_read_back() -> None:
 @pytest.mark.parametrize(("name", "good", "bad", "says"), CASES)
 def test_values_are_checked(name: str, good: str, bad: str, says: str) -> None:
     LogConfig.parse({name: good})
-    with pytest.raises(InvalidConfig) as refused:
+    with pytest.raises(InvalidConfig) as raised:
         LogConfig.parse({name: bad})
-    assert name in refused.value.message and f'"{bad}"' in refused.value.message and says in refused.value.message
-    assert refused.value.code == 40
+    prefix = f"Invalid value [{bad}]" if "throttled" in name else f"Invalid value {bad}"
+    assert raised.value.message.startswith(f"{prefix} for configuration {name}: ")
+    assert says in raised.value.message
+    assert raised.value.code == 40
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+def test_the_error_for_an_unknown_name_lists_the_valid_ones() -> None:
     with pytest.raises(InvalidConfig, match=r"segment.size.*segment\.bytes"):
         LogConfig.parse({"segment.size": "1"})
 

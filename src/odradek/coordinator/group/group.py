@@ -1,4 +1,4 @@
-"""What every kind of group has in common, as far as offsets, lists and deletion are concerned.
+"""Interface that all types of groups share, for offsets, lists and deletion.
 
 Groups of all kinds live in one dictionary, `GroupStore.groups`, by their id: a group changes its kind by being replaced
 there. Each kind keeps its own rules about who may commit, read and delete what; those who store offsets ask here.

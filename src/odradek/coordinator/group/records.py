@@ -44,7 +44,7 @@ def group_metadata_record(group: "ClassicGroup", assignments: Mapping[str, bytes
 
 
 def empty_group_metadata_record(group: "ClassicGroup") -> CoordinatorRecord:
-    """Of a group that has just come into being."""
+    """Build the record of a new group."""
     value = GroupMetadataValue(
         protocol_type="",
         generation=0,

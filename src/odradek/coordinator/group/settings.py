@@ -1,4 +1,4 @@
-"""What a node's settings say about groups and their offsets. Names and defaults are Kafka's."""
+"""Settings of groups and their offsets. Names and defaults are Kafka's."""
 
 from dataclasses import dataclass, field
 

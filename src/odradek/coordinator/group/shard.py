@@ -177,7 +177,7 @@ class GroupShard:
         return describe_classic_group(self.store, group_id, api_version)
 
     def delete_group(self, group_id: str) -> Decision[None]:
-        """With its offsets. Raises ApiError."""
+        """Delete a group with its offsets. Raises ApiError."""
         group = self.store.group(group_id)
         group.validate_delete()
         _log.info("group %s is deleted", group_id)
@@ -230,7 +230,7 @@ class GroupShard:
         )
 
     def _end_change(self, former: ConsumerGroup, decision: Decision[None], error: ApiError | None) -> None:
-        """What could not be written did not happen."""
+        """Restore the former group if the records could not be written."""
         if decision.on_done is not None:
             decision.on_done(error)
         if error is not None:
@@ -266,25 +266,25 @@ class GroupShard:
         self._timers.schedule(_EXPIRY_TIMER, delay_ms, self._expire)
 
     def _expire(self) -> Decision[None]:
-        found = self._removals.expired(_TOMBSTONES_AT_ONCE)
-        records = first_batch(found)
+        tombstones = self._removals.expired(_TOMBSTONES_AT_ONCE)
+        records = first_batch(tombstones)
         self._schedule_expiry(self.store.settings.offsets_retention_check_interval_ms)
 
         def on_done(error: ApiError | None) -> None:
-            if error is None and (len(records) < len(found) or len(records) == _TOMBSTONES_AT_ONCE):
+            if error is None and (len(records) < len(tombstones) or len(records) == _TOMBSTONES_AT_ONCE):
                 self._schedule_expiry(0)
 
         return Decision(None, records, on_done=on_done)
 
     def _remove_offsets_of_deleted_topics(self) -> Decision[None]:
         deleted = list(self._deleted_topics)
-        found = self._removals.of_topics(self._deleted_topics, _TOMBSTONES_AT_ONCE)
-        records = first_batch(found)
+        tombstones = self._removals.of_topics(self._deleted_topics, _TOMBSTONES_AT_ONCE)
+        records = first_batch(tombstones)
 
         def on_done(error: ApiError | None) -> None:
             if error is not None:
                 return  # the timer is tried again
-            if len(records) < len(found) or len(records) == _TOMBSTONES_AT_ONCE:
+            if len(records) < len(tombstones) or len(records) == _TOMBSTONES_AT_ONCE:
                 self._timers.schedule(_TOPICS_TIMER, 0, self._remove_offsets_of_deleted_topics)
                 return
             for topic_id in deleted:

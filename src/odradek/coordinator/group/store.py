@@ -75,7 +75,7 @@ class GroupStore:
 
 
 def _loaded_member(member: MemberMetadata, value: GroupMetadataValue) -> ClassicMember:
-    """Of its protocols the log has the chosen one only."""
+    """Return the member as it was written: the log has only the selected one of its protocols."""
     has_no_rebalance_timeout = member.rebalance_timeout == -1  # written before there was one
     return ClassicMember(
         member.member_id,

@@ -18,9 +18,9 @@ _MAGIC = b"\x00"
 
 
 def group_hash(image: MetadataImage, names: Iterable[str]) -> int:
-    """Of the topics that are there; 0 where there is none."""
-    found = [image.topics.by_name[name] for name in sorted(set(names)) if name in image.topics.by_name]
-    return _xxh3(b"".join(pack("<q", topic_hash(image, topic)) for topic in found)) if found else 0
+    """Return the hash of the topics that exist; 0 if there is none."""
+    topics = [image.topics.by_name[name] for name in sorted(set(names)) if name in image.topics.by_name]
+    return _xxh3(b"".join(pack("<q", topic_hash(image, topic)) for topic in topics)) if topics else 0
 
 
 def topic_hash(image: MetadataImage, topic: TopicImage) -> int:
@@ -43,7 +43,7 @@ def _text(text: str) -> bytes:
 
 
 def _length(text: str) -> int:
-    """As Java counts: in units of UTF-16."""
+    """Return the length in UTF-16 units, as Java counts."""
     return len(text.encode("utf-16-le")) // 2
 
 

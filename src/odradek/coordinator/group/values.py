@@ -14,7 +14,7 @@ UNKNOWN_GENERATION: Final = -1
 
 
 class GroupType(Enum):
-    """Of which kind a group is; the value is Kafka's word for it."""
+    """Type of a group; the value is Kafka's name for it."""
 
     CONSUMER = "consumer"
     CLASSIC = "classic"
@@ -24,7 +24,7 @@ class GroupType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """Who asks, as far as groups want to know."""
+    """Facts about the client of a request that groups need."""
 
     api_version: int
     client_id: str

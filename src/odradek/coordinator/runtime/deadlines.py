@@ -1,4 +1,4 @@
-"""What is to be done at some time, as data: a heap that a driver looks at.
+"""Timers as data: a heap of deadlines that a driver polls.
 
 Most deadlines are cancelled before they come (a session that lives, a write that is committed). One that is cancelled
 stays in the heap until it comes up or the dead outnumber the living.
@@ -37,7 +37,7 @@ class Deadlines:
 
     @property
     def next_ms(self) -> int | None:
-        """When `run` is next worth calling."""
+        """Time of the earliest deadline."""
         heap = self._heap
         while heap and heap[0].action is None:
             heapq.heappop(heap)
@@ -63,7 +63,7 @@ class Deadlines:
             heapq.heapify(self._heap)
 
     def run(self, now_ms: int) -> None:
-        """Those whose time has come, in their order. What they add for now comes with the next call."""
+        """Run the timers that are due, in order. Timers that they add run with the next call."""
         last = self._sequence
         while self._heap and self._heap[0].at_ms <= now_ms and self._heap[0].sequence <= last:
             deadline = heapq.heappop(self._heap)

@@ -1,4 +1,4 @@
-"""What a coordinator refuses by itself, and what becomes of a refusal of its log."""
+"""Errors of a coordinator, and the mapping of errors of its log."""
 
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode

@@ -127,7 +127,7 @@ class HostedShard(Generic[AnyShard]):
 
     @property
     def awaited_offset(self) -> int | None:
-        """What somebody waits for first: the shard itself, until it serves."""
+        """Lowest offset that is waited for; the shard itself waits until it is active."""
         if self.state == ShardState.LOADING:
             return self.end_offset if self.loader is None else None
         return self._parked[0].offset if self._parked else None

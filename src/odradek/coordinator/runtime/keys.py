@@ -1,4 +1,4 @@
-"""Which partition of its internal topic a group, or a transactional id, belongs to: by Java's hash of the text."""
+"""Partition of the internal topic for a group id or a transactional id, by Java's hash of the text."""
 
 from functools import lru_cache
 
@@ -20,6 +20,6 @@ def java_hash(text: str) -> int:
 
 @lru_cache(_REMEMBERED)
 def partition_for(key: str, partition_count: int) -> int:
-    found = java_hash(key)
+    text_hash = java_hash(key)
     # Java has no positive number for the smallest one; Kafka takes 0 for it.
-    return 0 if found == -_SIGN else abs(found) % partition_count
+    return 0 if text_hash == -_SIGN else abs(text_hash) % partition_count

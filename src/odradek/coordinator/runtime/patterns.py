@@ -10,7 +10,7 @@ Matches = Callable[[str], bool]
 
 
 def compile_pattern(text: str, what: str) -> Matches:
-    """Whether a whole string matches. Raises ApiError, INVALID_REGULAR_EXPRESSION; `what` begins its sentence."""
+    """Return a predicate for full matches. Raises ApiError, INVALID_REGULAR_EXPRESSION; `what` begins its message."""
     import re2  # few clients send any, and it takes a while
 
     options = re2.Options()

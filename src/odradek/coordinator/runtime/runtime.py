@@ -151,11 +151,11 @@ class CoordinatorRuntime(Generic[AnyShard]):
         return reply
 
     def partitions(self, state: ShardState | None = None) -> list[int]:
-        """Those on this node, of a state or of all."""
+        """Return the partitions on this node, all or those in one state."""
         return [number for number, hosted in self._hosted.items() if state in (None, hosted.state)]
 
     def shard(self, partition: int) -> AnyShard:
-        """As it is, with what is not committed yet: for those who look on. Raises ApiError."""
+        """Return the shard with its uncommitted state, for reading. Raises ApiError."""
         return self._active(partition).shard
 
     # -- for the driver: leadership
@@ -163,12 +163,12 @@ class CoordinatorRuntime(Generic[AnyShard]):
     def load(self, partition: int, leader_epoch: int) -> bool:
         """This node leads the partition in this epoch; whether `load_step` is to be called for it. A shard of the very
         epoch before stays as it is: nobody else can have led between."""
-        before = self._hosted.get(partition)
-        if before is not None:
-            if before.epoch >= leader_epoch:
+        previous = self._hosted.get(partition)
+        if previous is not None:
+            if previous.epoch >= leader_epoch:
                 return False
-            if before.epoch == leader_epoch - 1 and before.state != ShardState.FAILED:
-                before.epoch = leader_epoch
+            if previous.epoch == leader_epoch - 1 and previous.state != ShardState.FAILED:
+                previous.epoch = leader_epoch
                 return False
             self.unload(partition, leader_epoch)
         self._hosted[partition] = hosted = self._new_hosted(partition, leader_epoch)
@@ -296,7 +296,7 @@ class CoordinatorRuntime(Generic[AnyShard]):
         self._park(partition, hosted, decision, timeout_ms, reply)
 
     def _replay(self, hosted: HostedShard[AnyShard], decision: Decision[Answer], writer: Writer) -> bool:
-        """Whether all went well. If not the state is not what the log says, and must not be used any more."""
+        """Return whether all records were replayed. If not, the state contradicts the log and must not be used."""
         offset = hosted.end_offset - len(decision.records)
         try:
             for record in decision.records:

@@ -64,12 +64,12 @@ def encode_value(record: CoordinatorRecord) -> bytes | None:
 
 
 def first_batch(tombstones: Sequence[CoordinatorRecord]) -> tuple[CoordinatorRecord, ...]:
-    """As many of them as one batch can hold: ids may be of any length, and a batch that is refused is refused again."""
+    """Return as many records as one batch can hold: ids have any length, and a rejected batch is rejected again."""
     size_bytes = 0
-    for place, tombstone in enumerate(tombstones):
+    for count, tombstone in enumerate(tombstones):
         size_bytes += len(encode_key(tombstone))
-        if place and size_bytes > _TOMBSTONES_BYTES:
-            return tuple(tombstones[:place])
+        if count and size_bytes > _TOMBSTONES_BYTES:
+            return tuple(tombstones[:count])
     return tuple(tombstones)
 
 
@@ -97,13 +97,13 @@ def _decode(module: str, kind: str, record_type: int, version: int, data: Buffer
     decoder = _DECODERS.get((module, kind, record_type, version))
     if decoder is None:
         try:
-            found = record_class(kind, module, record_type)
+            key_class = record_class(kind, module, record_type)
         except KeyError:
             raise UnknownRecordType(record_type) from None
-        first, last = found.VERSIONS
+        first, last = key_class.VERSIONS
         if not first <= version <= last:
-            raise ProtocolError(f"{found.__name__} has versions {first} to {last}, not {version}")
-        decoder = _DECODERS[module, kind, record_type, version] = codec.decoder(found, version)
+            raise ProtocolError(f"{key_class.__name__} has versions {first} to {last}, not {version}")
+        decoder = _DECODERS[module, kind, record_type, version] = codec.decoder(key_class, version)
     return decoder(data, _PREFIX.size)[0]
 
 

@@ -1,4 +1,4 @@
-"""What the runtime and a coordinator promise each other.
+"""Contract between the runtime and a coordinator.
 
 A shard is the state of one coordinator for one partition of its internal topic. **Decide, log, replay:** an operation
 looks at the state and returns a `Decision`, the records to write and the answer to give. The runtime appends the
@@ -81,7 +81,7 @@ class Timers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ShardContext:
-    """What a shard may know of the outside."""
+    """Ports of a shard to the outside."""
 
     partition: int
     #: Of the partition's leadership that this shard belongs to.

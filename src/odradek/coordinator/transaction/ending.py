@@ -130,5 +130,5 @@ def _fenced(current: Transaction, request: EndRequest) -> ProducerFenced:
 
 
 def _wrong_state(current: Transaction, request: EndRequest) -> InvalidTxnState:
-    wanted = "committed" if request.commit else "aborted"
-    return InvalidTxnState(f"{current.transactional_id} is {current.state.shown} and cannot be {wanted}")
+    requested = "committed" if request.commit else "aborted"
+    return InvalidTxnState(f"{current.transactional_id} is {current.state.shown} and cannot be {requested}")

@@ -1,4 +1,4 @@
-"""What a coordinator of transactions refuses."""
+"""Errors of the transaction coordinator."""
 
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode

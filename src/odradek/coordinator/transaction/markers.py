@@ -55,7 +55,7 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What one broker has of a job."""
+    """Part of a job that one broker carries out."""
 
     job: _Job
     partitions: tuple[TopicPartition, ...]
@@ -127,18 +127,18 @@ class MarkerOutbox:
             self._retry(share)
 
     def handle_response(self, broker_id: int, response: WriteTxnMarkersResponse) -> None:
-        answers = {answer.producer_id: answer for answer in response.markers}
+        results = {result.producer_id: result for result in response.markers}
         for share in self._take_sent(broker_id):
-            answer = answers.get(share.job.transaction.producer_id)
+            result = results.get(share.job.transaction.producer_id)
             errors = {
                 TopicPartition(topic.name, partition.partition_index): partition.error_code
-                for topic in (answer.topics if answer is not None else ())
+                for topic in (result.topics if result is not None else ())
                 for partition in topic.partitions
             }
             self._settle(share, errors)
 
     def _settle(self, share: _Share, errors: dict[TopicPartition, int]) -> None:
-        job, refused = share.job, []
+        job, rejected = share.job, []
         for partition in share.partitions:
             code = errors.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR)
             if code in _SETTLED:
@@ -146,14 +146,14 @@ class MarkerOutbox:
                 continue
             if code in _OVERTAKEN:
                 job.is_dropped = True
-            refused.append(partition)
+            rejected.append(partition)
             logger.info(
                 "%s: the marker for %s was refused with %s%s",
                 *(job.transaction.transactional_id, partition, error_name(code)),
                 "; it is somebody else's now" if job.is_dropped else "",
             )
-        if refused:
-            self._retry(_Share(job, tuple(refused)))
+        if rejected:
+            self._retry(_Share(job, tuple(rejected)))
         self._finish_if_done(job)
 
     def _take_sent(self, broker_id: int) -> list[_Share]:

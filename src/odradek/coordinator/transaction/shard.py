@@ -61,7 +61,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a producer is from now on; or an error that came only after something was written."""
+    """New identity of a producer, or an error that occurred after a record was written."""
 
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_EPOCH
@@ -184,10 +184,10 @@ class TransactionShard:
         entry = self._entry(transactional_id)
         now_ms = self._context.clock.wall_ms()
         new = next_after_end(entry.current, request, now_ms, self._new_id, is_pending=entry.is_pending)
-        after = entry.current if new is None else new.completed(now_ms)
+        updated = entry.current if new is None else new.completed(now_ms)
         has_epochs = request.version >= EPOCH_BUMP_VERSION
-        answer = Identity(after.producer_id, after.producer_epoch) if has_epochs else Identity()
-        return Decision(answer) if new is None else self._write({transactional_id: new}, answer)
+        identity = Identity(updated.producer_id, updated.producer_epoch) if has_epochs else Identity()
+        return Decision(identity) if new is None else self._write({transactional_id: new}, identity)
 
     def describe(self, transactional_id: str) -> Transaction:
         entry = self._entries.get(transactional_id)
@@ -297,7 +297,7 @@ class TransactionShard:
     # Checks
 
     def _version(self) -> int:
-        """Of transactions, as the cluster has agreed."""
+        """Return the transaction version of the cluster."""
         return self._context.image().features.level(TRANSACTION_VERSION)
 
     def _entry(self, transactional_id: str) -> _Entry:

@@ -1,4 +1,4 @@
-"""What is known of one transactional id, and how it goes from state to state.
+"""State of one transactional id and its transitions.
 
 A `Transaction` is a value: a transition gives another one, and the old one stays what it was until the new one is
 committed in the log. Every transition is a method here, so that the rules of epochs stand in one place:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from odradek.common.config_definition import ConfigDefinition, InvalidConfig, read_table
 from odradek.common.failures import ApiError
+from odradek.common.tables.topic_settings import TOPIC_SETTINGS
 from odradek.metadata.configs import tables as config_table
 from odradek.protocol.config_types import ConfigResourceType, ConfigSource
 
@@ -32,8 +33,9 @@ class InvalidRequest(ApiError):
 @cache
 def definitions(resource_type: int) -> Mapping[str, ConfigDefinition]:
     """Return the definitions of a resource type by name; none for a type without configs."""
+    if resource_type == ConfigResourceType.TOPIC:
+        return TOPIC_SETTINGS
     tables = {
-        ConfigResourceType.TOPIC: config_table.TOPIC,
         ConfigResourceType.BROKER: config_table.BROKER,
         ConfigResourceType.GROUP: config_table.GROUP,
         ConfigResourceType.CLIENT_METRICS: config_table.CLIENT_METRICS,

@@ -19,19 +19,19 @@ def refuse(limit_bytes: int) -> ExpandedTooLarge:
 
 def collect(unfold: Callable[[], Iterator[bytes]], limit_bytes: int) -> bytes:
     """All chunks of `unfold()`, which is called once or twice and gives the same each time."""
-    kept: list[bytes] = []
+    pieces_read: list[bytes] = []
     total_bytes = 0
     for chunk in unfold():
         total_bytes += len(chunk)
         if total_bytes > limit_bytes:
             raise refuse(limit_bytes)
         if total_bytes <= KEPT_BYTES:
-            kept.append(chunk)
+            pieces_read.append(chunk)
         else:
-            kept.clear()
+            pieces_read.clear()
     if total_bytes <= KEPT_BYTES:
-        return kept[0] if len(kept) == 1 else b"".join(kept)
+        return pieces_read[0] if len(pieces_read) == 1 else b"".join(pieces_read)
     # Chunk behind chunk: to join them would take as much again.
-    whole = BytesIO()
-    whole.writelines(unfold())
-    return whole.getvalue()
+    output = BytesIO()
+    output.writelines(unfold())
+    return output.getvalue()

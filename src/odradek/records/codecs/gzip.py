@@ -43,9 +43,9 @@ def _unfold(data: Buffer) -> Iterator[bytes]:
                 chunk = member.decompress(piece, CHUNK_BYTES)
             except igzip_lib.IsalError as error:  # type: ignore[misc]  # the stubs take the class for an instance
                 raise InvalidRecord(f"gzip: {error}") from None
-            taken = len(piece) - len(member.unused_data if member.eof else member.unconsumed_tail)
-            position += taken
-            if not chunk and not taken and not member.eof:
+            consumed = len(piece) - len(member.unused_data if member.eof else member.unconsumed_tail)
+            position += consumed
+            if not chunk and not consumed and not member.eof:
                 raise InvalidRecord("gzip: the stream ends within a member")
             if chunk:
                 yield chunk

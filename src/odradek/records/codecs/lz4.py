@@ -52,7 +52,7 @@ def decompress(data: Buffer, limit_bytes: int, *, old_checksum: bool = False) ->
 
 
 def _check_header(view: memoryview, limit_bytes: int) -> int:
-    """Where the header ends, checksum and all."""
+    """Return the end of the header, including its checksum."""
     if len(view) < _SHORTEST_FRAME_BYTES or view[:_FLAGS_AT] != _MAGIC:
         raise InvalidRecord("lz4: no frame begins here")
     flags = view[_FLAGS_AT]

@@ -52,7 +52,7 @@ class ArrowRecords:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """What the batches of a producer have in common."""
+    """Fields that all batches of a producer share."""
 
     #: Of a batch before compression, with its header; a record that is larger by itself becomes a batch of one.
     max_bytes: int
@@ -76,11 +76,11 @@ def build_batches(
 ) -> Iterator[BuiltBatch]:
     """The records of these rows, in this order, in as many batches as it takes; base offsets are 0, as producers have
     them. `rows` are numbers into the columns; a range (of step 1) is read without copying."""
-    chosen = _Chosen(records, rows)
+    selected = _Chosen(records, rows)
     start, sequence = 0, base_sequence
-    while start < chosen.count:
-        fields = chosen.fields(start, plan.max_bytes - HEADER_BYTES)
-        payload, timestamps = chosen.payload(start, fields), chosen.timestamps[start : start + fields.records]
+    while start < selected.count:
+        fields = selected.fields(start, plan.max_bytes - HEADER_BYTES)
+        payload, timestamps = selected.payload(start, fields), selected.timestamps[start : start + fields.records]
         data = batch_of_payload(
             compress(plan.compression, payload, plan.level) if plan.compression else payload,
             fields.records,
@@ -108,11 +108,11 @@ class _Fields(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many there are."""
+        """Number of records."""
         return len(self.length.raw)
 
     def before(self, count: int) -> "_Fields":
-        return _Fields(*(each.before(count) for each in self))
+        return _Fields(*(field.before(count) for field in self))
 
 
 class _Chosen:
@@ -136,7 +136,7 @@ class _Chosen:
         self.timestamps = np.full(self.count, stamps) if isinstance(stamps, int) else stamps[_index(rows)]
 
     def fields(self, start: int, limit_bytes: int) -> _Fields:
-        """Of as many records from `start` on as fit, of the first in any case."""
+        """Return the fields of as many records from `start` on as fit, at least one."""
         fitting = int(np.searchsorted(self._least_before, self._least_before[start] + limit_bytes, "right")) - 1
         some = slice(start, max(fitting, start + 1))
         count = some.stop - start
@@ -180,14 +180,14 @@ class _Column:
         return same_varints(-1, some.stop - some.start) if self.is_null else varints(self.lengths[some])
 
     def array(self, start: int, end: int) -> Any:
-        """Of binary, from one place to another."""
+        """Return the slice as an array of binary."""
         import pyarrow
 
         if self._array is None:
             return b""
         rows = self._rows[start:end]
-        found = self._array.slice(rows.start, len(rows)) if isinstance(rows, range) else self._array.take(rows)
-        return found.cast(pyarrow.binary())
+        values = self._array.slice(rows.start, len(rows)) if isinstance(rows, range) else self._array.take(rows)
+        return values.cast(pyarrow.binary())
 
 
 def _lengths(array: "pyarrow.Array") -> Int64s:

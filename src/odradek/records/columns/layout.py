@@ -55,27 +55,27 @@ def _varints(octets: Bytes, position: Int64s, last: Int64s, longest: int) -> tup
     goes_on = first >> 7
     raw = (first & 0x7F) | (((second & 0x7F) * goes_on).astype(np.uint16) << 7)
     numbers = ((raw >> 1) ^ (0 - (raw & 1))).view(np.int16).astype(np.int64)
-    after = position + 1 + goes_on
+    next_position = position + 1 + goes_on
     long = np.flatnonzero((first & second) >= 0x80)
     if len(long):
-        numbers[long], after[long] = _long_varints(octets, position[long], last[long], longest)
-    return numbers, after
+        numbers[long], next_position[long] = _long_varints(octets, position[long], last[long], longest)
+    return numbers, next_position
 
 
 def _long_varints(octets: Bytes, position: Int64s, last: Int64s, longest: int) -> tuple[Int64s, Int64s]:
     raw = np.zeros(len(position), np.uint64)
-    after = position.copy()
+    next_position = position.copy()
     open_ends = np.arange(len(position))
     for nth in range(longest):
-        place = after[open_ends]
-        _check_before(place, last[open_ends] + 1)
-        octet = octets[place].astype(np.uint64)
+        open_position = next_position[open_ends]
+        _check_before(open_position, last[open_ends] + 1)
+        octet = octets[open_position].astype(np.uint64)
         raw[open_ends] |= (octet & np.uint64(0x7F)) << np.uint64(7 * nth)
-        after[open_ends] = place + 1
+        next_position[open_ends] = open_position + 1
         open_ends = open_ends[octet >= 0x80]
     if len(open_ends):
         raise InvalidRecord(f"a varint of more than {longest} bytes")
-    return ((raw >> np.uint64(1)) ^ (np.uint64(0) - (raw & np.uint64(1)))).view(np.int64), after
+    return ((raw >> np.uint64(1)) ^ (np.uint64(0) - (raw & np.uint64(1)))).view(np.int64), next_position
 
 
 def _check_before(position: Int64s, end: Int64s) -> None:

@@ -73,7 +73,7 @@ class Columns:
 
     @property
     def next_offset(self) -> int | None:
-        """Where the next fetch goes on; None if there was no whole batch."""
+        """Offset at which the next fetch continues; None if there was no complete batch."""
         return self.batches[-1].next_offset if self.batches else None
 
     def before(self, offset: int) -> "Columns":
@@ -90,7 +90,7 @@ class Columns:
         return _slices(self.data, self.value_start, self.value_length)
 
     def arrow_keys(self) -> "pyarrow.Array":
-        """Of binary, in one run of bytes. Needs pyarrow, here and in `arrow_values`."""
+        """Return the keys as an array of binary over one buffer. Needs pyarrow, here and in `arrow_values`."""
         return _arrow(self.data, self.key_start, self.key_length)
 
     def arrow_values(self) -> "pyarrow.Array":
@@ -100,15 +100,15 @@ class Columns:
         return self.header_start + 1 < self.record_end
 
     def headers(self, index: int) -> tuple[Header, ...]:
-        """Of one record. InvalidRecord if they are malformed, which reading the columns did not look at."""
+        """Return the headers of one record. Raises InvalidRecord if malformed: they were not checked before."""
         start, end = int(self.header_start[index]), int(self.record_end[index])
         if start + 1 == end:
             return ()
         try:
-            headers, after = decode_headers(self.data, start, end)
+            headers, next_position = decode_headers(self.data, start, end)
         except IndexError:
-            after = -1
-        if after != end:
+            next_position = -1
+        if next_position != end:
             raise InvalidRecord(f"record {index}: its headers do not end where it ends")
         return headers
 
@@ -181,10 +181,10 @@ def read_columns(
 
 def _bytes_around(chunk: Buffer) -> tuple[bytes, int]:
     """The bytes that the chunk is part of, and where in them it begins. Copied only if they are no bytes."""
-    whole = chunk.obj if isinstance(chunk, memoryview) and chunk.c_contiguous else chunk
-    if type(whole) is not bytes or not len(chunk):
+    owner = chunk.obj if isinstance(chunk, memoryview) and chunk.c_contiguous else chunk
+    if type(owner) is not bytes or not len(chunk):
         return bytes(chunk), 0
-    return whole, _address(chunk) - _address(whole)
+    return owner, _address(chunk) - _address(owner)
 
 
 def _address(buffer: Buffer) -> int:
@@ -306,14 +306,14 @@ def _columns(
 
 def _extents(data: bytes, runs: _Runs) -> tuple[Int64s, Int64s]:
     """Start and end of every record. The one loop over records."""
-    places: list[int] = []
+    record_positions: list[int] = []
     for start, end, count in zip(runs.starts, runs.ends, runs.counts, strict=True):
-        places.append(start)
-        places += record_ends(data, start, end, count)
-    if not places:
+        record_positions.append(start)
+        record_positions += record_ends(data, start, end, count)
+    if not record_positions:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     # Of each batch: its start, then the end of each record. Left of a record's end is its start.
-    bounds = np.array(places, np.int64)
+    bounds = np.array(record_positions, np.int64)
     firsts = np.cumsum(np.array([0, *runs.counts], np.int64) + 1) - 1
     is_record_end = np.ones(len(bounds), np.bool_)
     is_record_end[firsts[:-1]] = False

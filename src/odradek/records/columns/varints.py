@@ -36,7 +36,7 @@ class Packed(NamedTuple):
 
 
 def varints(numbers: Int64s) -> Varints:
-    """Of at least one number."""
+    """Encode at least one number."""
     zigzag = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
     largest, smallest = int(zigzag.max()), int(zigzag.min())
     raw: _Unsigned = zigzag.astype(np.uint16 if largest < 1 << 16 else np.uint32 if largest < 1 << 32 else np.uint64)
@@ -58,35 +58,35 @@ def _width(zigzag: int) -> int:
 
 
 def total_sizes(fields: Sequence[Varints]) -> Int64s:
-    """Of each row."""
+    """Return the total size of each row."""
     total = fields[0].sizes
-    for each in fields[1:]:
-        total = total + each.sizes
+    for field in fields[1:]:
+        total = total + field.sizes
     return total
 
 
 def packed(fields: Sequence[Varints]) -> Packed:
     """The fields of each row, one after the other; as many rows as the fields have numbers, at least one."""
-    rows = np.empty((len(fields[0].raw), sum(each.width for each in fields)), np.uint8)
-    kept = None if all(each.is_even for each in fields) else np.ones(rows.shape, np.bool_)
+    rows = np.empty((len(fields[0].raw), sum(field.width for field in fields)), np.uint8)
+    used_bytes = None if all(field.is_even for field in fields) else np.ones(rows.shape, np.bool_)
     at = 0
-    for each in fields:
-        _write(rows[:, at : at + each.width], each)
-        if kept is not None and not each.is_even:
-            kept[:, at + 1 : at + each.width] = each.sizes[:, None] > np.arange(1, each.width)
-        at += each.width
+    for field in fields:
+        _write(rows[:, at : at + field.width], field)
+        if used_bytes is not None and not field.is_even:
+            used_bytes[:, at + 1 : at + field.width] = field.sizes[:, None] > np.arange(1, field.width)
+        at += field.width
     offsets = np.zeros(len(rows) + 1, np.int32)
     np.cumsum(total_sizes(fields), out=offsets[1:])
-    return Packed(rows.reshape(-1) if kept is None else rows[kept], offsets)
+    return Packed(rows.reshape(-1) if used_bytes is None else rows[used_bytes], offsets)
 
 
-def _write(places: Bytes, field: Varints) -> None:
+def _write(columns: Bytes, field: Varints) -> None:
     """Seven bits into each column, and the eighth where more follow."""
     left = field.raw
     for nth in range(field.width - 1):
         octet = left.astype(np.uint8)
         octet &= 0x7F
         octet |= 0x80 if field.is_even else (field.sizes > nth + 1).view(np.uint8) << 7
-        places[:, nth] = octet
+        columns[:, nth] = octet
         left = np.right_shift(left, 7)
-    places[:, field.width - 1] = left
+    columns[:, field.width - 1] = left

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from odradek.common.failures import ApiError
+from odradek.common.tables.topic_settings import TOPIC_SETTINGS
 from odradek.log.cleaner.cleaner import CleanerConfig
-from odradek.log.log_config import SETTINGS, LogConfig
+from odradek.log.log_config import LogConfig
 from odradek.log.manager.log_changes import update_default_config, update_topic_config
 from odradek.log.manager.log_manager import LogManager
 from odradek.metadata.configs.definitions import ConfigLayers, effective_topic_config
@@ -42,7 +43,7 @@ def log_config(settings: Settings, topic: Mapping[str, str]) -> LogConfig:
     """Return the log config of a topic with these overrides. Raise ApiError if they contradict the broker's
     settings."""
     layers = ConfigLayers(topic, {}, {}, settings.given)
-    values = {name: effective_topic_config(name, layers).value for name in SETTINGS}
+    values = {name: effective_topic_config(name, layers).value for name in TOPIC_SETTINGS}
     return LogConfig.parse({name: value for name, value in values.items() if value is not None})
 
 

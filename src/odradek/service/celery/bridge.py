@@ -110,7 +110,7 @@ class CeleryBridge(Service):
             self._waiter.close()
 
     def _task_id(self, context: Context) -> str:
-        """With the time: a topic that was made anew has other messages at the same places."""
+        """Return an id that includes the time: a recreated topic has other messages at the same offsets."""
         return f"{self.group_id}-{context.origin.name}-{context.origin.timestamp_ms}"
 
 
@@ -158,7 +158,7 @@ class _Waiter:
         self._threads.close()
 
     async def _serve(self) -> None:
-        """As long as somebody waits."""
+        """Serve as long as a caller waits."""
         while self._waiting:
             self._added.clear()
             due = self._tracking.to_look(self._clock.monotonic_ms())
@@ -202,11 +202,13 @@ class _Waiter:
             await self._send(to_send)
 
     async def _send(self, sendings: list[_Sending]) -> None:
-        sent, refused = await self._threads.run(self._send_all, sendings)
+        sent, rejected = await self._threads.run(self._send_all, sendings)
         now_ms = self._clock.monotonic_ms()
         self._tracking.sent(sent, now_ms)
-        self._tracking.later((each.task_id for each in sendings if each.task_id not in sent), now_ms + _AGAIN_MS)
-        for task_id, error in refused.items():
+        self._tracking.later(
+            (sending.task_id for sending in sendings if sending.task_id not in sent), now_ms + _AGAIN_MS
+        )
+        for task_id, error in rejected.items():
             self._settle(task_id, {"status": "FAILURE", "result": error})
 
     def _settle(self, task_id: str, meta: Mapping[str, Any]) -> None:
@@ -217,33 +219,35 @@ class _Waiter:
     # In the thread
 
     def _metas_of(self, task_ids: list[str]) -> dict[str, Mapping[str, Any]]:
-        """What the result backend knows of them; those that it cannot say are left out."""
-        found: dict[str, Mapping[str, Any]] = {}
+        """Return the states of tasks in the result backend; tasks that it cannot report are left out."""
+        metas: dict[str, Mapping[str, Any]] = {}
         for task_id in task_ids:
             try:
-                found[task_id] = self._celery.backend.get_task_meta(task_id, cache=False)
+                metas[task_id] = self._celery.backend.get_task_meta(task_id, cache=False)
             except Exception as error:  # noqa: BLE001 - each backend has errors of its own
                 if not _is_unreadable(error):
                     logger.warning("Celery's result backend does not answer: %s", printable(str(error)))
                     break
-                found[task_id] = {"status": PENDING}  # a worker died while it wrote: there is no result
-        return found
+                metas[task_id] = {"status": PENDING}  # a worker died while it wrote: there is no result
+        return metas
 
     def _send_all(self, sendings: list[_Sending]) -> tuple[list[str], dict[str, Exception]]:
-        """Those that were sent, and those that never can be: the others, behind them, are not to wait for those."""
+        """Return the messages that were sent and those that never can be, for which the others do not wait."""
         sent: list[str] = []
-        refused: dict[str, Exception] = {}
-        for each in sendings:
+        rejected: dict[str, Exception] = {}
+        for sending in sendings:
             try:
-                self._celery.send_task(each.task, each.args, each.kwargs, task_id=each.task_id, **each.options)
+                self._celery.send_task(
+                    sending.task, sending.args, sending.kwargs, task_id=sending.task_id, **sending.options
+                )
             except Exception as error:  # noqa: BLE001 - each broker has errors of its own
                 if _is_unwritable(error):
-                    refused[each.task_id] = error
+                    rejected[sending.task_id] = error
                     continue
                 logger.warning("Celery's broker takes no task: %s", printable(str(error)))
                 break
-            sent.append(each.task_id)
-        return sent, refused
+            sent.append(sending.task_id)
+        return sent, rejected
 
 
 def _is_unreadable(error: Exception) -> bool:

@@ -67,7 +67,7 @@ class Tracking:
         return min((tracked.look_at_ms for tracked in self._tracked.values()), default=None)
 
     def seen(self, task_id: str, state: str, now_ms: int) -> Step:
-        """What to do with a task whose state was looked up."""
+        """Decide what to do with a task whose state was looked up."""
         tracked = self._tracked.get(task_id)
         if tracked is None:
             return Step.WAIT

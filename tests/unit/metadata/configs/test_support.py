@@ -1,9 +1,12 @@
 """Every setting is classified: it has an effect, has none with a reason, or is rejected with a reason."""
 
+from collections.abc import Mapping
+
 import pytest
 
-from odradek.common.config_definition import read_table
+from odradek.common.config_definition import ConfigDefinition, read_table
 from odradek.common.config_support import Level, SupportTable
+from odradek.common.tables.topic_settings import TOPIC_SETTINGS
 from odradek.metadata.configs import support as config_support
 from odradek.metadata.configs import tables
 
@@ -16,21 +19,25 @@ def table_of(kind: str) -> SupportTable:
     return table
 
 
+def definitions_of(kind: str) -> Mapping[str, ConfigDefinition]:
+    return TOPIC_SETTINGS if kind == "TOPIC" else read_table(getattr(tables, kind))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_setting_is_classified(kind: str) -> None:
-    settings = read_table(getattr(tables, kind))
+    settings = definitions_of(kind)
     assert [name for name in settings if table_of(kind).find(name) is None] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_setting_is_classified_that_does_not_exist(kind: str) -> None:
-    settings = read_table(getattr(tables, kind))
+    settings = definitions_of(kind)
     assert [name for name in table_of(kind).names if name not in settings] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_setting_without_an_effect_has_a_reason(kind: str) -> None:
-    for name in read_table(getattr(tables, kind)):
+    for name in definitions_of(kind):
         support = table_of(kind).find(name)
         assert support is not None
         assert (support.level is Level.EFFECTIVE) == (not support.reason), name

@@ -12,7 +12,7 @@ from helpers.node import combined_config, running
 from odradek.common.config_definition import read_table
 from odradek.common.config_support import Level
 from odradek.common.files import OsFileSystem
-from odradek.log.log_config import SETTINGS
+from odradek.common.tables.topic_settings import TOPIC_SETTINGS
 from odradek.metadata.configs import support as config_support
 from odradek.metadata.configs import tables
 from odradek.metadata.configs.groups import validate_group
@@ -145,10 +145,10 @@ def test_settings_of_topics_are_used_exactly_if_they_are_listed_as_effective() -
         if isinstance(node, ast.Attribute)
     }
     by_controller = {"unclean.leader.election.enable"}
-    for name, setting in SETTINGS.items():
+    for name in TOPIC_SETTINGS:
         support = config_support.TOPIC.find(name)
         assert support is not None
-        fields = DERIVED_FIELDS.get(name, (setting.field_name,))
+        fields = DERIVED_FIELDS.get(name, (name.replace(".", "_"),))
         is_used = name in by_controller or used.issuperset(fields)
         assert is_used == (support.level is Level.EFFECTIVE), name
 

@@ -189,7 +189,7 @@ class ClassicGroup:
         return new
 
     def elect_joined_leader(self) -> bool:
-        """Whether there is a leader that has joined; one that has not is replaced by one that has."""
+        """Replace a leader that has not joined by a member that has, and return whether the leader has joined."""
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].awaiting_join is not None:
@@ -227,7 +227,7 @@ class ClassicGroup:
             reply.complete(response)
 
     def complete_sync(self, member: ClassicMember, response: SyncGroupResponse) -> bool:
-        """Whether it waited for one."""
+        """Complete the waiting SyncGroup and return whether there was one."""
         reply, member.awaiting_sync = member.awaiting_sync, None
         if reply is None:
             return False
@@ -235,7 +235,7 @@ class ClassicGroup:
         return True
 
     def join_response(self, member_id: str) -> JoinGroupResponse:
-        """What a member of this generation is told; the leader also learns who the others are."""
+        """Return the JoinGroup response for a member of this generation; the leader also gets the list of members."""
         return JoinGroupResponse(
             generation_id=self.generation,
             protocol_type=self.protocol_type,
@@ -258,7 +258,7 @@ class ClassicGroup:
     # Protocols
 
     def supports_protocols(self, protocol_type: str, protocols: Iterable[MemberProtocol]) -> bool:
-        """Whether somebody with these can be a member beside those who are."""
+        """Return whether a member with these protocols has one in common with all other members."""
         names = [protocol.name for protocol in protocols]
         if self.is_empty:
             return bool(protocol_type) and bool(names)

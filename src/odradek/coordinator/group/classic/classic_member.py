@@ -43,16 +43,16 @@ class ClassicMember:
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
-        """Who waits for an answer cannot send heartbeats, and need not."""
+        """True for a member that waits for a response: it cannot send heartbeats and need not."""
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        found = [protocol.metadata for protocol in self.protocols if protocol.name == protocol_name]
-        check(bool(found), f"member {self.member_id} does not support the protocol {protocol_name}")
-        return found[0]
+        matching = [protocol.metadata for protocol in self.protocols if protocol.name == protocol_name]
+        check(bool(matching), f"member {self.member_id} does not support the protocol {protocol_name}")
+        return matching[0]
 
     def vote(self, candidates: list[str]) -> str:
         """The one of the candidates that it likes best."""
-        found = [protocol.name for protocol in self.protocols if protocol.name in candidates]
-        check(bool(found), f"member {self.member_id} supports none of {candidates}")
-        return found[0]
+        supported = [protocol.name for protocol in self.protocols if protocol.name in candidates]
+        check(bool(supported), f"member {self.member_id} supports none of {candidates}")
+        return supported[0]

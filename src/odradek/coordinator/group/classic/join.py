@@ -1,4 +1,4 @@
-"""JoinGroup: who becomes a member, and when joining makes everybody join again.
+"""JoinGroup: admission of members, and the cases in which a join triggers a rebalance.
 
 A member that has no id gets one. Since version 4 it is only told its id at first, and joins with it then: otherwise
 those whose answers get lost would come back as ever more members. Until then it is pending, for one session at most.
@@ -39,7 +39,9 @@ class Joining:
         self.context = context
         self.request = request
         self.reply: Reply[JoinGroupResponse] = Reply()
-        self.protocols = tuple(MemberProtocol(one.name, bytes(one.metadata)) for one in request.protocols)
+        self.protocols = tuple(
+            MemberProtocol(protocol.name, bytes(protocol.metadata)) for protocol in request.protocols
+        )
 
     @property
     def reason(self) -> str:
@@ -104,7 +106,7 @@ class Joins:
         return written(empty_group_metadata_record(group), on_done)
 
     def _accepts(self, group: ClassicGroup, member_id: str) -> bool:
-        """Those who wait already, and others up to `group.max.size`.
+        """Return whether the member may join: it waits already, or the group is smaller than `group.max.size`.
 
         While members join again it is those who have done so that count: a group that was larger before the limit was
         lowered shrinks by its last ones.
@@ -233,7 +235,7 @@ class Joins:
             if reply is not None:
                 reply.complete(join_error(UNKNOWN_MEMBER_ID, ErrorCode(error.code)))
 
-        assignments = {one.member_id: one.assignment for one in group.members.values()}
+        assignments = {group_member.member_id: group_member.assignment for group_member in group.members.values()}
         return written(group_metadata_record(group, assignments), on_done)
 
 

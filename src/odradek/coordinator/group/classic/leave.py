@@ -20,11 +20,14 @@ _log = logging.getLogger("odradek.groups")
 def leave(rebalances: Rebalances, group: ClassicGroup, request: LeaveGroupRequest) -> Decision[LeaveGroupResponse]:
     if group.state is ClassicState.DEAD:
         raise refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    answers = [_answer(one, _leave_one(rebalances, group, one)) for one in request.members]
-    gone = [one.member_id for one in answers if one.error_code == ErrorCode.NONE]
-    after = _after(rebalances, group, gone) if gone else NOTHING
+    responses = [_answer(member, _leave_one(rebalances, group, member)) for member in request.members]
+    removed = [member.member_id for member in responses if member.error_code == ErrorCode.NONE]
+    decision = _after(rebalances, group, removed) if removed else NOTHING
     return Decision(
-        LeaveGroupResponse(members=answers), after.records, is_replayed=after.is_replayed, on_done=after.on_done
+        LeaveGroupResponse(members=responses),
+        decision.records,
+        is_replayed=decision.is_replayed,
+        on_done=decision.on_done,
     )
 
 
@@ -32,10 +35,10 @@ def _leave_one(rebalances: Rebalances, group: ClassicGroup, leaver: MemberIdenti
     """The error code for it."""
     member_id, instance_id = leaver.member_id, leaver.group_instance_id
     if member_id == UNKNOWN_MEMBER_ID:
-        found = None if instance_id is None else group.static_members.get(instance_id)
-        if found is None:
+        static_member_id = None if instance_id is None else group.static_members.get(instance_id)
+        if static_member_id is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        member_id = found
+        member_id = static_member_id
     elif member_id not in group.pending_join:
         try:
             group.validate_member(member_id, instance_id)
@@ -51,9 +54,9 @@ def _leave_one(rebalances: Rebalances, group: ClassicGroup, leaver: MemberIdenti
     return ErrorCode.NONE
 
 
-def _after(rebalances: Rebalances, group: ClassicGroup, gone: list[str]) -> Decision[None]:
+def _after(rebalances: Rebalances, group: ClassicGroup, removed: list[str]) -> Decision[None]:
     if group.state in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
-        return rebalances.prepare_or_complete(group, f"{', '.join(gone)} left by LeaveGroup")
+        return rebalances.prepare_or_complete(group, f"{', '.join(removed)} left by LeaveGroup")
     return rebalances.maybe_complete_join(group)
 
 

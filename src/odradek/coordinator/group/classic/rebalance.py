@@ -107,7 +107,7 @@ class Rebalances:
     # Assignments
 
     def reset_assignment(self, group: ClassicGroup, error: ErrorCode) -> None:
-        """Those who wait for theirs are told why there is none."""
+        """Clear the assignments; members that wait for theirs receive the error."""
         check(group.state is ClassicState.COMPLETING_REBALANCE, f"group {group.group_id} has no sync to end")
         for member in group.members.values():
             member.assignment = EMPTY_ASSIGNMENT

@@ -53,9 +53,9 @@ class Syncs:
             self._store.context.timers.cancel(sync_timer(group.group_id))
 
     def _write_assignment(self, group: ClassicGroup, request: SyncGroupRequest) -> Decision[None]:
-        given = {one.member_id: bytes(one.assignment) for one in request.assignments}
-        assignments = {member_id: given.get(member_id, EMPTY_ASSIGNMENT) for member_id in group.members}
-        missing = [member_id for member_id in group.members if member_id not in given]
+        from_leader = {requested.member_id: bytes(requested.assignment) for requested in request.assignments}
+        assignments = {member_id: from_leader.get(member_id, EMPTY_ASSIGNMENT) for member_id in group.members}
+        missing = [member_id for member_id in group.members if member_id not in from_leader]
         if missing:
             _log.warning("group %s: the leader assigns nothing to %s", group.group_id, ", ".join(missing))
 
@@ -86,5 +86,5 @@ def _validate(group: ClassicGroup, request: SyncGroupRequest) -> None:
         raise refusal(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def _differs(asked: str | None, known: str | None) -> bool:
-    return asked is not None and known is not None and asked != known
+def _differs(requested: str | None, current: str | None) -> bool:
+    return requested is not None and current is not None and requested != current

@@ -1,4 +1,4 @@
-"""Who of a group gets which partitions, decided by the coordinator (KIP-848).
+"""Server-side assignors: the partitions of each member of a group (KIP-848).
 
 An assignor is a pure function of the members, what they are subscribed to and what they were to have before, and of
 the number of partitions of each topic. Everything is in a fixed order, so that the same question has the same answer.
@@ -48,8 +48,8 @@ def assign_ranges(members: Sequence[Subscriber], partition_counts: Mapping[bytes
             continue
         share, extra = divmod(count, len(wanting))
         start = 0
-        for place, member_id in enumerate(wanting):
-            end = start + share + (place < extra)
+        for index, member_id in enumerate(wanting):
+            end = start + share + (index < extra)
             if start < end:
                 targets[member_id][topic_id] = tuple(range(start, end))
             start = end
@@ -71,37 +71,37 @@ ASSIGNORS: dict[str, Assignor] = {"uniform": assign_uniformly, "range": assign_r
 
 def _assign_shares(members: Sequence[Subscriber], counts: Mapping[bytes, int]) -> dict[str, list[Partition]]:
     """All want the same."""
-    wanted = _partitions(members[0].topic_ids, counts)
-    share, extra = divmod(len(wanted), len(members))
-    owned, taken = _kept(members, counts)
+    subscribed = _partitions(members[0].topic_ids, counts)
+    share, extra = divmod(len(subscribed), len(members))
+    owned, assigned = _kept(members, counts)
     # Members that had more than their share keep one more than the others, as long as there are any to give.
     for member in members:
-        kept = owned[member.member_id]
-        limit = share + 1 if extra > 0 and len(kept) > share else share
+        retained = owned[member.member_id]
+        limit = share + 1 if extra > 0 and len(retained) > share else share
         extra -= limit > share
-        for partition in kept[limit:]:
-            taken.discard(partition)
-        del kept[limit:]
-    rest = iter([partition for partition in wanted if partition not in taken])
+        for partition in retained[limit:]:
+            assigned.discard(partition)
+        del retained[limit:]
+    rest = iter([partition for partition in subscribed if partition not in assigned])
     for member in members:
-        kept = owned[member.member_id]
+        retained = owned[member.member_id]
         limit = share
-        if extra > 0 and len(kept) <= share:
+        if extra > 0 and len(retained) <= share:
             limit, extra = share + 1, extra - 1
-        kept.extend(partition for _, partition in zip(range(limit - len(kept)), rest, strict=False))
+        retained.extend(partition for _, partition in zip(range(limit - len(retained)), rest, strict=False))
     return owned
 
 
 def _assign_balanced(members: Sequence[Subscriber], counts: Mapping[bytes, int]) -> dict[str, list[Partition]]:
     """They want different topics."""
-    owned, taken = _kept(members, counts)
+    owned, assigned = _kept(members, counts)
     wanting: dict[bytes, list[str]] = {}
     for member in members:
         for topic_id in member.topic_ids:
             wanting.setdefault(topic_id, []).append(member.member_id)
     for topic_id, member_ids in sorted(wanting.items(), key=lambda item: (len(item[1]), item[0])):
         for partition in _partitions((topic_id,), counts):
-            if partition not in taken:
+            if partition not in assigned:
                 owned[min(member_ids, key=lambda each: len(owned[each]))].append(partition)
     _even_out(owned, wanting)
     return owned
@@ -125,19 +125,19 @@ def _even_out(owned: dict[str, list[Partition]], wanting: Mapping[bytes, list[st
 def _kept(
     members: Iterable[Subscriber], counts: Mapping[bytes, int]
 ) -> tuple[dict[str, list[Partition]], set[Partition]]:
-    """What members may keep of what they had; and all of it together, to be asked only."""
+    """Return the partitions that each member may retain, and the set of all of them for look-ups."""
     owned: dict[str, list[Partition]] = {}
-    taken: set[Partition] = set()
+    assigned: set[Partition] = set()
     for member in members:
-        kept = owned[member.member_id] = []
+        retained = owned[member.member_id] = []
         for topic_id, partitions in sorted(member.assignment.items()):
             if topic_id in member.topic_ids:
                 for number in partitions:
                     partition = (topic_id, number)
-                    if number < counts.get(topic_id, 0) and partition not in taken:
-                        taken.add(partition)
-                        kept.append(partition)
-    return owned, taken
+                    if number < counts.get(topic_id, 0) and partition not in assigned:
+                        assigned.add(partition)
+                        retained.append(partition)
+    return owned, assigned
 
 
 def _partitions(topic_ids: Iterable[bytes], counts: Mapping[bytes, int]) -> list[Partition]:
@@ -145,7 +145,7 @@ def _partitions(topic_ids: Iterable[bytes], counts: Mapping[bytes, int]) -> list
 
 
 def _by_topic(partitions: Iterable[Partition]) -> Assignment:
-    found: dict[bytes, list[int]] = {}
+    by_topic: dict[bytes, list[int]] = {}
     for topic_id, number in sorted(partitions):
-        found.setdefault(topic_id, []).append(number)
-    return {topic_id: tuple(numbers) for topic_id, numbers in found.items()}
+        by_topic.setdefault(topic_id, []).append(number)
+    return {topic_id: tuple(numbers) for topic_id, numbers in by_topic.items()}

@@ -1,4 +1,4 @@
-"""What follows for a consumer group when something about its members or topics has changed, whoever has asked.
+"""Consequences for a consumer group when its members or topics have changed, whatever the request.
 
 In order: the group's epoch grows if anybody's topics have changed; the target assignment follows; the member that asked
 goes a step towards it. Mostly none of these has anything to do.
@@ -60,7 +60,7 @@ _REBALANCE_TIMEOUT_MS = 300_000
 
 
 class Phase(Enum):
-    """What a member of the classic protocol has to do once it is told that there is something new."""
+    """Step that a member with the classic protocol has to take once it is notified of a rebalance."""
 
     JOIN = "join again"
     SYNC = "ask for its assignment"
@@ -108,9 +108,9 @@ class ConsumerChanges:
         if not has_new_topics and now_ms < group.refresh_at_ms:
             return
         self._resolve(draft)
-        found = group_hash(image, names_wanted(group, group.members.values()))
-        if has_new_topics or found != group.metadata_hash:
-            draft.write(epoch_record(group.group_id, group.epoch + 1, found))
+        topics_hash = group_hash(image, names_wanted(group, group.members.values()))
+        if has_new_topics or topics_hash != group.metadata_hash:
+            draft.write(epoch_record(group.group_id, group.epoch + 1, topics_hash))
             _log.info("group %s is at epoch %d", group.group_id, group.epoch)
             return  # it may be refused by the log: the next heartbeat looks once more
         held = self._store.groups.get(group.group_id)
@@ -119,12 +119,12 @@ class ConsumerChanges:
 
     def _resolve(self, draft: Draft) -> None:
         group, image, wall_ms = draft.group, self._context.image(), self._context.clock.wall_ms()
-        wanted = regexes_of(group.members.values())
-        for regex in [regex for regex in group.regexes if regex not in wanted]:
+        subscribed_regexes = regexes_of(group.members.values())
+        for regex in [regex for regex in group.regexes if regex not in subscribed_regexes]:
             draft.write(regex_tombstone(group.group_id, regex))
-        for regex in wanted:
-            known, record = group.regexes.get(regex), resolve_regex(group.group_id, regex, image, wall_ms)
-            if known is None or list(known.topics) != record.value.topics:  # type: ignore[union-attr]
+        for regex in subscribed_regexes:
+            resolved, record = group.regexes.get(regex), resolve_regex(group.group_id, regex, image, wall_ms)
+            if resolved is None or list(resolved.topics) != record.value.topics:  # type: ignore[union-attr]
                 draft.write(record)
 
     def assign(self, draft: Draft) -> None:
@@ -143,13 +143,13 @@ class ConsumerChanges:
             )
             for member in group.members.values()
         ]
-        wanted = sorted({topic_id for each in subscribers for topic_id in each.topic_ids})
+        wanted = sorted({topic_id for subscriber in subscribers for topic_id in subscriber.topic_ids})
         name = self.assignor_of(group)
         targets = ASSIGNORS[name](subscribers, partition_counts(image, wanted))
-        for each in subscribers:
-            target = targets.get(each.member_id, {})
-            if target != each.assignment or each.member_id not in group.targets:
-                draft.write(target_record(group.group_id, each.member_id, target))
+        for subscriber in subscribers:
+            target = targets.get(subscriber.member_id, {})
+            if target != subscriber.assignment or subscriber.member_id not in group.targets:
+                draft.write(target_record(group.group_id, subscriber.member_id, target))
         draft.write(target_epoch_record(group.group_id, group.epoch, wall_ms))
         _log.info("group %s: a target for epoch %d by %s", group.group_id, group.epoch, name)
 
@@ -160,7 +160,7 @@ class ConsumerChanges:
         group = draft.group
         if not has_new_topics and member.is_reconciled_to(group.target_epoch):
             return member
-        after = reconcile(
+        updated = reconcile(
             member,
             Target(group.target_epoch, group.target_of(member.member_id)),
             topic_ids(self._context.image(), group.topics_of(member)),
@@ -168,28 +168,30 @@ class ConsumerChanges:
             group.is_others(member.member_id),
             has_new_subscription=has_new_topics,
         )
-        if after != member:
-            draft.write(current_assignment_record(group.group_id, after))
-            self.time_revocation(group.group_id, after)
-        return after
+        if updated != member:
+            draft.write(current_assignment_record(group.group_id, updated))
+            self.time_revocation(group.group_id, updated)
+        return updated
 
     # Members that go
 
     def fence(
         self, group: ConsumerGroup, members: Sequence[ConsumerMember], reason: str, answer: Answer
     ) -> Decision[Answer]:
-        gone = [member.member_id for member in members]
-        for member_id in gone:
+        member_ids = [member.member_id for member in members]
+        for member_id in member_ids:
             _log.info("group %s: %s is no member any more: %s", group.group_id, member_id, reason)
             self.end_timers(group.group_id, member_id)
-        if may_downgrade(group, gone, self._store.settings):
-            return self.downgrade(group, group, gone, answer, rebalance_reason="the last consumer member has left")
+        if may_downgrade(group, member_ids, self._store.settings):
+            return self.downgrade(
+                group, group, member_ids, answer, rebalance_reason="the last consumer member has left"
+            )
         draft = Draft.of(group)
-        for member_id in gone:
+        for member_id in member_ids:
             draft.write(*member_tombstones(group.group_id, member_id))
         self._resolve(draft)
-        found = group_hash(self._context.image(), names_wanted(draft.group, draft.group.members.values()))
-        draft.write(epoch_record(group.group_id, group.epoch + 1, found))
+        topics_hash = group_hash(self._context.image(), names_wanted(draft.group, draft.group.members.values()))
+        draft.write(epoch_record(group.group_id, group.epoch + 1, topics_hash))
 
         def on_done(error: ApiError | None) -> None:
             if error is not None:  # they are members still, and must be heard of
@@ -294,7 +296,7 @@ class ConsumerChanges:
         return group
 
     def assignor_of(self, group: ConsumerGroup) -> str:
-        """What most of the members that have a wish, wish for."""
+        """Return the assignor that most members with a preference prefer."""
         wishes = Counter(member.assignor for member in group.members.values() if member.assignor)
         return wishes.most_common(1)[0][0] if wishes else self.settings(group.group_id).assignors[0]
 

@@ -58,19 +58,19 @@ class ClassicConsumers:
         subscription = _subscription(joining)
         replaced = group.static_member(request.group_instance_id)
         draft = Draft.of(group)
-        before = self._member(draft, joining, member_id)
-        has_new_topics = self._note(draft, before, joining, subscription)
+        previous = self._member(draft, joining, member_id)
+        has_new_topics = self._note(draft, previous, joining, subscription)
         self._changes.follow_topics(draft, has_new_topics)
         is_changing_protocol = replaced is not None and replaced.classic is None
         if is_changing_protocol and may_downgrade(draft.group, (), settings):
             return self._downgrade(group, draft, member_id, subscription, has_new_topics)
         self._changes.assign(draft)
-        after = self._step(draft, member_id, subscription, has_new_topics)
+        updated = self._step(draft, member_id, subscription, has_new_topics)
         for phase in Phase:
             self._changes.has_done(phase, group.group_id, member_id)
-        self._changes.begin_session(group.group_id, after)
-        self._changes.expect(Phase.SYNC, group.group_id, after)
-        return Decision(_joined(after), tuple(draft.records))
+        self._changes.begin_session(group.group_id, updated)
+        self._changes.expect(Phase.SYNC, group.group_id, updated)
+        return Decision(_joined(updated), tuple(draft.records))
 
     def sync(self, group: ConsumerGroup, request: SyncGroupRequest) -> Decision[SyncGroupResponse]:
         member, classic = self._known(group, request.member_id, request.group_instance_id, request.generation_id)
@@ -102,16 +102,16 @@ class ClassicConsumers:
     def leave(self, group: ConsumerGroup, request: LeaveGroupRequest) -> Decision[LeaveGroupResponse]:
         """An administrator removes members of either protocol this way, too."""
         leaving: dict[str, ConsumerMember] = {}
-        answers = []
-        for one in request.members:
-            answer = MemberResponse(member_id=one.member_id, group_instance_id=one.group_instance_id)
+        member_responses = []
+        for identity in request.members:
+            member_response = MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id)
             try:
-                member = _leaver(group, one)
+                member = _leaver(group, identity)
                 leaving[member.member_id] = member
             except ApiError as error:
-                answer.error_code = error.code
-            answers.append(answer)
-        response = LeaveGroupResponse(members=answers)
+                member_response.error_code = error.code
+            member_responses.append(member_response)
+        response = LeaveGroupResponse(members=member_responses)
         if not leaving:
             return Decision(response)
         return self._changes.fence(group, list(leaving.values()), "it left by LeaveGroup", response)
@@ -120,24 +120,24 @@ class ClassicConsumers:
 
     def _member(self, draft: Draft, joining: Joining, member_id: str) -> ConsumerMember:
         group, instance_id = draft.group, joining.request.group_instance_id
-        known = group.static_member(instance_id)
+        static_member = group.static_member(instance_id)
         if instance_id is not None and joining.request.member_id != UNKNOWN_MEMBER_ID:
             return group.known_static_member(member_id, instance_id)
-        if known is not None:
-            return self._changes.replace_static(draft, known, member_id)
+        if static_member is not None:
+            return self._changes.replace_static(draft, static_member, member_id)
         if member_id not in group.members:
             _log.info("group %s: %s joins with the classic protocol", group.group_id, member_id)
         return group.members.get(member_id, ConsumerMember(member_id))
 
     def _note(
-        self, draft: Draft, before: ConsumerMember, joining: Joining, subscription: ConsumerProtocolSubscription
+        self, draft: Draft, previous: ConsumerMember, joining: Joining, subscription: ConsumerProtocolSubscription
     ) -> bool:
-        """What the member says of itself; whether it wants other topics than before."""
+        """Write what the member reports of itself, and return whether its subscription has changed."""
         request, context = joining.request, joining.context
-        after = replace(
-            before,
-            instance_id=request.group_instance_id or before.instance_id,
-            rack_id=subscription.rack_id or before.rack_id,
+        updated = replace(
+            previous,
+            instance_id=request.group_instance_id or previous.instance_id,
+            rack_id=subscription.rack_id or previous.rack_id,
             rebalance_timeout_ms=request.rebalance_timeout_ms,
             topic_names=tuple(sorted(set(subscription.topics))),
             topic_regex="",
@@ -145,10 +145,10 @@ class ClassicConsumers:
             client_host=context.client_host,
             classic=ClassicSide(request.session_timeout_ms, joining.protocols),
         )
-        is_new = before.member_id not in draft.group.members
-        if is_new or after != before:
-            draft.write(member_record(draft.group.group_id, after))
-        return is_new or bool(before.topic_regex) or after.topic_names != before.topic_names
+        is_new = previous.member_id not in draft.group.members
+        if is_new or updated != previous:
+            draft.write(member_record(draft.group.group_id, updated))
+        return is_new or bool(previous.topic_regex) or updated.topic_names != previous.topic_names
 
     def _step(
         self, draft: Draft, member_id: str, subscription: ConsumerProtocolSubscription, has_new_topics: bool
@@ -168,9 +168,9 @@ class ClassicConsumers:
         is_stale = draft.group.target_epoch < draft.group.epoch
         if not is_stale:
             self._step(draft, member_id, subscription, has_new_topics)
-        answer = _joined(draft.group.members[member_id])
+        response = _joined(draft.group.members[member_id])
         reason = "it became a classic group with a stale assignment" if is_stale else None
-        return self._changes.downgrade(group, draft.group, (), answer, rebalance_reason=reason)
+        return self._changes.downgrade(group, draft.group, (), response, rebalance_reason=reason)
 
     def _known(
         self, group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int
@@ -186,7 +186,7 @@ class ClassicConsumers:
 def _has_next_step(group: ConsumerGroup, member: ConsumerMember) -> bool:
     """Targets are made when somebody of the consumer protocol is heard of; where nobody speaks it any more, because the
     group may not become a classic one, members join again to get one."""
-    is_classic_only = all(each.classic is not None for each in group.members.values())
+    is_classic_only = all(other.classic is not None for other in group.members.values())
     if member.member_epoch < (group.epoch if is_classic_only else group.target_epoch):
         return True
     if member.state is MemberState.UNRELEASED_PARTITIONS:
@@ -223,17 +223,21 @@ def _subscription(joining: Joining) -> ConsumerProtocolSubscription:
 def _owned(subscription: ConsumerProtocolSubscription, image: MetadataImage) -> Assignment:
     topics = image.topics.by_name
     return {
-        topics[each.topic].id: tuple(each.partitions) for each in subscription.owned_partitions if each.topic in topics
+        topics[owned.topic].id: tuple(owned.partitions)
+        for owned in subscription.owned_partitions
+        if owned.topic in topics
     }
 
 
-def _leaver(group: ConsumerGroup, one: MemberIdentity) -> ConsumerMember:
-    if one.group_instance_id is None:
-        return group.member(one.member_id)
-    if one.member_id == UNKNOWN_MEMBER_ID:
-        known = group.static_member(one.group_instance_id)
-        return group.known_static_member("" if known is None else known.member_id, one.group_instance_id)
-    return group.known_static_member(one.member_id, one.group_instance_id)
+def _leaver(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerMember:
+    if identity.group_instance_id is None:
+        return group.member(identity.member_id)
+    if identity.member_id == UNKNOWN_MEMBER_ID:
+        static_member = group.static_member(identity.group_instance_id)
+        return group.known_static_member(
+            "" if static_member is None else static_member.member_id, identity.group_instance_id
+        )
+    return group.known_static_member(identity.member_id, identity.group_instance_id)
 
 
 def _joined(member: ConsumerMember) -> JoinGroupResponse:

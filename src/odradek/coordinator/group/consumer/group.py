@@ -66,10 +66,10 @@ class ConsumerGroup:
 
     def member(self, member_id: str) -> ConsumerMember:
         """Raises ApiError, UNKNOWN_MEMBER_ID."""
-        found = self.members.get(member_id)
-        if found is None:
+        member = self.members.get(member_id)
+        if member is None:
             raise refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}.")
-        return found
+        return member
 
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
         if instance_id is None:
@@ -100,7 +100,7 @@ class ConsumerGroup:
         return self.targets.get(member_id, NOTHING)
 
     def is_others(self, member_id: str) -> Callable[[bytes, int], bool]:
-        """Whether a partition belongs to a member other than this one."""
+        """Return a predicate that tells whether a partition belongs to another member."""
         return lambda topic_id, number: self.owners.get((topic_id, number), member_id) != member_id
 
     # As a `Group`
@@ -187,10 +187,10 @@ class ConsumerGroup:
         self._change(member_id, with_metadata(value))
 
     def replay_current(self, member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue | None) -> None:
-        before = self.members.get(member_id)
+        previous = self.members.get(member_id)
         if value is None:
-            if before is not None:
-                self._disown(before)
+            if previous is not None:
+                self._disown(previous)
                 empty = ConsumerMember(member_id)
                 self._change(
                     member_id,
@@ -200,8 +200,8 @@ class ConsumerGroup:
                     },
                 )
             return
-        if before is not None:
-            self._disown(before)
+        if previous is not None:
+            self._disown(previous)
         self._change(member_id, with_current(value))
         member = self.members[member_id]
         for partition in _all_of(member.assigned, member.revoking):
@@ -234,7 +234,7 @@ class ConsumerGroup:
 
 @dataclass(frozen=True, slots=True)
 class _PartitionEpochs:
-    """Of a commit in an older epoch: good for partitions that the member has had since then."""
+    """Validator of a commit in an older epoch: valid for partitions that the member has owned since then."""
 
     member: ConsumerMember
     epoch: int
@@ -254,7 +254,7 @@ class _PartitionEpochs:
 
 
 def stale(member: ConsumerMember, message: str) -> ApiError:
-    """What is wrong with an epoch, in the words of the protocol that the member speaks."""
+    """Return the error for a stale epoch in the protocol of the member."""
     code = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
     return refusal(code, message)
 
@@ -264,4 +264,9 @@ def _word(member: ConsumerMember) -> str:
 
 
 def _all_of(*owned: Owned) -> list[tuple[bytes, int]]:
-    return [(topic_id, number) for each in owned for topic_id, numbers in each.items() for number in numbers]
+    return [
+        (topic_id, number)
+        for partitions_by_topic in owned
+        for topic_id, numbers in partitions_by_topic.items()
+        for number in numbers
+    ]

@@ -47,41 +47,41 @@ class ConsumerGroups:
         if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             return self._leave(request)
         draft = self._draft(request)
-        before = self._joined(draft, request)
-        has_new_topics = self._note(draft, before, context, request)
+        previous = self._joined(draft, request)
+        has_new_topics = self._note(draft, previous, context, request)
         self._changes.follow_topics(draft, has_new_topics)
         self._changes.assign(draft)
-        member = draft.group.members[before.member_id]
-        after = self._changes.step(draft, member, _reported(request), has_new_topics)
-        self._changes.begin_session(request.group_id, after)
+        member = draft.group.members[previous.member_id]
+        updated = self._changes.step(draft, member, _reported(request), has_new_topics)
+        self._changes.begin_session(request.group_id, updated)
         is_full = request.rebalance_timeout_ms != -1 and request.topic_partitions is not None
         is_full &= request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
-        is_told = request.member_epoch == JOIN_EPOCH or is_full or after.assigned != before.assigned
-        answer = Answer(
-            member_id=after.member_id,
-            member_epoch=after.member_epoch,
+        is_told = request.member_epoch == JOIN_EPOCH or is_full or updated.assigned != previous.assigned
+        response = Answer(
+            member_id=updated.member_id,
+            member_epoch=updated.member_epoch,
             heartbeat_interval_ms=self._changes.settings(request.group_id).heartbeat_interval_ms,
-            assignment=_assignment(after) if is_told else None,
+            assignment=_assignment(updated) if is_told else None,
         )
-        return Decision(answer, tuple(draft.records))
+        return Decision(response, tuple(draft.records))
 
     def _leave(self, request: Heartbeat) -> Decision[Answer]:
         group = self._changes.group(request.group_id)
-        answer = Answer(member_id=request.member_id, member_epoch=request.member_epoch)
+        response = Answer(member_id=request.member_id, member_epoch=request.member_epoch)
         if request.instance_id is None:
             member = group.member(request.member_id)
         else:
             member = group.known_static_member(request.member_id, request.instance_id)
             if request.member_epoch == STATIC_LEAVE_EPOCH:
                 _log.info("group %s: %s will be back as %s", group.group_id, member.member_id, request.instance_id)
-                gone = replace(
+                absent = replace(
                     member,
                     member_epoch=STATIC_LEAVE_EPOCH,
                     assigned={topic_id: dict.fromkeys(numbers, 0) for topic_id, numbers in member.assigned.items()},
                     revoking={},
                 )
-                return Decision(answer, (current_assignment_record(group.group_id, gone),))
-        return self._changes.fence(group, [member], "it left", answer)
+                return Decision(response, (current_assignment_record(group.group_id, absent),))
+        return self._changes.fence(group, [member], "it left", response)
 
     # Steps of a heartbeat
 
@@ -101,7 +101,7 @@ class ConsumerGroups:
     def _joined(self, draft: Draft, request: Heartbeat) -> ConsumerMember:
         group, instance_id = draft.group, request.instance_id
         is_joining = request.member_epoch == JOIN_EPOCH
-        known = group.static_member(instance_id)
+        static_member = group.static_member(instance_id)
         self._changes.check_size(group, request.member_id, instance_id)
         member_id = request.member_id or uuid_to_text(self._context.random.getrandbits(128).to_bytes(16, "big"))
         if not is_joining:
@@ -110,42 +110,42 @@ class ConsumerGroups:
                 member = group.known_static_member(member_id, instance_id)
             member.check_epoch(request.member_epoch, _reported(request))
             return member
-        if known is None or known.member_id == member_id:
+        if static_member is None or static_member.member_id == member_id:
             _log.info("group %s: %s joins", group.group_id, member_id)
             return group.members.get(member_id, ConsumerMember(member_id))
-        if known.classic is None and known.member_epoch != STATIC_LEAVE_EPOCH:
+        if static_member.classic is None and static_member.member_epoch != STATIC_LEAVE_EPOCH:
             raise refusal(
                 ErrorCode.UNRELEASED_INSTANCE_ID,
-                f"Static member {member_id} with instance id {known.instance_id} cannot join the group because the "
-                f"instance id is owned by {known.member_id} member.",
+                f"Static member {member_id} with instance id {static_member.instance_id} cannot join the group "
+                f"because the instance id is owned by {static_member.member_id} member.",
             )
-        return self._changes.replace_static(draft, known, member_id)
+        return self._changes.replace_static(draft, static_member, member_id)
 
-    def _note(self, draft: Draft, before: ConsumerMember, context: RequestContext, request: Heartbeat) -> bool:
-        """What the member says of itself; whether it wants other topics than before."""
+    def _note(self, draft: Draft, previous: ConsumerMember, context: RequestContext, request: Heartbeat) -> bool:
+        """Write what the member reports of itself, and return whether its subscription has changed."""
         group_id, names = draft.group.group_id, request.subscribed_topic_names
         timeout_ms = request.rebalance_timeout_ms
-        after = replace(
-            before,
-            instance_id=before.instance_id if request.instance_id is None else request.instance_id,
-            rack_id=before.rack_id if request.rack_id is None else request.rack_id,
-            rebalance_timeout_ms=before.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
-            assignor=before.assignor if request.server_assignor is None else request.server_assignor,
-            topic_names=before.topic_names if names is None else tuple(sorted(set(names))),
-            topic_regex=before.topic_regex
+        updated = replace(
+            previous,
+            instance_id=previous.instance_id if request.instance_id is None else request.instance_id,
+            rack_id=previous.rack_id if request.rack_id is None else request.rack_id,
+            rebalance_timeout_ms=previous.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+            assignor=previous.assignor if request.server_assignor is None else request.server_assignor,
+            topic_names=previous.topic_names if names is None else tuple(sorted(set(names))),
+            topic_regex=previous.topic_regex
             if request.subscribed_topic_regex is None
             else request.subscribed_topic_regex,
             client_id=context.client_id,
             client_host=context.client_host,
             classic=None,
         )
-        is_new = before.member_id not in draft.group.members
-        has_new_regex = (after.topic_regex or None) != (before.topic_regex or None)
-        if has_new_regex and after.topic_regex:
-            check_regex(after.topic_regex)
-        if is_new or after != before:
-            draft.write(member_record(group_id, after))
-        return is_new or has_new_regex or after.topic_names != before.topic_names
+        is_new = previous.member_id not in draft.group.members
+        has_new_regex = (updated.topic_regex or None) != (previous.topic_regex or None)
+        if has_new_regex and updated.topic_regex:
+            check_regex(updated.topic_regex)
+        if is_new or updated != previous:
+            draft.write(member_record(group_id, updated))
+        return is_new or has_new_regex or updated.topic_names != previous.topic_names
 
     # The shard
 
@@ -164,7 +164,7 @@ class ConsumerGroups:
 def _reported(request: Heartbeat) -> Assignment | None:
     if request.topic_partitions is None:
         return None
-    return {each.topic_id: tuple(each.partitions) for each in request.topic_partitions}
+    return {topic.topic_id: tuple(topic.partitions) for topic in request.topic_partitions}
 
 
 def _assignment(member: ConsumerMember) -> answers.Assignment:

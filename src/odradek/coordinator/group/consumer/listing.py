@@ -45,11 +45,11 @@ def _member(group: ConsumerGroup, member: ConsumerMember, image: MetadataImage) 
 
 def _assignment(partitions: Mapping[bytes, Iterable[int]], image: MetadataImage) -> Assignment:
     """Topics that are gone have no name to show."""
-    known = image.topics.by_id
+    topics = image.topics.by_id
     return Assignment(
         topic_partitions=[
-            TopicPartitions(topic_id=topic_id, topic_name=known[topic_id].name, partitions=sorted(numbers))
+            TopicPartitions(topic_id=topic_id, topic_name=topics[topic_id].name, partitions=sorted(numbers))
             for topic_id, numbers in partitions.items()
-            if topic_id in known
+            if topic_id in topics
         ]
     )

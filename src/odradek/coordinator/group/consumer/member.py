@@ -38,7 +38,7 @@ class MemberState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassicSide:
-    """What is known only of a member that speaks the classic protocol."""
+    """State that only a member with the classic protocol has."""
 
     session_timeout_ms: int
     #: In the order of the member's preference.
@@ -128,11 +128,11 @@ def _next_step(
     added: list[tuple[bytes, int]] = []
     is_missing_some = False
     for topic_id in dict.fromkeys((*target.assignment, *member.assigned)):
-        wanted = target.assignment.get(topic_id, ()) if topic_id in subscribed else ()
+        target_partitions = target.assignment.get(topic_id, ()) if topic_id in subscribed else ()
         had = member.assigned.get(topic_id, {})
         for number, epoch in had.items():
-            (assigned if number in wanted else revoking).setdefault(topic_id, {})[number] = epoch
-        for number in wanted:
+            (assigned if number in target_partitions else revoking).setdefault(topic_id, {})[number] = epoch
+        for number in target_partitions:
             if number not in had:
                 if is_others(topic_id, number):
                     is_missing_some = True
@@ -149,7 +149,7 @@ def _next_step(
 def _without_unsubscribed(
     member: ConsumerMember, subscribed: Container[bytes], reported: Assignment | None
 ) -> ConsumerMember:
-    """What it no longer wants it gives up at once, whatever else it waits for."""
+    """Return the member without partitions of topics that it no longer subscribes to: these are revoked at once."""
     unwanted = {topic_id: numbers for topic_id, numbers in member.assigned.items() if topic_id not in subscribed}
     if not unwanted:
         return member

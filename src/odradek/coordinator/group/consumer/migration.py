@@ -62,7 +62,7 @@ def upgraded(group: ClassicGroup, settings: GroupSettings, image: MetadataImage)
 
 
 def may_downgrade(group: ConsumerGroup, leaving: Container[str], settings: GroupSettings) -> bool:
-    """Whether those who stay all speak the classic protocol, and may go on by themselves."""
+    """Return whether all remaining members use the classic protocol and the group may become a classic one."""
     staying = [member for member in group.members.values() if member.member_id not in leaving]
     if not staying or any(member.classic is None for member in staying):
         return False
@@ -76,7 +76,7 @@ def may_downgrade(group: ConsumerGroup, leaving: Container[str], settings: Group
 
 
 def downgraded(group: ConsumerGroup, leaving: Container[str], image: MetadataImage, wall_ms: int) -> ClassicGroup:
-    """As a classic group, of those who stay."""
+    """Return the remaining members as a classic group."""
     classic = ClassicGroup(
         group.group_id, ClassicState.STABLE, wall_ms, generation=group.epoch, protocol_type=PROTOCOL_TYPE
     )
@@ -85,9 +85,9 @@ def downgraded(group: ConsumerGroup, leaving: Container[str], image: MetadataIma
             classic.add(_classic_member(member, member.classic))
     classic.protocol_name = classic.select_protocol()
     classic.update_subscribed_topics()
-    for each in classic.members.values():
-        metadata = each.metadata(classic.protocol_name)
-        each.assignment = write_assignment(group.target_of(each.member_id), image, metadata)
+    for classic_member in classic.members.values():
+        metadata = classic_member.metadata(classic.protocol_name)
+        classic_member.assignment = write_assignment(group.target_of(classic_member.member_id), image, metadata)
     _log.info("group %s: a classic group now, at generation %d", group.group_id, classic.generation)
     return classic
 
@@ -104,8 +104,8 @@ def _check_upgrade(group: ClassicGroup, settings: GroupSettings) -> None:
 def _consumer_member(group: ClassicGroup, member: ClassicMember, image: MetadataImage) -> ConsumerMember:
     try:
         # Before its first generation a group has not chosen a protocol; they all say the same of topics.
-        chosen = group.protocol_name
-        metadata = member.protocols[0].metadata if chosen is None else member.metadata(chosen)
+        protocol_name = group.protocol_name
+        metadata = member.protocols[0].metadata if protocol_name is None else member.metadata(protocol_name)
         subscription = read_subscription(metadata)
         assigned = _assigned(group, member, image)
     except ProtocolError as error:
@@ -138,9 +138,9 @@ def _assigned(group: ClassicGroup, member: ClassicMember, image: MetadataImage) 
         )
     topics = image.topics.by_name
     return {
-        topics[each.topic].id: tuple(sorted(each.partitions))
-        for each in assignment.assigned_partitions
-        if each.topic in topics
+        topics[topic.topic].id: tuple(sorted(topic.partitions))
+        for topic in assignment.assigned_partitions
+        if topic.topic in topics
     }
 
 

@@ -1,4 +1,4 @@
-"""What the coordinator reads and writes of the protocol that consumers speak among themselves.
+"""Subscriptions and assignments of the consumers' embedded protocol, read and written by the coordinator.
 
 Their metadata begins with a version; the layout of version 0 begins every other one, and topics come first in it. What
 a newer version than ours has more is left unread, as in Kafka.
@@ -20,7 +20,7 @@ PROTOCOL_TYPE = "consumer"
 
 
 def subscribed_topics(group_id: str, metadata_of_members: Iterable[bytes]) -> frozenset[str] | None:
-    """What all of them together are subscribed to; None if one of them does not say so in a form that can be read."""
+    """Return the topics that all members together subscribe to; None if one subscription cannot be read."""
     topics: list[str] = []
     try:
         for metadata in metadata_of_members:
@@ -45,12 +45,12 @@ def read_assignment(assignment: bytes) -> ConsumerProtocolAssignment:
 def write_assignment(partitions: Mapping[bytes, Iterable[int]], image: MetadataImage, metadata: bytes) -> bytes:
     """For the member with this metadata, in its version. Topics that are gone have no name to be called by."""
     version = prefixed_version(ConsumerProtocolAssignment, metadata)
-    known = image.topics.by_id
+    topics = image.topics.by_id
     assignment = ConsumerProtocolAssignment(
         assigned_partitions=[
-            TopicPartition(topic=known[topic_id].name, partitions=sorted(numbers))
+            TopicPartition(topic=topics[topic_id].name, partitions=sorted(numbers))
             for topic_id, numbers in partitions.items()
-            if topic_id in known
+            if topic_id in topics
         ]
     )
     return write_prefixed(assignment, version)

@@ -110,11 +110,11 @@ def group_tombstones(group_id: str, member_ids: Iterable[str], regexes: Iterable
 
 
 def assignment_of(value: ConsumerGroupTargetAssignmentMemberValue) -> Assignment:
-    return {each.topic_id: tuple(sorted(each.partitions)) for each in value.topic_partitions}
+    return {topic.topic_id: tuple(sorted(topic.partitions)) for topic in value.topic_partitions}
 
 
 def with_metadata(value: ConsumerGroupMemberMetadataValue) -> dict[str, object]:
-    """What the record says of the member, by the names of its fields."""
+    """Return the member with the metadata of the record."""
     return {
         "instance_id": value.instance_id,
         "rack_id": value.rack_id,
@@ -129,11 +129,11 @@ def with_metadata(value: ConsumerGroupMemberMetadataValue) -> dict[str, object]:
 
 
 def with_current(value: ConsumerGroupCurrentMemberAssignmentValue) -> dict[str, object]:
-    known = value.state in MemberState.__members__.values()
+    is_known_state = value.state in MemberState.__members__.values()
     return {
         "member_epoch": value.member_epoch,
         "previous_epoch": value.previous_member_epoch,
-        "state": MemberState(value.state) if known else MemberState.UNKNOWN,
+        "state": MemberState(value.state) if is_known_state else MemberState.UNKNOWN,
         "assigned": _owned(value.assigned_partitions, value.member_epoch),
         "revoking": _owned(value.partitions_pending_revocation, value.member_epoch),
     }
@@ -143,14 +143,16 @@ def _classic_metadata(classic: ClassicSide | None) -> ClassicMemberMetadata | No
     """None has to be said: what is left out reads as a classic member without protocols, in Kafka's generated code."""
     if classic is None:
         return None
-    protocols = [ClassicProtocol(name=each.name, metadata=each.metadata) for each in classic.protocols]
+    protocols = [ClassicProtocol(name=protocol.name, metadata=protocol.metadata) for protocol in classic.protocols]
     return ClassicMemberMetadata(session_timeout_ms=classic.session_timeout_ms, supported_protocols=protocols)
 
 
 def _classic_side(metadata: ClassicMemberMetadata | None) -> ClassicSide | None:
     if metadata is None or not metadata.supported_protocols:
         return None
-    protocols = tuple(MemberProtocol(each.name, bytes(each.metadata)) for each in metadata.supported_protocols)
+    protocols = tuple(
+        MemberProtocol(protocol.name, bytes(protocol.metadata)) for protocol in metadata.supported_protocols
+    )
     return ClassicSide(metadata.session_timeout_ms, protocols)
 
 

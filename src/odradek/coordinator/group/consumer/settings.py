@@ -9,7 +9,7 @@ from odradek.protocol.config_types import ConfigResourceType
 
 
 class MigrationPolicy(Enum):
-    """Whether a group that has members may change its protocol; one that has none always may."""
+    """Policy for a group with members to change its protocol; an empty group always may."""
 
     DISABLED = "disabled"
     DOWNGRADE = "downgrade"
@@ -49,6 +49,6 @@ _OF_GROUP = {
 
 
 def settings_of(defaults: ConsumerSettings, image: MetadataImage, group_id: str) -> ConsumerSettings:
-    given = image.configs.settings(ConfigResource(ConfigResourceType.GROUP, group_id))
-    changes = {field: int(given[name]) for name, field in _OF_GROUP.items() if name in given}
+    overrides = image.configs.settings(ConfigResource(ConfigResourceType.GROUP, group_id))
+    changes = {field: int(overrides[name]) for name, field in _OF_GROUP.items() if name in overrides}
     return replace(defaults, **changes) if changes else defaults  # type: ignore[arg-type]

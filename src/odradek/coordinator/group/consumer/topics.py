@@ -15,9 +15,9 @@ _WHAT = "SubscribedTopicRegex"
 
 
 def topic_ids(image: MetadataImage, names: Iterable[str]) -> tuple[bytes, ...]:
-    """Of those that are there, sorted."""
-    found = (image.topics.by_name.get(name) for name in names)
-    return tuple(sorted(topic.id for topic in found if topic is not None))
+    """Return the ids of the topics that exist, sorted."""
+    topics = (image.topics.by_name.get(name) for name in names)
+    return tuple(sorted(topic.id for topic in topics if topic is not None))
 
 
 def partition_counts(image: MetadataImage, ids: Iterable[bytes]) -> dict[bytes, int]:

@@ -48,16 +48,22 @@ class OffsetCommits:
         records: list[CoordinatorRecord] = []
         topics = []
         for topic in request.topics:
-            answers = []
-            for asked in topic.partitions:
-                error = self._metadata_error(asked.committed_metadata)
-                answers.append(OffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=error))
+            topic_responses = []
+            for partition in topic.partitions:
+                error = self._metadata_error(partition.committed_metadata)
+                topic_responses.append(
+                    OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
+                )
                 if error == ErrorCode.NONE:
                     if validator is not None:
-                        validator(topic.name, topic.topic_id, asked.partition_index)
-                    committed = _committed(asked, now_ms, expires_ms, topic.topic_id)
-                    records.append(offset_commit_record(request.group_id, topic.name, asked.partition_index, committed))
-            topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=answers))
+                        validator(topic.name, topic.topic_id, partition.partition_index)
+                    committed = _committed(partition, now_ms, expires_ms, topic.topic_id)
+                    records.append(
+                        offset_commit_record(request.group_id, topic.name, partition.partition_index, committed)
+                    )
+            topics.append(
+                OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=topic_responses)
+            )
         return Decision(OffsetCommitResponse(topics=topics), tuple(records))
 
     def commit_transactional(
@@ -69,18 +75,22 @@ class OffsetCommits:
         records: list[CoordinatorRecord] = []
         topics = []
         for topic in request.topics:
-            answers = []
-            for asked in topic.partitions:
-                error = self._metadata_error(asked.committed_metadata)
-                answers.append(
-                    TxnOffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=error)
+            topic_responses = []
+            for partition in topic.partitions:
+                error = self._metadata_error(partition.committed_metadata)
+                topic_responses.append(
+                    TxnOffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
                 )
                 if error == ErrorCode.NONE:
-                    self._validate_partition(validator, topic.name, asked.partition_index)
+                    self._validate_partition(validator, topic.name, partition.partition_index)
                     # Kafka writes no topic id with these.
-                    committed = _committed(asked, now_ms, None, ZERO_UUID)
-                    records.append(offset_commit_record(request.group_id, topic.name, asked.partition_index, committed))
-            topics.append(TxnOffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=answers))
+                    committed = _committed(partition, now_ms, None, ZERO_UUID)
+                    records.append(
+                        offset_commit_record(request.group_id, topic.name, partition.partition_index, committed)
+                    )
+            topics.append(
+                TxnOffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=topic_responses)
+            )
         return Decision(TxnOffsetCommitResponse(topics=topics), tuple(records))
 
     def _validate(self, request: OffsetCommitRequest, api_version: int) -> CommitValidator | None:
@@ -118,11 +128,11 @@ class OffsetCommits:
     def _validate_partition(self, validator: CommitValidator | None, topic: str, partition: int) -> None:
         if validator is None:
             return
-        found = self._store.context.image().topics.by_name.get(topic)
-        if found is None:
+        topic_image = self._store.context.image().topics.by_name.get(topic)
+        if topic_image is None:
             raise refusal(ErrorCode.ILLEGAL_GENERATION)
         try:
-            validator(topic, found.id, partition)
+            validator(topic, topic_image.id, partition)
         except ApiError as error:
             raise _for_producers(error) from error
 
@@ -132,15 +142,15 @@ class OffsetCommits:
 
 
 def _committed(
-    asked: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
+    partition: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
     now_ms: int,
     expires_ms: int | None,
     topic_id: bytes,
 ) -> CommittedOffset:
     return CommittedOffset(
-        asked.committed_offset,
-        asked.committed_leader_epoch,
-        asked.committed_metadata or "",
+        partition.committed_offset,
+        partition.committed_leader_epoch,
+        partition.committed_metadata or "",
         now_ms,
         expires_ms,
         topic_id,

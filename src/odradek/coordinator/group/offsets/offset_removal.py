@@ -1,4 +1,4 @@
-"""How offsets go: deleted on demand, with their group, with their topic, or by expiry.
+"""Removal of offsets: on request, with their group, with their topic, or by expiry.
 
 An offset expires when its retention (`offsets.retention.minutes`) is over. Since when that counts is the group's
 affair: a group with members keeps the offsets of what it is subscribed to, and one that lost its members keeps all of
@@ -38,13 +38,15 @@ class OffsetRemovals:
         records: list[CoordinatorRecord] = []
         topics = []
         for topic in request.topics:
-            indexes = [asked.partition_index for asked in topic.partitions]
+            indexes = [partition.partition_index for partition in topic.partitions]
             error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.is_subscribed_to(topic.name) else ErrorCode.NONE
             if error == ErrorCode.NONE:
                 keys = [OffsetKey(request.group_id, topic.name, index) for index in indexes]
                 records += [offset_commit_tombstone(*key) for key in keys if self._has_any(key)]
-            answers = [OffsetDeleteResponsePartition(partition_index=index, error_code=error) for index in indexes]
-            topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=answers))
+            partition_responses = [
+                OffsetDeleteResponsePartition(partition_index=index, error_code=error) for index in indexes
+            ]
+            topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=partition_responses))
         return Decision(OffsetDeleteResponse(topics=topics), tuple(records))
 
     def of_group(self, group_id: str) -> list[CoordinatorRecord]:
@@ -61,15 +63,15 @@ class OffsetRemovals:
         """Tombstones for up to `limit` offsets of topics that are gone (names by id). Offsets of a topic that has the
         name by now stay."""
         ids = {name: topic_id for topic_id, name in deleted.items()}
-        found: dict[OffsetKey, None] = {}
+        keys: dict[OffsetKey, None] = {}
         tables: list[OffsetTable] = [self._offsets.committed, *self._offsets.pending.values()]
         for table in tables:
             for key, committed in table.items():
                 if key.topic in ids and committed.topic_id in (ZERO_UUID, ids[key.topic]):
-                    found[key] = None
-                    if len(found) == limit:
-                        return [offset_commit_tombstone(*one) for one in found]
-        return [offset_commit_tombstone(*one) for one in found]
+                    keys[key] = None
+                    if len(keys) == limit:
+                        return [offset_commit_tombstone(*offset_key) for offset_key in keys]
+        return [offset_commit_tombstone(*offset_key) for offset_key in keys]
 
     def expired(self, limit: int) -> list[CoordinatorRecord]:
         """Tombstones for what has expired by now, `limit` at most."""

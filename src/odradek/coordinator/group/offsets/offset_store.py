@@ -18,7 +18,7 @@ class OffsetKey(NamedTuple):
 
 
 class OffsetTable:
-    """By group, topic and partition; without empty branches."""
+    """Offsets by group, topic and partition; without empty branches."""
 
     __slots__ = ("_groups",)
 
@@ -26,7 +26,7 @@ class OffsetTable:
         self._groups: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
 
     def topics(self, group_id: str) -> dict[str, dict[int, CommittedOffset]]:
-        """Of a group; not to be changed."""
+        """Return the topics of a group; not to be modified."""
         return self._groups.get(group_id, {})
 
     def get(self, key: OffsetKey) -> CommittedOffset | None:
@@ -69,7 +69,7 @@ class Offsets:
         self._open.setdefault(key.group_id, {}).setdefault(key, {})[producer_id] = None
 
     def remove(self, key: OffsetKey) -> None:
-        """With what open transactions have for it."""
+        """Remove an offset, including those of open transactions."""
         self.committed.remove(key)
         for producer_id in list(self._open.get(key.group_id, {}).get(key, {})):
             self.pending[producer_id].remove(key)
@@ -81,8 +81,8 @@ class Offsets:
             return
         for key, offset in pending.items():
             self._close(key, producer_id)
-            before = self.committed.get(key)
-            if is_committed and (before is None or offset.record_offset > before.record_offset):
+            previous = self.committed.get(key)
+            if is_committed and (previous is None or offset.record_offset > previous.record_offset):
                 self.committed.put(key, offset)
 
     def is_unstable(self, key: OffsetKey) -> bool:

@@ -1,0 +1,1 @@
+"""Tables of settings that several packages read."""
