@@ -18,7 +18,7 @@ from odradek.protocol.messages.assign_replicas_to_dirs_request import (
     PartitionData,
     TopicData,
 )
-from odradek.protocol.messages.broker_registration_request import ListenerRole
+from odradek.protocol.messages.broker_registration_request import Listener
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_topic_partitions_request import (
     Cursor,
@@ -43,9 +43,9 @@ class Creator:
         self.asked.append((list(names), principal, client_address))
 
 
-def listeners(broker_id: int, *names: str) -> list[ListenerRole]:
+def listeners(broker_id: int, *names: str) -> list[Listener]:
     return [
-        ListenerRole(name=name, host=f"{name.lower()}{broker_id}", port=9092 + at, security_protocol=0)
+        Listener(name=name, host=f"{name.lower()}{broker_id}", port=9092 + at, security_protocol=0)
         for at, name in enumerate(names)
     ]
 
