@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from helpers.nodes import Cluster, Kind, Node
 from network import ask, connected
 from quorums import KINDS, bytecode, cluster_of, spec
 from rows import Row
+from support.processes.nodes import Cluster, Kind, Node
 
 #: A node starts in seconds; on a machine that is busy with something else, in minutes.
 _START_TIMEOUT_S = 600

@@ -20,7 +20,6 @@ from beside import (
     servers_of,
     until_answer,
 )
-from helpers.nodes import Cluster, Kind, Node
 from loads import Pipeline, cpu_seconds, create_topic, end_to_end_ms, leaders
 from network import ask, connected
 from odradek.protocol.framing import FrameReader, frame
@@ -29,6 +28,7 @@ from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import request_parts
 from quorums import bytecode, cluster_of, resident_bytes, spec
 from rows import Row
+from support.processes.nodes import Cluster, Kind, Node
 
 IN_FLIGHT = (1, 5, 50)
 PIPELINE_SECONDS = 4.0

@@ -14,11 +14,11 @@ from clients_consume import Consumed as Measured
 from clients_consume import consume
 from clients_produce import produce
 from flows import new_topic_name
-from helpers.nodes import Kind
 from loads import create_topic, delete_topic
 from loads import produce as fill
 from quorums import bytecode
 from rows import Row
+from support.processes.nodes import Kind
 
 OTHERS = ("aiokafka", "kafka-python", "confluent-kafka")
 #: Records of a size: seconds for the quick ones, half a minute for the slowest.

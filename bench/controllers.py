@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers.nodes import Cluster, Kind, Node
 from odradek.network.loop import run as run_loop
 from odradek.protocol.message import Message
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -33,6 +32,7 @@ from quorums import (
     spec,
 )
 from rows import Row
+from support.processes.nodes import Cluster, Kind, Node
 from timing import scratch_directory
 
 ROUNDS = 3

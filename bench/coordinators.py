@@ -15,7 +15,6 @@ from typing import Any
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from beside import Effort, Figure, Figures, both_kinds, in_turn, servers_of
-from helpers.nodes import Cluster
 from loads import cpu_seconds, create_topic, produce
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.protocol.error_codes import ErrorCode
@@ -35,6 +34,7 @@ from odradek.protocol.messages.produce_request import PartitionProduceData, Prod
 from odradek.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from odradek.records.builder import BatchBuilder
 from rows import Row
+from support.processes.nodes import Cluster
 
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",

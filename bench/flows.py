@@ -15,10 +15,10 @@ from typing import Protocol
 
 from beside import Clusters, Effort, Figure, Figures, both_kinds, in_turn, servers_of
 from brokers import resident_mb
-from helpers.java_clients import JavaClients
-from helpers.nodes import Cluster, Node
 from loads import Moved, consume, cpu_seconds, create_topic, delete_topic, moved, produce, values
 from rows import Row
+from support.peers.java_clients import JavaClients
+from support.processes.nodes import Cluster, Node
 from timing import scratch_directory
 
 #: Records of a size: a few seconds of work for either kind.

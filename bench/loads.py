@@ -21,12 +21,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
-from helpers.nodes import HOST, Node
 from odradek.protocol.framing import FrameReader, frame
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import parse_response, request_parts
 from odradek.records.builder import BatchBuilder
+from support.processes.nodes import HOST, Node
 
 _TIMEOUT_S = 60
 #: A thousand partitions are some thousands of synced files, which takes minutes on a disk that is busy.

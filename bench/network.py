@@ -13,13 +13,13 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 
-from helpers.nodes import HOST, Kind, Node
 from odradek.protocol.framing import FrameReader, frame
 from odradek.protocol.messages.api_versions_request import ApiVersionsRequest
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import request_parts
 from quorums import KINDS, cluster_of, resident_bytes, spec
 from rows import Row
+from support.processes.nodes import HOST, Kind, Node
 
 IN_FLIGHT = (1, 5, 50)
 ROUNDS = 5

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import odradek
-from helpers.nodes import HOST, Cluster, Kind, Node, NodeSpec
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.common.uuids import random_uuid
@@ -32,6 +31,7 @@ from odradek.protocol.messages.alter_client_quotas_request import (
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
+from support.processes.nodes import HOST, Cluster, Kind, Node, NodeSpec
 from timing import scratch_directory
 
 KINDS = (Kind.ODRADEK, Kind.KAFKA)

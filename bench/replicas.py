@@ -16,8 +16,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from helpers.logs import batch
-from helpers.replica import TOPIC, TOPIC_ID, FreeLock, broker_record, directory_of, partition_record
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
 from odradek.common.system_clock import SystemClock
@@ -31,6 +29,8 @@ from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.replica.broker_replicas import BrokerReplicas, build_replicas
 from odradek.replica.requests import FetchEntry, FetchParams, ProduceEntry
 from odradek.replica.settings import ReplicaSettings
+from support.builders.logs import batch
+from support.builders.replica import TOPIC, TOPIC_ID, FreeLock, broker_record, directory_of, partition_record
 from timing import scratch_directory
 
 ROUNDS = 40

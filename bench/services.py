@@ -24,9 +24,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from helpers.waiting import wait_until
 from odradek.client.blocking import Producer
 from odradek.testing import Cluster
+from support.waiting import wait_until
 
 BENCH = Path(__file__).parent
 ODRADEK = (sys.executable, "-m", "odradek.cli.main")

@@ -14,12 +14,12 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from beside import Effort, running, servers_of
 from flows import new_topic_name
-from helpers.nodes import Kind
 from loads import create_topic, delete_topic
 from loads import produce as fill
 from quorums import bytecode
 from rows import Row
 from spark_connectors import FORMATS, Bench, spark_session
+from support.processes.nodes import Kind
 
 PARTITIONS = 12
 PER_TRIGGER = 1_000

@@ -23,12 +23,12 @@ from pyspark.sql import functions as f
 from beside import Effort, running, servers_of
 from brokers import timed
 from flows import new_topic_name
-from helpers.nodes import Cluster, Kind
-from helpers.spark import connector_jars, session
 from loads import create_topic, delete_topic
 from loads import produce as fill
 from quorums import bytecode
 from rows import Row
+from support.processes.nodes import Cluster, Kind
+from support.spark.session import connector_jars, session
 from timing import scratch_directory
 
 FORMATS = ("odradek", "kafka")

@@ -16,7 +16,6 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from confluent_kafka import Producer
 
 from beside import running, servers_of
-from helpers.nodes import Kind
 from loads import create_topic, leaders
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.ranges import RangeRequest, read_ranges
@@ -30,6 +29,7 @@ from odradek.spark.sink.options import SinkOptions, sink_options
 from odradek.spark.sink.task_writer import TaskWriter, leaders_for, transactions_for
 from quorums import bytecode
 from rows import Row
+from support.processes.nodes import Kind
 
 NODES, PARTITIONS = 3, 6
 _WARM_UP_S, _AFTER_S = 10.0, 15.0

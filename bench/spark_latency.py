@@ -23,11 +23,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from beside import Effort, running, servers_of
 from flows import new_topic_name
-from helpers.nodes import Kind
 from loads import create_topic, delete_topic
 from quorums import bytecode
 from rows import Row
 from spark_connectors import Bench, spark_session
+from support.processes.nodes import Kind
 
 RATES = (1_000, 10_000)
 PARTITIONS = 2

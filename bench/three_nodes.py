@@ -6,11 +6,11 @@ from functools import partial
 from beside import Effort, Figure, Figures, both_kinds, in_turn, kinds_in_turn, running, servers_of
 from brokers import pipelined, steady
 from flows import COUNTS, Flow, Librdkafka, Loads, java_loads, new_topic_name, produced, warm_up
-from helpers.nodes import Cluster, Kind, Node
 from loads import create_topic, delete_topic, leaders, longest_gap_s
 from odradek.network.loop import run as run_loop
 from quorums import bytecode, client_of
 from rows import Row
+from support.processes.nodes import Cluster, Kind, Node
 
 NODES = 3
 PARTITIONS = 6

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from helpers import vectors
-from helpers.dealing import dealt
+from support import vectors
+from support.test_order import dealt
 
 # No test asserts a duration, so Hypothesis does not either: the machine may be busy.
 settings.register_profile("odradek", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)

@@ -1,4 +1,4 @@
-"""Print the figures of a run as a table: what `helpers.figures.report` collected, one row a figure.
+"""Print the figures of a run as a table: what `support.figures.report` collected, one row a figure.
 
 A test that runs in parts reports once a part; parts of the same name and the same words become one row. Counts are
 added up; what is no count (`_NOT_COUNTS`) is shown as it is, or from the smallest to the largest.

@@ -7,7 +7,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from helpers.nodes import Cluster, Kind, Node, NodeSpec, controllers
+from support.processes.nodes import Cluster, Kind, Node, NodeSpec, controllers
 from tour_words import say, shell, title
 
 RECORDS = 2_000

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import helpers.vectors as vectors
 import peers
+import support.vectors as vectors
 from odradek.common.files import OsFileSystem
 from odradek.common.system_clock import SystemClock
 from odradek.log.recovery.log_loader import load_log

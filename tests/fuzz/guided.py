@@ -21,8 +21,8 @@ with atheris.instrument_imports(include=["odradek"]):
     from odradek.records.batch import Compression, read_batches
     from odradek.records.columns.record_columns import read_columns
 
-from helpers.logs import batch  # noqa: E402
-from helpers.protocol_fuzz import seeds  # noqa: E402
+from support.builders.logs import batch  # noqa: E402
+from support.fuzzing.protocol_fuzz import seeds  # noqa: E402
 
 ACCEPTED = [accepted_versions(ListenerRole.BROKER), accepted_versions(ListenerRole.CONTROLLER)]
 #: Small, so that a bomb shows as soon as the bound is passed.

@@ -11,13 +11,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from helpers.typed_cluster import fuzzed_cluster, register_own_broker
-from helpers.typed_sender import ANSWER_S, exchange
 from odradek.common.ids import uuid_to_text
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.message import Message
 from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.registry import request_class
+from support.fuzzing.typed_cluster import fuzzed_cluster, register_own_broker
+from support.fuzzing.typed_sender import ANSWER_S, exchange
 
 #: Produce with acks=0 is not answered, or its connection closed soon.
 _SILENCE_S = 1

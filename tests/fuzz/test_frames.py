@@ -13,9 +13,6 @@ from random import Random
 
 import pytest
 
-from helpers.figures import report
-from helpers.protocol import vectors
-from helpers.protocol_fuzz import mutated, seeds, streams
 from odradek.common.failures import ProtocolError
 from odradek.protocol.api_keys import ListenerRole, accepted_versions
 from odradek.protocol.codec import decode, encode
@@ -23,6 +20,9 @@ from odradek.protocol.framing import FrameReader
 from odradek.protocol.message import Message
 from odradek.protocol.registry import message_class
 from odradek.protocol.requests import ParsedRequest, parse_request
+from support.builders.protocol import vectors
+from support.figures import report
+from support.fuzzing.protocol_fuzz import mutated, seeds, streams
 
 FRAMES = int(os.environ.get("ODRADEK_FUZZ_FRAMES", "1000000"))
 SEED = int(os.environ.get("ODRADEK_FUZZ_SEED", "20240229"))

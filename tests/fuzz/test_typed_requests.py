@@ -1,7 +1,7 @@
 """Every API and version with random and extreme values, against three nodes, with good clients beside it.
 
 No node stops, no good client notices, every request is answered or its connection closed, and no node logs a Fault or
-a traceback. What is never asked for, because a cluster rightly obeys, is in `helpers.typed_limits`.
+a traceback. What is never asked for, because a cluster rightly obeys, is in `support.fuzzing.typed_limits`.
 
 20,000 requests, times ODRADEK_SOAK_FACTOR; ODRADEK_TYPED_REQUESTS and ODRADEK_TYPED_SEED set count and seed. A failure
 writes the requests that were under way to `requests.jsonl`, and names the command that sends them again, to a cluster
@@ -17,14 +17,14 @@ from random import Random
 
 import pytest
 
-from helpers.figures import report
-from helpers.good_clients import GoodClients
-from helpers.nodes import Cluster
-from helpers.typed_cluster import fuzzed_cluster, register_own_broker
-from helpers.typed_limits import Limits
-from helpers.typed_requests import TypedRequests, Vocabulary
-from helpers.typed_sender import Sender
 from odradek.common.ids import uuid_to_text
+from support.figures import report
+from support.fuzzing.typed_cluster import fuzzed_cluster, register_own_broker
+from support.fuzzing.typed_limits import Limits
+from support.fuzzing.typed_requests import TypedRequests, Vocabulary
+from support.fuzzing.typed_sender import Sender
+from support.loads.good_clients import GoodClients
+from support.processes.nodes import Cluster
 
 SEED = int(os.environ.get("ODRADEK_TYPED_SEED", "20261118"))
 COUNT = int(os.environ.get("ODRADEK_TYPED_REQUESTS", 20_000 * int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.figures import report
-from helpers.waiting import wait_until
+from support.figures import report
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

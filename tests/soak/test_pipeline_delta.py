@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from helpers import peers, spark
-from helpers.live_pipelines import wait_for_batch, wait_until_drained, wait_until_live
-from helpers.pipelines import WAIT_S, Running, make_project, running
-from helpers.processes import kill
-from helpers.reading import read_by_librdkafka
-from helpers.waiting import wait_until
 from odradek.client.blocking.producer import Producer
 from odradek.spark.pipeline.check import check_project
 from odradek.testing import Cluster
+from support.peers import downloads as peers
+from support.peers.librdkafka_reader import read_by_librdkafka
+from support.processes.process_tree import kill
+from support.spark import session as spark
+from support.spark.live_pipelines import wait_for_batch, wait_until_drained, wait_until_live
+from support.spark.pipelines import WAIT_S, Running, make_project, running
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

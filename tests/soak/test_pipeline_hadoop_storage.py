@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow.dataset as dataset
 import pytest
 
-from helpers.live_pipelines import (
+from odradek.testing import Cluster
+from support.spark.live_pipelines import (
     COPIES,
     DEFINITIONS,
     EVENTS,
@@ -23,8 +24,7 @@ from helpers.live_pipelines import (
     wait_until_drained,
     wait_until_live,
 )
-from helpers.pipelines import Running, make_project, running
-from odradek.testing import Cluster
+from support.spark.pipelines import Running, make_project, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -12,8 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from helpers.figures import report
-from helpers.live_pipelines import (
+from odradek.testing import Cluster
+from support.figures import report
+from support.processes.process_tree import kill, kill_tree
+from support.spark.cluster import (
+    RestartedServer,
+    StandaloneCluster,
+    driver_settings,
+    master_process,
+    standalone_cluster,
+)
+from support.spark.live_pipelines import (
     COPIES,
     DEFINITIONS,
     EVENTS,
@@ -26,16 +35,7 @@ from helpers.live_pipelines import (
     wait_until_drained,
     wait_until_live,
 )
-from helpers.pipelines import Running, make_project, running
-from helpers.processes import kill, kill_tree
-from helpers.spark_cluster import (
-    RestartedServer,
-    StandaloneCluster,
-    driver_settings,
-    master_process,
-    standalone_cluster,
-)
-from odradek.testing import Cluster
+from support.spark.pipelines import Running, make_project, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

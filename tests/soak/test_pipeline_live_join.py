@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from helpers.data_load import CLIENT
-from helpers.live_pipelines import wait_for_batch, wait_until_drained, wait_until_live
-from helpers.pipelines import Running, make_project, running
-from helpers.reading import read_by_librdkafka
-from helpers.waiting import wait_until
 from odradek.testing import Cluster
+from support.loads.data_load import CLIENT
+from support.peers.librdkafka_reader import read_by_librdkafka
+from support.spark.live_pipelines import wait_for_batch, wait_until_drained, wait_until_live
+from support.spark.pipelines import Running, make_project, running
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

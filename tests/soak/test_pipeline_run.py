@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from helpers.pipelines import ODRADEK, WAIT_S, Running, make_project, running
-from helpers.processes import command_of, descendants, kill
-from helpers.reading import read_by_librdkafka
-from helpers.waiting import wait_until
 from odradek.client.blocking.producer import Producer
 from odradek.testing import Cluster
+from support.peers.librdkafka_reader import read_by_librdkafka
+from support.processes.process_tree import command_of, descendants, kill
+from support.spark.pipelines import ODRADEK, WAIT_S, Running, make_project, running
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from helpers import figures
-from helpers.pipelines import make_project
-from helpers.ports import free_rows
-from helpers.processes import kill_tree
-from helpers.reading import read_by_librdkafka
-from helpers.shown import Shell, Step, console_steps, is_as_shown
-from helpers.spark_cluster import (
+from odradek.testing import Cluster
+from support import figures
+from support.peers.librdkafka_reader import read_by_librdkafka
+from support.processes.ports import free_rows
+from support.processes.process_tree import kill_tree
+from support.shell_examples import Shell, Step, console_steps, is_as_shown
+from support.spark.cluster import (
     HOST,
     SPARK_HOME,
     WAIT_S,
@@ -32,8 +32,8 @@ from helpers.spark_cluster import (
     machine_environment,
     standalone_cluster,
 )
-from helpers.waiting import Hopeless, wait_until
-from odradek.testing import Cluster
+from support.spark.pipelines import make_project
+from support.waiting import Hopeless, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

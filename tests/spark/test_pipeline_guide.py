@@ -18,12 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures
-from helpers.cli import free_port
-from helpers.pipelines import FLAGS, quick_settings
-from helpers.processes import kill_tree
-from helpers.shown import Shell, Step, console_steps, is_as_shown
-from helpers.waiting import wait_until
+from support import figures
+from support.processes.cli import free_port
+from support.processes.process_tree import kill_tree
+from support.shell_examples import Shell, Step, console_steps, is_as_shown
+from support.spark.pipelines import FLAGS, quick_settings
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -20,10 +20,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
-from helpers import processes
-from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
-from helpers.figures import report
-from helpers.live_pipelines import (
+from odradek.spark.exactly_once.decisions import TOPIC as DECISIONS
+from support.figures import report
+from support.loads.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
+from support.processes import process_tree as processes
+from support.processes.nodes import Cluster, three_nodes
+from support.spark.live_pipelines import (
     COPIES,
     DEFINITIONS,
     EVENTS,
@@ -37,10 +39,8 @@ from helpers.live_pipelines import (
     wait_until_drained,
     wait_until_live,
 )
-from helpers.nodes import Cluster, three_nodes
-from helpers.pipelines import Running, make_project, running
-from helpers.waiting import wait_until
-from odradek.spark.exactly_once.decisions import TOPIC as DECISIONS
+from support.spark.pipelines import Running, make_project, running
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.figures import report
-from helpers.live_pipelines import (
+from odradek.testing import Cluster
+from support.figures import report
+from support.spark.cluster import driver_settings, standalone_cluster
+from support.spark.live_pipelines import (
     COPIES,
     DEFINITIONS,
     EVENTS,
@@ -25,9 +27,7 @@ from helpers.live_pipelines import (
     wait_until_drained,
     wait_until_live,
 )
-from helpers.pipelines import make_project, running
-from helpers.spark_cluster import driver_settings, standalone_cluster
-from odradek.testing import Cluster
+from support.spark.pipelines import make_project, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

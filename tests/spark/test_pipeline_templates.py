@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures, peers
-from helpers.pipelines import running
 from odradek.cli.app import run
 from odradek.spark.pipeline.templates.registry import DEFAULT_TEMPLATE, TEMPLATES
 from odradek.testing import Cluster
+from support import figures
+from support.peers import downloads as peers
+from support.spark.pipelines import running
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -16,14 +16,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from helpers import live_pipelines
-from helpers.figures import report
-from helpers.live_pipelines import Load, wait_for_batch, wait_until_drained, wait_until_live
-from helpers.pipelines import ODRADEK, WAIT_S, Running, make_project, running
-from helpers.reading import read_by_librdkafka
-from helpers.spark_cluster import RestartedServer
 from odradek.client.blocking.producer import Producer
 from odradek.testing import Cluster
+from support.figures import report
+from support.peers.librdkafka_reader import read_by_librdkafka
+from support.spark import live_pipelines
+from support.spark.cluster import RestartedServer
+from support.spark.live_pipelines import Load, wait_for_batch, wait_until_drained, wait_until_live
+from support.spark.pipelines import ODRADEK, WAIT_S, Running, make_project, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

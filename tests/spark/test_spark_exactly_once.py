@@ -19,14 +19,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from helpers import processes
-from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
-from helpers.figures import report
-from helpers.nodes import Cluster, three_nodes
-from helpers.reading import read_by_librdkafka
-from helpers.spark import quick_environment
-from helpers.spark_copy_job import COPIES, EVENTS, RESULT
-from helpers.waiting import wait_until
+from support.figures import report
+from support.loads.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
+from support.peers.librdkafka_reader import read_by_librdkafka
+from support.processes import process_tree as processes
+from support.processes.nodes import Cluster, three_nodes
+from support.spark.copy_job import COPIES, EVENTS, RESULT
+from support.spark.session import quick_environment
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +56,7 @@ class Job:
     def __init__(self, bootstrap: str, directory: Path) -> None:
         self.directory = directory
         self.starts = 0
-        self._command = (sys.executable, "-m", "helpers.spark_copy_job", bootstrap, str(directory), str(BATCH_RECORDS))
+        self._command = (sys.executable, "-m", "support.spark.copy_job", bootstrap, str(directory), str(BATCH_RECORDS))
         self._log = directory / "job.log"
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -22,12 +22,12 @@ import pyarrow.dataset as dataset
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from helpers.nodes import ODRADEK
-from helpers.pipelines import is_drained, quick_settings
-from helpers.schema_registry import RegistryStub, registry_stub
-from helpers.spark import environment
-from helpers.waiting import Hopeless, wait_until
 from odradek.testing import Cluster
+from support.fakes.schema_registry import RegistryStub, registry_stub
+from support.processes.nodes import ODRADEK
+from support.spark.pipelines import is_drained, quick_settings
+from support.spark.session import environment
+from support.waiting import Hopeless, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-from helpers import protobuf_files as made_of
-from helpers.schema_registry import registry_stub
-from helpers.spark import session
 from odradek.common.dead_letter_headers import Reason
 from odradek.common.failures import InputError
 from odradek.spark import formats
 from odradek.spark.dead_letters import accepted, guarded, rejected
+from support.fakes.schema_registry import registry_stub
+from support.spark import protobuf_files as made_of
+from support.spark.session import session
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

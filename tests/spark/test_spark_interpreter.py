@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.spark import foreign_environment
 from odradek.client.blocking.producer import Producer
 from odradek.testing import Cluster
+from support.spark.session import foreign_environment
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from helpers.spark import settings_of
+from support.spark.session import settings_of
 from odradek.spark import formats, register
 
 builder = SparkSession.builder.master("local[1]")

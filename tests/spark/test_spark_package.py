@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from pyspark.serializers import CPickleSerializer
 
-from helpers.spark_cluster import SPARK_HOME, machine_environment, machine_python
 from odradek.spark.deploy.distributions import executor_files
 from odradek.spark.deploy.environment import write_environment
 from odradek.spark.source import OdradekDataSource
 from odradek.spark.source.batch_reader import BatchReader
+from support.spark.cluster import SPARK_HOME, machine_environment, machine_python
 
 pytestmark = pytest.mark.slow
 

@@ -9,11 +9,11 @@ from pyspark.errors import IllegalArgumentException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 
-from helpers.reading import read_by_librdkafka
-from helpers.spark import connector_jars, session
-from helpers.waiting import wait_until
 from odradek.client.blocking.producer import Producer
 from odradek.testing import Cluster
+from support.peers.librdkafka_reader import read_by_librdkafka
+from support.spark.session import connector_jars, session
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -15,11 +15,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from helpers.data_load import CLIENT, bootstrap_of
-from helpers.nodes import Kind, one_of_each_kind
-from helpers.reading import read_by_librdkafka
-from helpers.spark import connector_jars, session
-from helpers.waiting import wait_until
+from support.loads.data_load import CLIENT, bootstrap_of
+from support.peers.librdkafka_reader import read_by_librdkafka
+from support.processes.nodes import Kind, one_of_each_kind
+from support.spark.session import connector_jars, session
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -18,16 +18,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from helpers.data_load import bootstrap_of
-from helpers.nodes import Cluster, Kind, one_of_each_kind
-from helpers.spark import connector_jars, session
-from helpers.spark_reads import READS, REFUSED, WRONG, Read, frame, outcome
-from helpers.spark_streams import Stream, StreamOutcome, run_available_now, start
-from helpers.spark_topics import PLAIN_RECORDS, TIMEOUT_S, Topics
-from helpers.waiting import Hopeless, wait_until
 from odradek.spark import register, start_stream
 from odradek.spark.exactly_once.decisions import TOPIC as DECISIONS
 from odradek.spark.source.offset_limits import offsets_from_json
+from support.loads.data_load import bootstrap_of
+from support.processes.nodes import Cluster, Kind, one_of_each_kind
+from support.spark.reads import READS, REFUSED, WRONG, Read, frame, outcome
+from support.spark.session import connector_jars, session
+from support.spark.streams import Stream, StreamOutcome, run_available_now, start
+from support.spark.topics import PLAIN_RECORDS, TIMEOUT_S, Topics
+from support.waiting import Hopeless, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from helpers.processes import kill_tree
-from helpers.spark import quick_environment, session
-from helpers.spark_reads import option_texts
-from helpers.spark_starts import WAIT_S, Load, Partition, Position, Run, Start, jars_for, under_load
-from helpers.waiting import Hopeless, wait_until
 from odradek.testing import Cluster
+from support.processes.process_tree import kill_tree
+from support.spark.reads import option_texts
+from support.spark.session import quick_environment, session
+from support.spark.starts import WAIT_S, Load, Partition, Position, Run, Start, jars_for, under_load
+from support.waiting import Hopeless, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -194,7 +194,7 @@ def kill_in_first_batch(load: Load, killed: list[Start], silent: str, directory:
     log = directory / "job.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "helpers.spark_first_batch_job", str(directory), FORM],
+            [sys.executable, "-m", "support.spark.first_batch_job", str(directory), FORM],
             env={**os.environ, **quick_environment(), "PYTHONPATH": str(Path(__file__).parents[1])},
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -15,9 +15,6 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
-from helpers.kafka_node import kafka_node
-from helpers.reading import read_by_librdkafka
-from helpers.waiting import wait_until
 from odradek.client.direct.transactions import Transactions
 from odradek.client.producer.murmur2 import partition_for_key
 from odradek.common.failures import InputError
@@ -32,6 +29,9 @@ from odradek.spark.exactly_once.protocol import ExactlyOnce, Fate, transactional
 from odradek.spark.sink.options import SinkOptions, sink_options
 from odradek.spark.sink.task_writer import TaskWriter, leaders_for, transactions_for
 from odradek.testing import Cluster
+from support.peers.kafka_node import kafka_node
+from support.peers.librdkafka_reader import read_by_librdkafka
+from support.waiting import wait_until
 
 _SETTINGS = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
 _PARTITIONS = 2

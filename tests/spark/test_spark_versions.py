@@ -11,8 +11,15 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
-from helpers import live_pipelines, peers
-from helpers.live_pipelines import (
+from odradek.client.blocking.producer import Producer
+from odradek.spark.installed_spark import spark_release
+from odradek.spark.pipeline.check import check_project
+from odradek.spark.pyspark_features import HAS_READ_LIMITS
+from odradek.testing import Cluster
+from support.peers import downloads as peers
+from support.peers.librdkafka_reader import read_by_librdkafka
+from support.spark import live_pipelines
+from support.spark.live_pipelines import (
     COPIES,
     EVENTS,
     Load,
@@ -23,15 +30,9 @@ from helpers.live_pipelines import (
     wait_until_drained,
     wait_until_live,
 )
-from helpers.pipelines import make_project, running
-from helpers.reading import read_by_librdkafka
-from helpers.spark import session
-from helpers.waiting import wait_until
-from odradek.client.blocking.producer import Producer
-from odradek.spark.installed_spark import spark_release
-from odradek.spark.pipeline.check import check_project
-from odradek.spark.pyspark_features import HAS_READ_LIMITS
-from odradek.testing import Cluster
+from support.spark.pipelines import make_project, running
+from support.spark.session import session
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

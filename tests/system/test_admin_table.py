@@ -15,16 +15,16 @@ import pytest
 from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka import admin as confluent
 
-from helpers.admin_questions import questions
-from helpers.controller_talk import Line, hold
-from helpers.data_questions import data_questions
-from helpers.figures import report
-from helpers.nodes import HOST, Cluster, Kind, NodeSpec
-from helpers.nodes_quorum import CHANNEL_CONFIG
-from helpers.waiting import wait_until
 from odradek.client.net.channel import Channel
 from odradek.errors import Disconnected
 from odradek.protocol.messages.metadata_request import MetadataRequest
+from support.figures import report
+from support.processes.nodes import HOST, Cluster, Kind, NodeSpec
+from support.processes.nodes_quorum import CHANNEL_CONFIG
+from support.waiting import wait_until
+from system.conversations.admin import questions
+from system.conversations.compare import Line, hold
+from system.conversations.data import data_questions
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

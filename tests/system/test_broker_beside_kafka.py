@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from helpers.nodes import HOST, Cluster, Kind, Node, NodeSpec
 from odradek.client.net.channel import Channel
 from odradek.errors import Disconnected
 from odradek.protocol.api_keys import ApiKey
@@ -26,6 +25,7 @@ from odradek.protocol.messages.describe_topic_partitions_request import (
 )
 from odradek.protocol.messages.list_config_resources_request import ListConfigResourcesRequest
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from support.processes.nodes import HOST, Cluster, Kind, Node, NodeSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -14,10 +14,11 @@ import pytest
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka import admin as confluent
 
-from helpers import kafka_tools, nodes
-from helpers.nodes import HOST, OURS, Cluster, Node, NodeSpec, controllers
 from odradek.client.net.channel import Channel
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
+from support.peers import kafka_tools
+from support.processes import nodes
+from support.processes.nodes import HOST, OURS, Cluster, Node, NodeSpec, controllers
 
 pytestmark = pytest.mark.slow
 

@@ -12,11 +12,11 @@ from contextlib import ExitStack
 import pytest
 from confluent_kafka import KafkaException, Producer
 
-from helpers import kafka_tools
-from helpers.cli import Command, Said
-from helpers.nodes import Cluster, Kind, NodeSpec
-from helpers.waiting import wait_until
 from odradek.metadata.features.feature_versions import UNSERVED_FEATURES
+from support.peers import kafka_tools
+from support.processes.cli import Command, Said
+from support.processes.nodes import Cluster, Kind, NodeSpec
+from support.waiting import wait_until
 
 WAIT_S = 120
 

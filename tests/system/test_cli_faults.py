@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cli import Command
-from helpers.plain_clients import produce
 from odradek.testing import Cluster
+from support.peers.plain_clients import produce
+from support.processes.cli import Command
 
 
 @pytest.fixture(scope="module")

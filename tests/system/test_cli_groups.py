@@ -8,16 +8,16 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from helpers.cli import Command
-from helpers.group_members import Member, members, wait_balanced
-from helpers.nodes import OURS, Cluster, Kind, NodeSpec
-from helpers.waiting import wait_until
 from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.net.config import ClientConfig
 from odradek.common.addresses import parse_bootstrap
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import ProduceResponse
 from odradek.records.builder import BatchBuilder
+from support.loads.group_members import Member, members, wait_balanced
+from support.processes.cli import Command
+from support.processes.nodes import OURS, Cluster, Kind, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

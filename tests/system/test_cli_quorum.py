@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from helpers import kafka_tools, vectors
-from helpers.kafka_node import kafka_node
-from helpers.nodes import ODRADEK, Cluster, Kind, NodeSpec
-from helpers.ports import free_ports
-from helpers.waiting import wait_until
 from odradek.common.ids import uuid_to_text
+from support import vectors
+from support.peers import kafka_tools
+from support.peers.kafka_node import kafka_node
+from support.processes.nodes import ODRADEK, Cluster, Kind, NodeSpec
+from support.processes.ports import free_ports
+from support.waiting import wait_until
 
 WAIT_S = 90
 SNAPSHOT = "00000000000000000148-0000000002.checkpoint"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from helpers import kafka_tools
-from helpers.cli import Command
-from helpers.nodes import Cluster, NodeSpec
-from helpers.waiting import wait_until
+from support.peers import kafka_tools
+from support.processes.cli import Command
+from support.processes.nodes import Cluster, NodeSpec
+from support.waiting import wait_until
 
 WAIT_S = 120
 

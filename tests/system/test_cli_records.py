@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cli import Command
 from odradek.cli.main import INTERRUPTED
 from odradek.testing import Cluster
+from support.processes.cli import Command
 
 ODRADEK = str(Path(sys.executable).with_name("odradek"))
 

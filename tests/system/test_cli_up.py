@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from helpers.cli import free_port
-from helpers.nodes import ODRADEK
-from helpers.waiting import wait_until
+from support.processes.cli import free_port
+from support.processes.nodes import ODRADEK
+from support.waiting import wait_until
 
 WAIT_S = 90
 

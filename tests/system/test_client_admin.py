@@ -10,11 +10,6 @@ from typing import Any
 
 import pytest
 
-from helpers.data_load import bootstrap_of
-from helpers.figures import report
-from helpers.nodes import OURS, Cluster, Kind, NodeSpec
-from helpers.reading import run
-from helpers.waiting import wait_until
 from odradek.client import (
     HIGH_WATERMARK,
     Admin,
@@ -40,6 +35,11 @@ from odradek.client import (
 from odradek.common.failures import InputError
 from odradek.metadata.features.feature_versions import UNSERVED_FEATURES
 from odradek.protocol.error_codes import ErrorCode
+from support.figures import report
+from support.loads.data_load import bootstrap_of
+from support.peers.librdkafka_reader import run
+from support.processes.nodes import OURS, Cluster, Kind, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.network import run, until
 from odradek.client import KafkaError, OffsetAndMetadata, OutgoingRecord, RebalanceListener, TopicPartition
 from odradek.client.blocking import Admin, Consumer, Producer
 from odradek.client.net.network_client import CoordinatorKind, NetworkClient
@@ -20,6 +19,7 @@ from odradek.common.failures import InputError
 from odradek.errors import ProducerClosed, RecordTooLarge, Refused, Unreachable
 from odradek.protocol.messages.heartbeat_request import HeartbeatRequest
 from odradek.testing import Cluster
+from support.processes.network import run, until
 
 PATIENCE_MS = 60_000
 

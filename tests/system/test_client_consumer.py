@@ -10,13 +10,13 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka import TopicPartition as Place
 
-from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic
-from helpers.nodes import OURS, Cluster, Kind, NodeSpec
-from helpers.reading import LIMIT_S, Seen, read_by_librdkafka, read_to_the_end, run, seen
-from helpers.waiting import wait_until
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.errors import NoOffsetForPartition, OffsetOutOfRange
+from support.loads.data_load import CLIENT, admin_of, bootstrap_of, create_topic
+from support.peers.librdkafka_reader import LIMIT_S, Seen, read_by_librdkafka, read_to_the_end, run, seen
+from support.processes.nodes import OURS, Cluster, Kind, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

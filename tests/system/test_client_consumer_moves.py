@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
-from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic, leaders_of, wait_for_isr
-from helpers.figures import report
-from helpers.nodes import OURS, Cluster, NodeSpec
-from helpers.reading import LIMIT_S, run
-from helpers.waiting import wait_until
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.types import TopicPartition
+from support.figures import report
+from support.loads.data_load import CLIENT, admin_of, bootstrap_of, create_topic, leaders_of, wait_for_isr
+from support.peers.librdkafka_reader import LIMIT_S, run
+from support.processes.nodes import OURS, Cluster, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

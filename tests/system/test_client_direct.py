@@ -6,8 +6,6 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Place
 
-from helpers.data_load import admin_of, bootstrap_of, create_topic, leaders_of
-from helpers.nodes import OURS, Cluster, NodeSpec
 from odradek.client.direct.leader_connections import Leaders
 from odradek.client.direct.offsets import list_offsets
 from odradek.client.direct.ranges import RangeRequest, read_range
@@ -15,6 +13,8 @@ from odradek.common import list_offsets_timestamps
 from odradek.common.addresses import parse_host_port
 from odradek.common.ids import TopicPartition
 from odradek.errors import DataLost
+from support.loads.data_load import admin_of, bootstrap_of, create_topic, leaders_of
+from support.processes.nodes import OURS, Cluster, NodeSpec
 
 pytestmark = pytest.mark.slow
 

@@ -14,14 +14,14 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from helpers import group_members
-from helpers.data_load import bootstrap_of
-from helpers.figures import report
-from helpers.group_members import Member, wait_balanced
-from helpers.java_clients import JavaClients, JavaMember
-from helpers.nodes import Cluster, Kind, NodeSpec
-from helpers.our_members import OurMember
-from helpers.waiting import wait_until
+from support.figures import report
+from support.loads import group_members
+from support.loads.data_load import bootstrap_of
+from support.loads.group_members import Member, wait_balanced
+from support.loads.our_members import OurMember
+from support.peers.java_clients import JavaClients, JavaMember
+from support.processes.nodes import Cluster, Kind, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -13,11 +13,6 @@ from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka import Producer as Librdkafka
 from confluent_kafka import TopicPartition as Place
 
-from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic
-from helpers.figures import report
-from helpers.nodes import OURS, Cluster, Kind, NodeSpec
-from helpers.reading import LIMIT_S, Seen, read_by_librdkafka, run
-from helpers.waiting import wait_until
 from odradek.client.net.channel import FinalizedFeatures
 from odradek.client.net.network_client import NetworkClient
 from odradek.client.producer.producer import Delivery, OutgoingRecord, Producer
@@ -35,6 +30,11 @@ from odradek.errors import (
     UnknownTopic,
 )
 from odradek.protocol.error_codes import ErrorCode
+from support.figures import report
+from support.loads.data_load import CLIENT, admin_of, bootstrap_of, create_topic
+from support.peers.librdkafka_reader import LIMIT_S, Seen, read_by_librdkafka, run
+from support.processes.nodes import OURS, Cluster, Kind, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from helpers.figures import report
-from helpers.nodes import OURS, Cluster, NodeSpec
-from helpers.nodes_quorum import Quorum
-from helpers.waiting import wait_until
+from support.figures import report
+from support.processes.nodes import OURS, Cluster, NodeSpec
+from support.processes.nodes_quorum import Quorum
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -12,11 +12,11 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
-from helpers.data_load import CLIENT, admin_of, bootstrap_of, leaders_of, wait_for_isr
-from helpers.figures import report
-from helpers.nodes import OURS, Cluster, Kind, NodeSpec, controllers
-from helpers.waiting import wait_until
 from odradek.cli.app import run
+from support.figures import report
+from support.loads.data_load import CLIENT, admin_of, bootstrap_of, leaders_of, wait_for_isr
+from support.processes.nodes import OURS, Cluster, Kind, NodeSpec, controllers
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

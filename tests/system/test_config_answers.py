@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from helpers.java_clients import JavaClients
-from helpers.nodes import Cluster, Kind, Node, NodeSpec
-from helpers.waiting import wait_until
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.common.failures import ApiError
 from odradek.protocol.config_types import ConfigOp, ConfigResourceType
@@ -24,6 +21,9 @@ from odradek.protocol.messages.alter_replica_log_dirs_request import (
 )
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from support.peers.java_clients import JavaClients
+from support.processes.nodes import Cluster, Kind, Node, NodeSpec
+from support.waiting import wait_until
 
 WAIT_S = 120
 TIMEOUT_MS = 60_000

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from helpers.controller_questions import conversation
-from helpers.controller_talk import OF_ONE_CLUSTER, hold
-from helpers.figures import report
-from helpers.nodes import Cluster, Kind, controllers
-from helpers.nodes_quorum import Quorum
+from support.figures import report
+from support.processes.nodes import Cluster, Kind, controllers
+from support.processes.nodes_quorum import Quorum
+from system.conversations.compare import OF_ONE_CLUSTER, hold
+from system.conversations.controller import conversation
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 

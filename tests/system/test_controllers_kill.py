@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers.figures import report
-from helpers.metadata_load import MetadataLoad, check_nothing_lost
-from helpers.nodes import HOST, OURS, PATIENT_QUORUM, Cluster, Kind, controllers
-from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum
 from odradek.client.net.channel import Channel
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from support.figures import report
+from support.loads.metadata_load import MetadataLoad, check_nothing_lost
+from support.processes.nodes import HOST, OURS, PATIENT_QUORUM, Cluster, Kind, controllers
+from support.processes.nodes_quorum import CHANNEL_CONFIG, Quorum
 
 pytestmark = [pytest.mark.slow]
 

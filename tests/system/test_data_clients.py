@@ -14,8 +14,8 @@ from aiokafka.structs import TopicPartition as AioPartition
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
-from helpers.nodes import OURS, Cluster, NodeSpec
-from helpers.waiting import wait_until
+from support.processes.nodes import OURS, Cluster, NodeSpec
+from support.waiting import wait_until
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # of how kafka-python reads its own files

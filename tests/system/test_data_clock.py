@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.data_load import DataLoad, admin_of, bootstrap_of, create_topic, wait_for_isr
-from helpers.data_logs import check_identical_logs
-from helpers.figures import report
-from helpers.nodes import OURS, Cluster, Node, NodeSpec
-from helpers.nodes_quorum import Quorum, QuorumView
+from support.figures import report
+from support.loads.data_load import DataLoad, admin_of, bootstrap_of, create_topic, wait_for_isr
+from support.loads.data_logs import check_identical_logs
+from support.processes.nodes import OURS, Cluster, Node, NodeSpec
+from support.processes.nodes_quorum import Quorum, QuorumView
 
 _LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 

@@ -19,17 +19,17 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from helpers.data_load import DataLoad, admin_of, bootstrap_of, create_topic, leaders_of, wait_for_isr
-from helpers.data_logs import check_identical_logs
-from helpers.figures import report
-from helpers.nodes import HOST, OURS, Cluster, Node, NodeSpec, controllers
-from helpers.nodes_quorum import CHANNEL_CONFIG, Quorum
-from helpers.waiting import wait_until
 from odradek.client.net.channel import Channel
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.records.builder import BatchBuilder
+from support.figures import report
+from support.loads.data_load import DataLoad, admin_of, bootstrap_of, create_topic, leaders_of, wait_for_isr
+from support.loads.data_logs import check_identical_logs
+from support.processes.nodes import HOST, OURS, Cluster, Node, NodeSpec, controllers
+from support.processes.nodes_quorum import CHANNEL_CONFIG, Quorum
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from helpers import netns
-from helpers.data_load import DataLoad, admin_of, bootstrap_of, create_topic, leaders_of, wait_for_isr
-from helpers.data_logs import check_identical_logs
-from helpers.figures import report
-from helpers.netns import Network
-from helpers.nodes import OURS, Cluster, NodeSpec
-from helpers.nodes_quorum import Quorum
-from helpers.waiting import wait_until
+from support.figures import report
+from support.loads.data_load import DataLoad, admin_of, bootstrap_of, create_topic, leaders_of, wait_for_isr
+from support.loads.data_logs import check_identical_logs
+from support.processes import netns
+from support.processes.netns import Network
+from support.processes.nodes import OURS, Cluster, NodeSpec
+from support.processes.nodes_quorum import Quorum
+from support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.slow,

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cli import Said
-from helpers.kafka_node import kafka_node
-from helpers.reading import Seen, read_by_librdkafka
-from helpers.waiting import wait_until
 from odradek.cli.app import run
 from odradek.client.blocking.producer import Producer
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.status import read_status
 from odradek.spark.pipeline.templates.registry import TEMPLATES
 from odradek.testing import Cluster
+from support.peers.kafka_node import kafka_node
+from support.peers.librdkafka_reader import Seen, read_by_librdkafka
+from support.processes.cli import Said
+from support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 120
@@ -93,7 +93,7 @@ class Shop:
     ) -> "subprocess.Popen[str]":
         options = [method, str(call), moment, signal_name, "--"]
         return subprocess.Popen(
-            [sys.executable, "-m", "helpers.interrupted_replay", *options, *self.words("replay", *words)],
+            [sys.executable, "-m", "system.interrupted_replay", *options, *self.words("replay", *words)],
             env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from helpers import kafka_tools
-from helpers.cli import Command
-from helpers.data_load import DataLoad, create_topic, read_all
-from helpers.figures import report
-from helpers.nodes import Cluster, NodeSpec
-from helpers.waiting import wait_until
+from support.figures import report
+from support.loads.data_load import DataLoad, create_topic, read_all
+from support.peers import kafka_tools
+from support.processes.cli import Command
+from support.processes.nodes import Cluster, NodeSpec
+from support.waiting import wait_until
 
 WAIT_S = 120
 

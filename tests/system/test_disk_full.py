@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.figures import report
-from helpers.log_faults import scaled
-from helpers.logs import HandClock, batch, stored_values
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
 from odradek.common.locks import lock_dir
@@ -21,6 +18,9 @@ from odradek.log.errors import KafkaStorageError
 from odradek.log.log_config import LogConfig
 from odradek.log.manager.log_directories import open_log_dirs
 from odradek.log.manager.log_manager import LogManager
+from support.builders.logs import HandClock, batch, stored_values
+from support.fakes.log_faults import scaled
+from support.figures import report
 
 ROUNDS = scaled(10)
 DISK_BYTES = 4 * 1024 * 1024

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures, kafka_tools, our_logs
 from odradek.cli.app import run
 from odradek.log.log_config import LogConfig
+from support import figures
+from support.loads import our_logs
+from support.peers import kafka_tools
 
 pytestmark = pytest.mark.peer
 

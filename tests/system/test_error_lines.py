@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
-from helpers.nodes import HOST, ODRADEK
-from helpers.ports import free_ports
 from odradek.cli.app import run
 from odradek.common.locks import lock_dir
+from support.processes.nodes import HOST, ODRADEK
+from support.processes.ports import free_ports
 
 TIMEOUT_S = 120
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"

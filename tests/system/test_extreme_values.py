@@ -7,10 +7,6 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from helpers.data_load import bootstrap_of, create_topic
-from helpers.nodes import Cluster, Kind, one_of_each_kind
-from helpers.typed_sender import exchange
-from helpers.waiting import wait_until
 from odradek.protocol.message import Message
 from odradek.protocol.messages import fetch_request as fetch
 from odradek.protocol.messages import produce_request as produce
@@ -26,6 +22,10 @@ from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRe
 from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.messages.write_txn_markers_request import WriteTxnMarkersRequest
 from odradek.records.builder import BatchBuilder
+from support.fuzzing.typed_sender import exchange
+from support.loads.data_load import bootstrap_of, create_topic
+from support.processes.nodes import Cluster, Kind, one_of_each_kind
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from helpers.cli import Command
-from helpers.nodes import Cluster, Node, NodeSpec
-from helpers.waiting import wait_until
+from support.processes.cli import Command
+from support.processes.nodes import Cluster, Node, NodeSpec
+from support.waiting import wait_until
 
 WAIT_S = 120
 TOPIC, PARTITIONS = "spread", 4

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.figures import report
-from helpers.nodes import Cluster, Kind, Node, NodeSpec, controllers
-from helpers.waiting import wait_until
+from support.figures import report
+from support.processes.nodes import Cluster, Kind, Node, NodeSpec, controllers
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cli import Command
-from helpers.nodes import OURS, Cluster, Node, NodeSpec
-from helpers.waiting import wait_until
 from odradek.cli.app import run
 from odradek.client.consumer.consumer import Consumer
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.client.producer.producer import Producer
 from odradek.common.failures import ProtocolError
 from odradek.protocol.messages.metadata_request import MetadataRequest
+from support.processes.cli import Command
+from support.processes.nodes import OURS, Cluster, Node, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -18,12 +18,12 @@ from aiokafka.structs import TopicPartition as AioPartition
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
-from helpers import group_members
-from helpers.data_load import bootstrap_of
-from helpers.figures import report
-from helpers.group_members import Member, accepted, members, until_no_error, wait_balanced
-from helpers.nodes import OURS, Cluster, NodeSpec
-from helpers.waiting import wait_until
+from support.figures import report
+from support.loads import group_members
+from support.loads.data_load import bootstrap_of
+from support.loads.group_members import Member, accepted, members, until_no_error, wait_balanced
+from support.processes.nodes import OURS, Cluster, NodeSpec
+from support.waiting import wait_until
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # of how kafka-python reads its own files

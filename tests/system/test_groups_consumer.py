@@ -12,13 +12,13 @@ from functools import partial
 import pytest
 from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, NewTopic
 
-from helpers import group_members
-from helpers.data_load import bootstrap_of
-from helpers.figures import report
-from helpers.group_members import Member, members, until_no_error, wait_balanced
-from helpers.java_clients import JavaClients, JavaMember
-from helpers.nodes import OURS, Cluster, NodeSpec
-from helpers.waiting import wait_until
+from support.figures import report
+from support.loads import group_members
+from support.loads.data_load import bootstrap_of
+from support.loads.group_members import Member, members, until_no_error, wait_balanced
+from support.peers.java_clients import JavaClients, JavaMember
+from support.processes.nodes import OURS, Cluster, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from helpers import vectors
-from helpers.group_members import Member, members, wait_balanced
-from helpers.java_clients import JavaClients
-from helpers.kafka_node import kafka_node
-from helpers.nodes import node_on
-from helpers.waiting import wait_until
+from support import vectors
+from support.loads.group_members import Member, members, wait_balanced
+from support.peers.java_clients import JavaClients
+from support.peers.kafka_node import kafka_node
+from support.processes.nodes import node_on
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -1,6 +1,6 @@
 """Apache Kafka's Java producer, consumer and tools against our brokers: one node and three.
 
-One JVM serves all of it, see `helpers.java_clients`. The consumer reads partitions that it is assigned.
+One JVM serves all of it, see `support.peers.java_clients`. The consumer reads partitions that it is assigned.
 """
 
 import itertools
@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from helpers.data_load import admin_of, bootstrap_of, leaders_of
-from helpers.java_clients import JavaClients, JavaRecord, Said
-from helpers.nodes import OURS, Cluster, NodeSpec
-from helpers.waiting import wait_until
+from support.loads.data_load import admin_of, bootstrap_of, leaders_of
+from support.peers.java_clients import JavaClients, JavaRecord, Said
+from support.processes.nodes import OURS, Cluster, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

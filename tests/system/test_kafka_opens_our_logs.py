@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from helpers import figures, kafka_node, our_logs, vectors
 from odradek.cli.app import run
 from odradek.common import ids
 from odradek.common.files import OsFileSystem
@@ -22,6 +21,9 @@ from odradek.log.log_config import LogConfig
 from odradek.log.manager import checkpoint_files
 from odradek.records.batch import Batch, read_batches
 from odradek.records.builder import empty_batch, retained_batch
+from support import figures, vectors
+from support.loads import our_logs
+from support.peers import kafka_node
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from helpers.nodes import OURS, Cluster, Node, NodeSpec
-from helpers.waiting import wait_until
+from support.processes.nodes import OURS, Cluster, Node, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

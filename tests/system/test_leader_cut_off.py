@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
-from helpers.cli import Command
-from helpers.nodes import HOST, Cluster, NodeSpec, controllers
-from helpers.waiting import wait_until
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.records.builder import BatchBuilder
+from support.processes.cli import Command
+from support.processes.nodes import HOST, Cluster, NodeSpec, controllers
+from support.waiting import wait_until
 
 CONTROLLER, LEADER, FOLLOWER = 1, 11, 12
 TOPIC = "cut-off"

@@ -7,10 +7,10 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 
-from helpers.data_load import CLIENT, admin_of, bootstrap_of, leaders_of
-from helpers.nodes import Cluster, Kind, NodeSpec
-from helpers.waiting import wait_until
 from odradek.cli.app import run
+from support.loads.data_load import CLIENT, admin_of, bootstrap_of, leaders_of
+from support.processes.nodes import Cluster, Kind, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -11,11 +11,20 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from helpers.data_load import CLIENT, DataLoad, admin_of, bootstrap_of, create_topic, leaders_of, read_all, wait_for_isr
-from helpers.data_logs import check_identical_logs
-from helpers.figures import report
-from helpers.nodes import OURS, Cluster, Node, NodeSpec
-from helpers.waiting import wait_until
+from support.figures import report
+from support.loads.data_load import (
+    CLIENT,
+    DataLoad,
+    admin_of,
+    bootstrap_of,
+    create_topic,
+    leaders_of,
+    read_all,
+    wait_for_isr,
+)
+from support.loads.data_logs import check_identical_logs
+from support.processes.nodes import OURS, Cluster, Node, NodeSpec
+from support.waiting import wait_until
 
 MANY = "many"
 PARTITIONS = 1_000

@@ -14,9 +14,9 @@ from confluent_kafka import Consumer, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from helpers.figures import report
-from helpers.nodes import Cluster, Kind, NodeSpec, controllers
-from helpers.nodes_quorum import Quorum
+from support.figures import report
+from support.processes.nodes import Cluster, Kind, NodeSpec, controllers
+from support.processes.nodes_quorum import Quorum
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

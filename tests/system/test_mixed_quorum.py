@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.figures import report
-from helpers.metadata_load import MetadataLoad, check_nothing_lost
-from helpers.nodes import Cluster, Kind, Node, controllers
-from helpers.nodes_quorum import Quorum, QuorumView
+from support.figures import report
+from support.loads.metadata_load import MetadataLoad, check_nothing_lost
+from support.processes.nodes import Cluster, Kind, Node, controllers
+from support.processes.nodes_quorum import Quorum, QuorumView
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

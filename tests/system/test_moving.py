@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from helpers.data_load import DataLoad, admin_of, bootstrap_of, create_topic, read_all, wait_for_isr
-from helpers.data_logs import check_identical_logs
-from helpers.figures import report
-from helpers.nodes import OURS, Cluster, Kind, NodeSpec
-from helpers.waiting import wait_until
+from support.figures import report
+from support.loads.data_load import DataLoad, admin_of, bootstrap_of, create_topic, read_all, wait_for_isr
+from support.loads.data_logs import check_identical_logs
+from support.processes.nodes import OURS, Cluster, Kind, NodeSpec
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

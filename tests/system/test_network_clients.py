@@ -20,8 +20,6 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 from kio.static.primitive import i16, i32
 
-from helpers import kafka_tools
-from helpers.network import PATIENCE_S, exchange, listening_in_thread, unknown_api_versions_bytes
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.registry import ServedApi
 from odradek.network.listener import Listener
@@ -32,6 +30,8 @@ from odradek.protocol.messages.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from support.peers import kafka_tools
+from support.processes.network import PATIENCE_S, exchange, listening_in_thread, unknown_api_versions_bytes
 
 with warnings.catch_warnings(action="ignore"):  # it reads its own files in a way that is going out of use
     from kafka import KafkaAdminClient

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers.figures import report
-from helpers.network_server import Watched, answer_to, connect, first_answer, serving
-from helpers.protocol_fuzz import streams
 from odradek.protocol.api_keys import ApiKey, ListenerRole, accepted_versions
 from odradek.protocol.codec import encode
 from odradek.protocol.framing import FRAME_BYTES_MAX, LENGTH_BYTES, UNAUTHENTICATED_FRAME_BYTES_MAX
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import request_header_version
+from support.figures import report
+from support.fuzzing.protocol_fuzz import streams
+from support.processes.network_server import Watched, answer_to, connect, first_answer, serving
 
 FRAMES = int(os.environ.get("ODRADEK_SOCKET_FRAMES", "10000"))
 FRAMES_BETWEEN_CHECKS = 100

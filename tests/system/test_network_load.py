@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from helpers.figures import report
-from helpers.network import PATIENCE_S, api_versions_bytes, exchange, request_bytes, run, until
-from helpers.network_probe import probing
-from helpers.network_server import Watched, connect, serving
-from helpers.waiting import wait_until
 from odradek.protocol.framing import LENGTH_BYTES
 from odradek.protocol.messages.metadata_request import MetadataRequest
+from support.figures import report
+from support.processes.network import PATIENCE_S, api_versions_bytes, exchange, request_bytes, run, until
+from support.processes.network_probe import probing
+from support.processes.network_server import Watched, connect, serving
+from support.waiting import wait_until
 
 SLOW = UNREAD = 1_000
 DROPPED = 10_000

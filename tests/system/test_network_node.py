@@ -11,14 +11,6 @@ from pathlib import Path
 import pytest
 from crc32c import crc32c
 
-from helpers.data_load import create_topic
-from helpers.figures import report
-from helpers.network import exchange, request_bytes
-from helpers.network_probe import Probe, probing
-from helpers.network_server import PATIENCE_S, Watched, answer_to
-from helpers.nodes import Cluster, Node, NodeSpec
-from helpers.protocol_fuzz import streams
-from helpers.waiting import wait_until
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.framing import FRAME_BYTES_MAX, LENGTH_BYTES
@@ -28,6 +20,14 @@ from odradek.protocol.requests import parse_response
 from odradek.records.batch import ATTRIBUTES_AT, HEADER_BYTES, OVERHEAD_BYTES
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Compression, compress
+from support.figures import report
+from support.fuzzing.protocol_fuzz import streams
+from support.loads.data_load import create_topic
+from support.processes.network import exchange, request_bytes
+from support.processes.network_probe import Probe, probing
+from support.processes.network_server import PATIENCE_S, Watched, answer_to
+from support.processes.nodes import Cluster, Node, NodeSpec
+from support.waiting import wait_until
 
 FRAMES = int(os.environ.get("ODRADEK_SOCKET_FRAMES", "10000")) // 2
 FRAMES_BETWEEN_CHECKS = 100

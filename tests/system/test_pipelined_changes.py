@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers.controller import registration, topic
-from helpers.figures import report
-from helpers.nodes import Cluster, Kind, controllers
-from helpers.nodes_quorum import Quorum
 from odradek.client.net.channel import ChannelConfig
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
 from odradek.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from support.builders.controller import registration, topic
+from support.figures import report
+from support.processes.nodes import Cluster, Kind, controllers
+from support.processes.nodes_quorum import Quorum
 
 pytestmark = pytest.mark.slow
 

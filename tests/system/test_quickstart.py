@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.ports import free_rows
-from helpers.waiting import wait_until
+from support.processes.ports import free_rows
+from support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "quickstart.md").read_text()

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures
-from helpers.cli import free_port
-from helpers.shown import ANYTHING, Step, steps_of
 from odradek.testing import Cluster
+from support import figures
+from support.processes.cli import free_port
+from support.shell_examples import ANYTHING, Step, steps_of
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

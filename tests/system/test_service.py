@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.data_load import bootstrap_of, create_topic, read_all
-from helpers.figures import report
-from helpers.nodes import Cluster, three_nodes
-from helpers.service_orders import always_fails
-from helpers.service_runs import (
+from support.figures import report
+from support.loads.data_load import bootstrap_of, create_topic, read_all
+from support.processes.nodes import Cluster, three_nodes
+from support.service.orders import always_fails
+from support.service.runs import (
     Lag,
     beat,
     consuming_worker,
@@ -68,7 +68,7 @@ def test_ten_thousand_orders_with_kills(cluster: Cluster, tmp_path: Path) -> Non
     create_topic(cluster, "orders", PARTITIONS, 3)
     produce_orders(cluster, "orders", ORDERS)
     begun_s = time.monotonic()
-    with service("helpers.service_shop:app", cluster, tmp_path) as shop:
+    with service("support.service.shop:app", cluster, tmp_path) as shop:
         steps = [
             step
             for node_id in (1, 2, 3)
@@ -89,7 +89,7 @@ def test_the_same_through_celery(cluster: Cluster, tmp_path: Path) -> None:
     create_topic(cluster, "orders", PARTITIONS, 3)
     produce_orders(cluster, "orders", CELERY_ORDERS)
     begun_s = time.monotonic()
-    with service("helpers.service_celery:bridge", cluster, tmp_path) as bridge, worker(tmp_path) as tasks:
+    with service("support.service.celery_app:bridge", cluster, tmp_path) as bridge, worker(tmp_path) as tasks:
         steps = [bridge.kill, tasks.kill, lambda: kill_broker(cluster, 2, "orders"), bridge.kill, tasks.kill]
         kill_in_turn(steps, lambda: effect_count(tmp_path), CELERY_ORDERS, [bridge, tasks])
         lag = Lag(cluster, "bridge", PARTITIONS, "orders")
@@ -140,7 +140,7 @@ def test_exactly_once_with_kills(cluster: Cluster, tmp_path: Path) -> None:
     create_topic(cluster, "doubled", PARTITIONS, 3)
     produce_orders(cluster, "numbers", NUMBERS)
     alive = NUMBERS - NUMBERS // 100
-    with service("helpers.service_shop:doubling", cluster, tmp_path) as doubling:
+    with service("support.service.shop:doubling", cluster, tmp_path) as doubling:
         steps = [doubling.kill, lambda: kill_broker(cluster, 3, "numbers"), doubling.kill]
         kill_in_turn(steps, lambda: len(runs(tmp_path)), NUMBERS, [doubling])
         wait_for(lambda: len(orders_in(cluster, "doubled")) >= alive, "all are doubled", [doubling])

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Message
 
-from helpers.nodes import ODRADEK
-from helpers.waiting import wait_until
 from odradek.testing import Cluster
+from support.processes.nodes import ODRADEK
+from support.waiting import wait_until
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "service"
 

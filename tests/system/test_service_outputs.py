@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from helpers.data_load import read_all
 from odradek.client import Producer
 from odradek.service import Retries, Send, Service
 from odradek.testing import Cluster
+from support.loads.data_load import read_all
 
 MESSAGES = 60
 PARTITIONS = 2

@@ -6,10 +6,10 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
-from helpers.figures import report
 from odradek.client import Producer
 from odradek.service import Context, Retries, Send, Service
 from odradek.testing import Cluster
+from support.figures import report
 
 KEYS = 20
 #: Of each instance, between one change and the next.

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from helpers.data_load import bootstrap_of, create_topic
-from helpers.figures import report
-from helpers.nodes import OURS, Cluster, Node, NodeSpec
+from support.figures import report
+from support.loads.data_load import bootstrap_of, create_topic
+from support.processes.nodes import OURS, Cluster, Node, NodeSpec
 
 pytestmark = pytest.mark.slow
 

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from helpers import kafka_tools, vectors
-from helpers.kafka_node import kafka_node
-from helpers.nodes import HOST, node_on
-from helpers.nodes_quorum import CHANNEL_CONFIG
-from helpers.storage import CLUSTER_ID, read_checkpoint, tree, write_config
 from odradek.cli.app import run
 from odradek.client.net.channel import Channel
 from odradek.errors import Disconnected
 from odradek.protocol.messages.metadata_request import MetadataRequest
+from support import vectors
+from support.peers import kafka_tools
+from support.peers.kafka_node import kafka_node
+from support.processes.nodes import HOST, node_on
+from support.processes.nodes_quorum import CHANNEL_CONFIG
+from support.processes.storage import CLUSTER_ID, read_checkpoint, tree, write_config
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 

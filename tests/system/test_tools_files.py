@@ -10,12 +10,6 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource
 
-from helpers import figures, kafka_tools
-from helpers.kafka_node import kafka_node
-from helpers.metadata import image_in, replayed
-from helpers.metadata_records import RecordMaker, first_records
-from helpers.raft import WALL_MS, data_batch, leader_change_batch, voter
-from helpers.storage import CLUSTER_ID, write_config
 from odradek.cli.app import run
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_to_text
@@ -34,6 +28,13 @@ from odradek.protocol.messages.unregister_controller_record import UnregisterCon
 from odradek.raft.storage.snapshots import SnapshotWriter
 from odradek.raft.values import OffsetAndEpoch
 from odradek.raft.voters import VoterSet
+from support import figures
+from support.builders.metadata import image_in, replayed
+from support.builders.metadata_records import RecordMaker, first_records
+from support.builders.raft import WALL_MS, data_batch, leader_change_batch, voter
+from support.peers import kafka_tools
+from support.peers.kafka_node import kafka_node
+from support.processes.storage import CLUSTER_ID, write_config
 
 pytestmark = pytest.mark.peer
 

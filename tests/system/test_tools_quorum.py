@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers import kafka_tools
-from helpers.metadata_load import FAKE_BROKER_ID, MetadataLoad
-from helpers.nodes import OURS, PATIENT_QUORUM, Cluster, Kind, NodeSpec, controllers
-from helpers.nodes_quorum import Quorum, QuorumView
 from odradek.common.ids import uuid_to_text
+from support.loads.metadata_load import FAKE_BROKER_ID, MetadataLoad
+from support.peers import kafka_tools
+from support.processes.nodes import OURS, PATIENT_QUORUM, Cluster, Kind, NodeSpec, controllers
+from support.processes.nodes_quorum import Quorum, QuorumView
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

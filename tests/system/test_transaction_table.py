@@ -12,11 +12,6 @@ from typing import Any
 
 import pytest
 
-from helpers.controller import registration, topic
-from helpers.figures import report
-from helpers.nodes import HOST, Cluster, Kind, NodeSpec
-from helpers.nodes_quorum import CHANNEL_CONFIG
-from helpers.transaction_questions import FIRST_PRODUCER_ID, LIVE, STUCK, Case, cases, state_log
 from odradek.client.net.channel import Channel
 from odradek.common.ids import TopicPartition
 from odradek.errors import Disconnected
@@ -30,6 +25,11 @@ from odradek.protocol.messages.describe_transactions_request import DescribeTran
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from odradek.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from support.builders.controller import registration, topic
+from support.figures import report
+from support.processes.nodes import HOST, Cluster, Kind, NodeSpec
+from support.processes.nodes_quorum import CHANNEL_CONFIG
+from system.conversations.transactions import FIRST_PRODUCER_ID, LIVE, STUCK, Case, cases, state_log
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

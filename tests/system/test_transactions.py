@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
-from helpers import copier
-from helpers.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
-from helpers.figures import report
-from helpers.nodes import OURS, Cluster, Kind, NodeSpec, controllers
-from helpers.waiting import wait_until
+from support.figures import report
+from support.loads import copier
+from support.loads.data_load import CLIENT, admin_of, bootstrap_of, create_topic, wait_for_isr
+from support.processes.nodes import OURS, Cluster, Kind, NodeSpec, controllers
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -9,11 +9,6 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from helpers.data_load import CLIENT, bootstrap_of, create_topic
-from helpers.figures import report
-from helpers.nodes import HOST, OURS, Cluster, NodeSpec
-from helpers.nodes_quorum import CHANNEL_CONFIG
-from helpers.waiting import wait_until
 from odradek.client.net.channel import Channel
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
@@ -24,6 +19,11 @@ from odradek.protocol.messages.init_producer_id_request import InitProducerIdReq
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import ProduceResponse
 from odradek.records.builder import BatchBuilder
+from support.figures import report
+from support.loads.data_load import CLIENT, bootstrap_of, create_topic
+from support.processes.nodes import HOST, OURS, Cluster, NodeSpec
+from support.processes.nodes_quorum import CHANNEL_CONFIG
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

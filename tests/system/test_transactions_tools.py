@@ -10,14 +10,6 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from helpers import vectors
-from helpers.data_load import admin_of, create_topic, leaders_of
-from helpers.java_clients import JavaClients
-from helpers.kafka_node import kafka_node
-from helpers.logs import idempotent
-from helpers.nodes import HOST, ODRADEK, OURS, Cluster, NodeSpec, node_on
-from helpers.nodes_quorum import CHANNEL_CONFIG
-from helpers.waiting import wait_until
 from odradek.client.net.channel import Channel
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
@@ -35,6 +27,14 @@ from odradek.protocol.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderTopic,
 )
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from support import vectors
+from support.builders.logs import idempotent
+from support.loads.data_load import admin_of, create_topic, leaders_of
+from support.peers.java_clients import JavaClients
+from support.peers.kafka_node import kafka_node
+from support.processes.nodes import HOST, ODRADEK, OURS, Cluster, NodeSpec, node_on
+from support.processes.nodes_quorum import CHANNEL_CONFIG
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

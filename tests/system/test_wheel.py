@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cli import free_port
-from helpers.wheels import build_sdist, build_wheel, clean_environment, copy_sources, install, run
 from odradek import __version__
 from odradek.common.hot_modules import HOT_MODULES, describe
+from support.processes.cli import free_port
+from support.processes.wheels import build_sdist, build_wheel, clean_environment, copy_sources, install, run
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ TESTS = Path(__file__).parents[1]
 
 STUCK = """
 import threading
-from helpers.copier import ended_if_stuck
+from support.loads.copier import ended_if_stuck
 
 def wait_without_end():
     threading.Event().wait()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.data_load import DataLoad, Place
+from support.loads.data_load import DataLoad, Place
 
 LOG: dict[Place, bytes] = {(0, 0): b"0:0", (0, 1): b"1:0", (0, 2): b"0:3", (1, 0): b"0:1", (1, 1): b"0:4"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.dealing import dealt
+from support.test_order import dealt
 
 TESTS = [
     *(f"sim/{file}.slow {number}" for file in "ab" for number in range(3)),

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from helpers.figures import report
 from odradek.controller.configuration_control import ConfigurationControl
 from odradek.controller.decision import ControllerDecision
 from odradek.controller.leader_election import LeaderElection
@@ -25,6 +24,7 @@ from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.sim.controller.swarm import run_or_explain
 from odradek.sim.world.results import SimulationFailed
+from support.figures import report
 
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))
 SEEDS = 300 * FACTOR

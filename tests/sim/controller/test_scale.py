@@ -6,8 +6,6 @@ from random import Random
 
 import pytest
 
-from helpers.controller import CLUSTER_ID, Bench, topic
-from helpers.figures import report
 from odradek.controller.controls import Controls, ControlSettings
 from odradek.controller.feature_control import QuorumFeatures
 from odradek.metadata.image.delta import MetadataDelta
@@ -15,6 +13,8 @@ from odradek.metadata.image.image import EMPTY, MetadataProvenance
 from odradek.metadata.records.record_serde import decode_record, encode_record
 from odradek.protocol.messages.create_topics_request import CreateTopicsRequest
 from odradek.protocol.messages.partition_change_record import PartitionChangeRecord
+from support.builders.controller import CLUSTER_ID, Bench, topic
+from support.figures import report
 
 BROKERS = 6
 TOPICS = 1_000

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from helpers import figures
 from odradek.client.group.assignment_handover import AssignmentHandover
 from odradek.client.group.consumer_heartbeat import HeartbeatFields, Heartbeats
 from odradek.client.group.consumer_member import ConsumerMember as ConsumerClient
@@ -47,6 +46,7 @@ from odradek.sim.coordinator.group_member import PARTITIONS, TOPIC
 from odradek.sim.coordinator.registers import RegisterShard
 from odradek.sim.coordinator.swarm import WORKLOADS, run_or_explain
 from odradek.sim.world.results import SimulationFailed
+from support import figures
 
 SOURCE = Path(__file__).parents[3] / "src"
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))

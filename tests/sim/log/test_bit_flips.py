@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from helpers.figures import report
-from helpers.log_faults import Content, content_of, file_content, new_rig, shards
-from helpers.logs import DIRECTORY, Rig, batch, idempotent, stored_batches
 from odradek.common.failures import Fault
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import DIRECTORY, Rig, batch, idempotent, stored_batches
+from support.fakes.log_faults import Content, content_of, file_content, new_rig, shards
+from support.figures import report
 
 SEGMENT = f"{DIRECTORY}/00000000000000000000.log"
 

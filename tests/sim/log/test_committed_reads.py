@@ -8,9 +8,9 @@ model says.
 
 import pytest
 
-from helpers.committed_reads import Replica
-from helpers.figures import report
-from helpers.log_faults import scaled
+from support.builders.committed_reads import Replica
+from support.fakes.log_faults import scaled
+from support.figures import report
 
 COMPACT = ("compact",)
 SEEDS = scaled(16)

@@ -13,14 +13,14 @@ from random import Random
 
 import pytest
 
-from helpers.figures import report
-from helpers.log_faults import Content, append_mixed, content_of, file_content, new_rig, scaled, shards
-from helpers.logs import DIRECTORY, Rig, batch, stored_batches
 from odradek.common.ids import TopicPartition
 from odradek.common.ports import write_atomically
 from odradek.log.manager.checkpoint_files import read_offset_checkpoint, write_offset_checkpoint
 from odradek.log.unified_log import UnifiedLog
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import DIRECTORY, Rig, batch, stored_batches
+from support.fakes.log_faults import Content, append_mixed, content_of, file_content, new_rig, scaled, shards
+from support.figures import report
 
 CHECKPOINT = "/data/recovery-point-offset-checkpoint"
 VOTE = "/data/quorum-state"

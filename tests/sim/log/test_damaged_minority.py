@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from helpers.figures import report
-from helpers.log_faults import Content, content_of, new_rig, scaled, shards
-from helpers.logs import DIRECTORY, Rig, batch, idempotent, stored_batches
 from odradek.common.failures import Fault
 from odradek.log.unified_log import UnifiedLog
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import DIRECTORY, Rig, batch, idempotent, stored_batches
+from support.fakes.log_faults import Content, content_of, new_rig, scaled, shards
+from support.figures import report
 
 SEEDS = scaled(200)
 

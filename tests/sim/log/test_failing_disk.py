@@ -7,13 +7,13 @@ import errno
 
 import pytest
 
-from helpers.figures import report
-from helpers.log_faults import append_mixed, content_of, file_content, new_rig, shards
-from helpers.logs import DIRECTORY, Rig, batch, stored_batches
 from odradek.common.failures import ApiError, Fault
 from odradek.log.errors import KafkaStorageError, StorageFault
 from odradek.log.unified_log import UnifiedLog
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import DIRECTORY, Rig, batch, stored_batches
+from support.fakes.log_faults import append_mixed, content_of, file_content, new_rig, shards
+from support.figures import report
 
 
 def run_workload(rig: Rig, acknowledged: list[int]) -> None:

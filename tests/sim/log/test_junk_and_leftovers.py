@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from helpers.figures import report
-from helpers.log_faults import Content, append_mixed, content_of, file_content, new_rig, overwrite, scaled, shards
-from helpers.logs import DIRECTORY, Rig, committed_records, stored_batches
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import read_batches
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import DIRECTORY, Rig, committed_records, stored_batches
+from support.fakes.log_faults import Content, append_mixed, content_of, file_content, new_rig, overwrite, scaled, shards
+from support.figures import report
 
 RUNS = scaled(200)
 MAX_JUNK_BYTES = 1024

@@ -2,11 +2,11 @@
 
 import pytest
 
-from helpers.figures import report
-from helpers.log_faults import Content, append_mixed, content_of, file_content, new_rig, shards
-from helpers.logs import DIRECTORY, Rig, batch, stored_batches
 from odradek.records.batch import read_batches
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import DIRECTORY, Rig, batch, stored_batches
+from support.fakes.log_faults import Content, append_mixed, content_of, file_content, new_rig, shards
+from support.figures import report
 
 TAIL_BYTES = 4096
 

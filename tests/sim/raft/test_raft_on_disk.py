@@ -2,12 +2,12 @@
 
 import pytest
 
-from helpers import figures
-from helpers.raft_on_disk import NodeOnDisk
-from helpers.raft_sim import scaled
 from odradek.sim.raft.run import RunOptions
 from odradek.sim.raft.scenario import run
 from odradek.sim.raft.scenarios import SCENARIOS
+from sim.raft.run_seeds import scaled
+from support import figures
+from support.builders.raft_on_disk import NodeOnDisk
 
 OPTIONS = RunOptions(node_class=NodeOnDisk)
 

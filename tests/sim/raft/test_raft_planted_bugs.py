@@ -2,10 +2,10 @@
 
 import pytest
 
-from helpers import figures
-from helpers.raft_bugs import BUGS
 from odradek.sim.raft.scenario import run_or_explain
 from odradek.sim.world.results import SimulationFailed
+from sim.raft.bugs import BUGS
+from support import figures
 
 SEEDS = 200
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures
 from odradek.sim.raft.scenario import run
+from support import figures
 
 SOURCE = Path(__file__).parents[3] / "src"
 SEEDS = 50

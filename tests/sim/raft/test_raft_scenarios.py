@@ -2,8 +2,8 @@
 
 import pytest
 
-from helpers.raft_sim import run_seeds, scaled
 from odradek.sim.raft.scenarios import SCENARIOS
+from sim.raft.run_seeds import run_seeds, scaled
 
 CHUNKS = 4
 SEEDS = 200

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.raft_sim import run_seeds, scaled
+from sim.raft.run_seeds import run_seeds, scaled
 
 CHUNKS = 5
 SEEDS = 500

@@ -2,10 +2,10 @@
 
 import pytest
 
-from helpers import figures
-from helpers.replica_bugs import BUGS
 from odradek.sim.replica.swarm import run_or_explain
 from odradek.sim.world.results import SimulationFailed
+from sim.replica.bugs import BUGS
+from support import figures
 
 SEEDS = 200
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures
 from odradek.sim.replica.swarm import run_or_explain
+from support import figures
 
 SOURCE = Path(__file__).parents[3] / "src"
 FACTOR = int(os.environ.get("ODRADEK_SOAK_FACTOR", "1"))

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from helpers.controller import Bench
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.alter_partition_request import BrokerState
+from support.builders.controller import Bench
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.controller import Bench
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -12,6 +11,7 @@ from odradek.protocol.messages.alter_partition_reassignments_request import (
     ReassignableTopic,
 )
 from odradek.protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from support.builders.controller import Bench
 
 
 @pytest.fixture

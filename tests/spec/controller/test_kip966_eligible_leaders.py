@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from helpers.controller import Bench, bootstrap_records, registration
 from odradek.metadata.image.partition_registration import PartitionRegistration
 from odradek.protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from support.builders.controller import Bench, bootstrap_records, registration
 
 
 def three_brokers(min_isr: int = 2, **options: Any) -> tuple[Bench, bytes]:

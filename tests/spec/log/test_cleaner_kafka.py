@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cleaning import SEED
-from helpers.kafka_tools import dump_log_segments
-from helpers.logs import HandClock
 from odradek.common.files import OsFileSystem
 from odradek.log.cleaner.cleaner import CleanerConfig, Cleaning, run_steps
 from odradek.log.cleaner.cleaning_plan import cleanable_offsets, make_plan, measure
@@ -22,6 +19,9 @@ from odradek.log.manager.checkpoint_files import read_offset_checkpoint
 from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import read_batches
+from support.builders.cleaning import SEED
+from support.builders.logs import HandClock
+from support.peers.kafka_tools import dump_log_segments
 
 CLEANED = "00000000000000000000"
 #: Where Kafka's cleaner stopped: the active segment began there.

@@ -13,11 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures
-from helpers.cleaning import SEED, CompactedLog
-from helpers.kafka_node import kafka_node
-from helpers.logs import HandClock
-from helpers.waiting import wait_until
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
 from odradek.log import file_names
@@ -30,6 +25,11 @@ from odradek.log.manager import checkpoint_files
 from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import Batch, Compression, read_batches
+from support import figures
+from support.builders.cleaning import SEED, CompactedLog
+from support.builders.logs import HandClock
+from support.peers.kafka_node import kafka_node
+from support.waiting import wait_until
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 

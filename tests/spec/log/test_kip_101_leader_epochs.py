@@ -3,9 +3,9 @@ mends it for two quick changes of leader."""
 
 from pathlib import Path
 
-from helpers.segments import FILES
 from odradek.log.leader_epochs import EpochEnd, LeaderEpochs
 from odradek.log.manager.checkpoint_files import EpochEntry
+from support.builders.segments import FILES
 
 
 def cache_of(directory: Path, *entries: tuple[int, int]) -> LeaderEpochs:

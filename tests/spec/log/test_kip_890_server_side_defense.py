@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.segments import FILES, START_MS, data_batch, marker
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import InvalidProducerEpoch
 from odradek.log.offsets import AppendOrigin
 from odradek.log.producers.producer_state import ProducerState
 from odradek.records.batch import Batch
+from support.builders.segments import FILES, START_MS, data_batch, marker
 
 TP = TopicPartition("t", 0)
 TV2 = 2

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.segments import FILES, START_MS, append, data_batch, marker, new_segment
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import InvalidProducerEpoch, OutOfOrderSequence
 from odradek.log.offsets import AbortedTxn, AppendOrigin
 from odradek.log.producers.producer_state import ProducerState
+from support.builders.segments import FILES, START_MS, append, data_batch, marker, new_segment
 
 TP = TopicPartition("t", 0)
 

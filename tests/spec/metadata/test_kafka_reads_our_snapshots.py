@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from helpers.kafka_tools import dump_log_segments, metadata_shell
-from helpers.metadata import replayed, snapshot_bytes
-from helpers.metadata_records import RecordMaker, first_records
 from odradek.common.ids import uuid_to_text
 from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.image.partition_registration import LeaderRecoveryState, PartitionRegistration
 from odradek.protocol import json_form
+from support.builders.metadata import replayed, snapshot_bytes
+from support.builders.metadata_records import RecordMaker, first_records
+from support.peers.kafka_tools import dump_log_segments, metadata_shell
 
 
 @pytest.fixture(scope="module")

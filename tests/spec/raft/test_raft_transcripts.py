@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.raft_transcripts import Transcript
+from spec.raft.transcripts import Transcript
 
 TRANSCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
 

@@ -6,10 +6,6 @@ from typing import Any
 
 import pytest
 
-from helpers.api import ToController, ask, bench_services, codes_in, session
-from helpers.authorization import CLIENT, Refusing, request, row, topic_of
-from helpers.controller import Bench, bootstrap_records, topic
-from helpers.replica import Cluster, partition_record
 from odradek.api.dispatch.context import Services, Session
 from odradek.api.dispatch.handler_index import SERVED
 from odradek.api.dispatch.registry import Registry
@@ -27,6 +23,10 @@ from odradek.protocol.messages.metadata_request import MetadataRequest, Metadata
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.security.authorizer import ALLOW_ALL, Action, Authorizer
 from odradek.security.resources import Operation, ResourceType
+from support.builders.api import ToController, ask, bench_services, codes_in, session
+from support.builders.controller import Bench, bootstrap_records, topic
+from support.builders.replica import Cluster, partition_record
+from unit.api.authorization_rows import CLIENT, Refusing, request, row, topic_of
 
 REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 

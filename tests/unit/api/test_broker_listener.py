@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from helpers.api import ask, bench_services, session
-from helpers.controller import CLUSTER_ID, Bench
 from odradek.api.dispatch.context import Services, Session
 from odradek.protocol.api_keys import APIS, ApiKey
 from odradek.protocol.api_keys import ListenerRole as Kind
@@ -27,6 +25,8 @@ from odradek.protocol.messages.describe_topic_partitions_request import (
 )
 from odradek.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
+from support.builders.api import ask, bench_services, session
+from support.builders.controller import CLUSTER_ID, Bench
 
 VERSIONS = range(APIS[ApiKey.METADATA].versions.last + 1)
 #: Kafka's numbers of operations, as bits.

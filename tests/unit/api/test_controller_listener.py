@@ -7,9 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers.api import BenchController, SpokenQuorum, ask, bench_services, codes_in, full_request, session
-from helpers.controller import CLUSTER_ID, Bench, registration, topic
-from helpers.protocol import messages
 from odradek.api.dispatch.registry import Registry
 from odradek.common.failures import ApiError
 from odradek.metadata.publishing.publisher import LeaderAndEpoch
@@ -25,6 +22,9 @@ from odradek.protocol.messages.elect_leaders_request import ElectLeadersRequest
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
 from odradek.protocol.messages.vote_response import VoteResponse
 from odradek.protocol.registry import request_class, response_class
+from support.builders.api import BenchController, SpokenQuorum, ask, bench_services, codes_in, full_request, session
+from support.builders.controller import CLUSTER_ID, Bench, registration, topic
+from support.builders.protocol import messages
 
 CONTROLLER = Registry(ListenerRole.CONTROLLER)
 

@@ -49,4 +49,4 @@ def test_no_test_waits_for_seconds_where_it_could_wait_for_a_condition() -> None
         for path in sorted(TESTS.rglob("*.py"))
         for line in paused_assertions(ast.parse(path.read_text()))
     ]
-    assert found == [], "wait for the condition (helpers.waiting, or `until`), and then assert"
+    assert found == [], "wait for the condition (support.waiting, or `until`), and then assert"

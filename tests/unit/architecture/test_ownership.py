@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures
+from support import figures
 
 SOURCE = Path(__file__).parents[3] / "src" / "odradek"
 

@@ -4,7 +4,7 @@ import ast
 import statistics
 from pathlib import Path
 
-from helpers import figures
+from support import figures
 
 SOURCE = Path(__file__).parents[3] / "src" / "odradek"
 

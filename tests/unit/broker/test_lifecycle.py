@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from helpers.broker_lifecycle import START_MS, TIMINGS, heard, make
-from helpers.controller import CLUSTER_ID, directory_of
 from odradek.broker.lifecycle import (
     BrokerLifecycle,
     BrokerState,
@@ -18,6 +16,8 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from odradek.protocol.messages.broker_registration_response import BrokerRegistrationResponse
+from support.builders.controller import CLUSTER_ID, directory_of
+from unit.broker.lifecycle_builder import START_MS, TIMINGS, heard, make
 
 
 class Life:

@@ -7,8 +7,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from helpers.broker_lifecycle import START_MS, TIMINGS, heard, make
-from helpers.controller import Bench
 from odradek.broker.lifecycle import (
     TRANSITIONS,
     BrokerLifecycle,
@@ -22,6 +20,8 @@ from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRe
 from odradek.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from odradek.protocol.messages.broker_registration_response import BrokerRegistrationResponse
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
+from support.builders.controller import Bench
+from unit.broker.lifecycle_builder import START_MS, TIMINGS, heard, make
 
 
 @settings(max_examples=60, stateful_step_count=40, deadline=None)

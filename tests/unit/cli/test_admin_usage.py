@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.fake_quorum import FakeQuorum, running_in_thread
-from helpers.ports import free_ports
 from odradek.cli.app import run
 from odradek.cli.commands.reassign.files import read_plan, write_plan
 from odradek.client.admin.log_dirs import Replica
 from odradek.client.types import TopicPartition
+from support.fakes.quorum import FakeQuorum, running_in_thread
+from support.processes.ports import free_ports
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 1) -> str:

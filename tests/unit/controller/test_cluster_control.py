@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.controller import Bench, ManualClock, directory_of, make_controller, registration
 from odradek.controller.cluster_control import RegistrationState
 from odradek.metadata.image.directory_id import LOST
 from odradek.metadata.image.partition_registration import NO_LEADER, PartitionRegistration
@@ -19,6 +18,7 @@ from odradek.protocol.messages.assign_replicas_to_dirs_request import (
 from odradek.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from odradek.protocol.messages.broker_registration_request import Feature
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
+from support.builders.controller import Bench, ManualClock, directory_of, make_controller, registration
 
 
 @pytest.fixture

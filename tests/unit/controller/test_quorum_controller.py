@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.controller import Bench, ManualClock, as_batch, bootstrap_records, make_controller, topic
 from odradek.common.failures import Fault
 from odradek.controller.decision import ControllerDecision
 from odradek.controller.quorum_controller import QuorumController
@@ -21,6 +20,7 @@ from odradek.protocol.messages.no_op_record import NoOpRecord
 from odradek.protocol.messages.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.raft.config import MAX_BATCH_BYTES
+from support.builders.controller import Bench, ManualClock, as_batch, bootstrap_records, make_controller, topic
 
 
 def names(records: list[MetadataRecord]) -> list[str]:

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.controller import Bench, bootstrap_records, registration
 from odradek.metadata.features.metadata_version import MetadataVersion
 from odradek.metadata.image.configs import ConfigResource
 from odradek.protocol.error_codes import ErrorCode
@@ -17,6 +16,7 @@ from odradek.protocol.messages.alter_client_quotas_request import (
 )
 from odradek.protocol.messages.alter_configs_request import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from odradek.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from support.builders.controller import Bench, bootstrap_records, registration
 
 TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
 

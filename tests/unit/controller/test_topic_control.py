@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.controller import Bench, topic
 from odradek.metadata.records.record_serde import MetadataRecord
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.create_partitions_request import (
@@ -14,6 +13,7 @@ from odradek.protocol.messages.create_partitions_request import (
 )
 from odradek.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from support.builders.controller import Bench, topic
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from demo.accounting import Check, Found, Paid, Sale, account, balances
 from demo.events import Kind
 from demo.expected import Expected, Interest, Place, Totals, Window, expect
-from helpers.demo_books import book_of, found_of
+from unit.demo.demo_books import book_of, found_of
 
 EXPECTED = expect(book_of(20))
 FOUND = found_of(EXPECTED)

@@ -12,8 +12,8 @@ from demo.expected import expect
 from demo.measures import Arrivals
 from demo.publish import published
 from demo.report import Report, render
-from helpers.demo_books import OPENED_MS, book_of, found_of
 from odradek.spark.pipeline.report.charts import Fault, Line, Picture, Plot, Point, draw
+from unit.demo.demo_books import OPENED_MS, book_of, found_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 EXPECTED = expect(book_of(20))

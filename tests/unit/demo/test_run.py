@@ -12,9 +12,9 @@ from demo.expected import expect
 from demo.plan import Plan, Story
 from demo.report import Report
 from demo.show import Show
-from helpers.demo_books import book_of, found_of
 from odradek.common.failures import Fault
 from odradek.spark.pipeline.report.charts import Line, Picture, Plot, Point
+from unit.demo.demo_books import book_of, found_of
 
 
 class FakeCluster:

@@ -5,13 +5,13 @@ from random import Random
 
 import pytest
 
-from helpers.cleaning import CompactedLog
-from helpers.committed_reads import History, Replica, aborted_entries, replace_index
-from helpers.log_faults import scaled
-from helpers.logs import HandClock, Rig, stored_batches
 from odradek.cli.app import run
 from odradek.common.files import OsFileSystem
 from odradek.log.unified_log import UnifiedLog
+from support.builders.cleaning import CompactedLog
+from support.builders.committed_reads import History, Replica, aborted_entries, replace_index
+from support.builders.logs import HandClock, Rig, stored_batches
+from support.fakes.log_faults import scaled
 
 SEEDS = scaled(4)
 STEPS = 8

@@ -5,7 +5,6 @@ import struct
 import pytest
 from crc32c import crc32c
 
-from helpers.logs import NOON_MS, Rig, batch, idempotent, stored_batches, stored_records
 from odradek.common.failures import ApiError
 from odradek.log.errors import RecordListTooLarge, RecordTooLarge
 from odradek.log.offsets import AppendOrigin
@@ -15,6 +14,7 @@ from odradek.records.batch import Compression, TimestampType
 from odradek.records.builder import end_transaction_marker
 from odradek.records.errors import CorruptRecord, ExpandedTooLarge, InvalidRecord
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import NOON_MS, Rig, batch, idempotent, stored_batches, stored_records
 
 HOUR_MS = 60 * 60 * 1000
 

@@ -4,10 +4,10 @@ import errno
 
 import pytest
 
-from helpers.segments import START_MS, append, data_batch
 from odradek.log.errors import CorruptIndex, DamagedFile, StorageFault, storage_guard
 from odradek.log.segments.segment import Segment
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.segments import START_MS, append, data_batch
 
 
 def test_an_error_of_the_disk_becomes_the_fault_of_its_directory() -> None:

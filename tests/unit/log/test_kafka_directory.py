@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers import vectors
-from helpers.segments import FILES, append, batches_of
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import DamagedFile
 from odradek.log.file_names import parse_partition_dir, parse_segment_file
@@ -24,6 +22,8 @@ from odradek.log.segments.segment import Segment
 from odradek.log.segments.time_index import TimeIndex
 from odradek.log.segments.transaction_index import TxnIndex
 from odradek.records.batch import Batch
+from support import vectors
+from support.builders.segments import FILES, append, batches_of
 
 INDEXES: dict[str, type[IndexFile]] = {".index": OffsetIndex, ".timeindex": TimeIndex, ".txnindex": TxnIndex}
 

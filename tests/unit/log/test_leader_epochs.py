@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from helpers.segments import FILES
 from odradek.common.failures import Fault
 from odradek.common.system_clock import SystemClock
 from odradek.log.leader_epochs import EpochEnd, LeaderEpochs
 from odradek.log.manager.checkpoint_files import EpochEntry, read_epoch_checkpoint
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.segments import FILES
 
 EPOCHS = st.integers(0, 12)
 OFFSETS = st.integers(0, 40)

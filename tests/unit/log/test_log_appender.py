@@ -4,17 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.logs import (
-    NOON_MS,
-    HandClock,
-    Rig,
-    batch,
-    committed_records,
-    idempotent,
-    stored_batches,
-    stored_records,
-    stored_values,
-)
 from odradek.common.files import OsFileSystem
 from odradek.log.errors import FencedLeaderEpoch, InvalidProducerEpoch, InvalidTxnState, OutOfOrderSequence
 from odradek.log.log_appender import UnexpectedAppendOffset
@@ -25,6 +14,17 @@ from odradek.log.values import Isolation
 from odradek.records.builder import end_transaction_marker
 from odradek.records.errors import CorruptRecord, InvalidRecord
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import (
+    NOON_MS,
+    HandClock,
+    Rig,
+    batch,
+    committed_records,
+    idempotent,
+    stored_batches,
+    stored_records,
+    stored_values,
+)
 
 
 @pytest.fixture(params=["real", "simulated"])

@@ -4,11 +4,11 @@ import errno
 
 import pytest
 
-from helpers.logs import DIRECTORY, Rig, batch, idempotent, stored_values
 from odradek.log.errors import InconsistentTopicId, KafkaStorageError, StorageFault
 from odradek.log.log_flusher import FlushPlan
 from odradek.log.unified_log import UnifiedLog
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import DIRECTORY, Rig, batch, idempotent, stored_values
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.logs import DIRECTORY, NOON_MS, Rig, batch, stored_batches, stored_values
 from odradek.common.list_offsets_timestamps import (
     EARLIEST,
     EARLIEST_LOCAL,
@@ -19,6 +18,7 @@ from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import CorruptLog, Isolation
 from odradek.records.batch import read_batches
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import DIRECTORY, NOON_MS, Rig, batch, stored_batches, stored_values
 
 
 def filled(counts: list[int], **settings: int) -> UnifiedLog:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from helpers.logs import DIRECTORY, NOON_MS, Rig, batch, idempotent, stored_values
 from odradek.log.unified_log import UnifiedLog
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import DIRECTORY, NOON_MS, Rig, batch, idempotent, stored_values
 
 SIZE = len(batch("0"))
 DAY_MS = 24 * 60 * 60 * 1000

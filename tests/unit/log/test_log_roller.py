@@ -2,8 +2,6 @@
 
 import pytest
 
-from helpers.logs import NOON_MS, HandClock
-from helpers.segments import append, data_batch
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import KafkaStorageError, StorageFault
 from odradek.log.leader_epochs import LeaderEpochs
@@ -16,6 +14,8 @@ from odradek.log.producers.producer_state import ProducerState
 from odradek.log.segment_list import SegmentList
 from odradek.log.segments.segment import Segment
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import NOON_MS, HandClock
+from support.builders.segments import append, data_batch
 
 DIRECTORY = "/data/topic-0"
 TOPIC_PARTITION = TopicPartition("topic", 0)

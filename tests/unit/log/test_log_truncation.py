@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.logs import Rig, batch, committed_records, idempotent, stored_batches, stored_values
 from odradek.common.failures import Fault
 from odradek.log.errors import OutOfOrderSequence
 from odradek.log.offsets import AppendOrigin
@@ -12,6 +11,7 @@ from odradek.log.recovery import producer_rebuild
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.builder import end_transaction_marker
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import Rig, batch, committed_records, idempotent, stored_batches, stored_values
 
 
 def filled(rig: Rig, count: int = 10, **settings: object) -> UnifiedLog:

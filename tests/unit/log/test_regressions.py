@@ -6,8 +6,6 @@ from random import Random
 import pytest
 from crc32c import crc32c
 
-from helpers.log_faults import new_rig, overwrite
-from helpers.logs import NOON_MS, Rig, batch, idempotent, stored_values
 from odradek.log.cleaner.cleaner import CleanerConfig, run_steps
 from odradek.log.cleaner.cleaner_manager import CleanerManager
 from odradek.log.errors import OutOfOrderSequence, StaleRead
@@ -16,6 +14,8 @@ from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import CorruptLog, Isolation
 from odradek.records.errors import InvalidRecord, InvalidTimestamp
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import NOON_MS, Rig, batch, idempotent, stored_values
+from support.fakes.log_faults import new_rig, overwrite
 
 
 def restarted(rig: Rig, disk: SimulatedDisk, **arguments: object) -> UnifiedLog:

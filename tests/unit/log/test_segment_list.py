@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from helpers.logs import NOON_MS, HandClock
-from helpers.segments import append, data_batch
 from odradek.common.failures import Fault
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import KafkaStorageError, StorageFault
@@ -16,6 +14,8 @@ from odradek.log.segment_list import SegmentList
 from odradek.log.segments.segment import Segment
 from odradek.sim.world.disk import SimulatedDisk
 from odradek.sim.world.disk_crash import Keep
+from support.builders.logs import NOON_MS, HandClock
+from support.builders.segments import append, data_batch
 
 DIRECTORY = "/data/topic-0"
 

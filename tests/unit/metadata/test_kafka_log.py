@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers import vectors
-from helpers.metadata import read_metadata_log, records_of, replayed, snapshot_bytes, snapshot_provenance
 from odradek.common.ids import uuid_from_text, uuid_to_text
 from odradek.metadata.features.metadata_version import MetadataVersion
 from odradek.metadata.image.configs import ConfigResource
@@ -13,6 +11,8 @@ from odradek.metadata.image.image import MetadataImage
 from odradek.metadata.publishing.loader import MetadataBatch, MetadataLoader
 from odradek.metadata.records.record_serde import encode_record
 from odradek.protocol.config_types import ConfigResourceType
+from support import vectors
+from support.builders.metadata import read_metadata_log, records_of, replayed, snapshot_bytes, snapshot_provenance
 
 PARTITIONS = {
     "__consumer_offsets": 2,

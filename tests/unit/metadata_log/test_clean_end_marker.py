@@ -2,12 +2,12 @@
 
 import pytest
 
-from helpers.raft import data_batch
-from helpers.raft_logs import DIRECTORY, new_disk, open_log
 from odradek.common.failures import Fault
 from odradek.metadata_log.clean_end_marker import SYNCED_END_FILE, SyncedEnd, take_synced_end, write_synced_end
 from odradek.metadata_log.metadata_log import MetadataLogConfig
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.raft import data_batch
+from support.builders.raft_logs import DIRECTORY, new_disk, open_log
 
 NOTE = f"{DIRECTORY}/{SYNCED_END_FILE}"
 SEGMENT = f"{DIRECTORY}/00000000000000000000.log"

@@ -8,10 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.figures import report
-from helpers.log_faults import scaled
-from helpers.raft import WALL_MS, data_batch, leader_change_batch
-from helpers.raft_logs import DIRECTORY, TwinRaftLog, content, freeze, new_disk, open_log
 from odradek.common.failures import Fault
 from odradek.log.manager.checkpoint_files import write_partition_metadata
 from odradek.metadata_log.metadata_log import MetadataLogConfig
@@ -19,6 +15,10 @@ from odradek.raft.storage.snapshots import read_snapshot, snapshot_file_name
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.records.errors import CorruptRecord, InvalidRecord
+from support.builders.raft import WALL_MS, data_batch, leader_change_batch
+from support.builders.raft_logs import DIRECTORY, TwinRaftLog, content, freeze, new_disk, open_log
+from support.fakes.log_faults import scaled
+from support.figures import report
 
 # -- against the simulator's log
 

@@ -8,16 +8,16 @@ from random import Random
 
 import pytest
 
-from helpers.figures import report
-from helpers.log_faults import scaled
-from helpers.raft import data_batch
-from helpers.raft_logs import DIRECTORY, content, freeze, new_disk, open_log
 from odradek.common.failures import Fault
 from odradek.metadata_log.metadata_log import MetadataLog
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
 from odradek.sim.world.disk import SimulatedDisk
 from odradek.sim.world.disk_crash import Keep
+from support.builders.raft import data_batch
+from support.builders.raft_logs import DIRECTORY, content, freeze, new_disk, open_log
+from support.fakes.log_faults import scaled
+from support.figures import report
 
 Step = Callable[[MetadataLog], object]
 

@@ -4,9 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers import vectors
-from helpers.metadata import image_in, read_metadata_log
-from helpers.raft_logs import content
 from odradek.common.files import OsFileSystem
 from odradek.common.system_clock import SystemClock
 from odradek.metadata.publishing.loader import MetadataLoader
@@ -14,6 +11,9 @@ from odradek.metadata_log.metadata_log import MetadataLog, MetadataLogConfig
 from odradek.metadata_log.opening import open_metadata_log
 from odradek.raft.values import OffsetAndEpoch
 from odradek.records.batch import read_batches
+from support import vectors
+from support.builders.metadata import image_in, read_metadata_log
+from support.builders.raft_logs import content
 
 SEGMENT = "__cluster_metadata-0/00000000000000000000.log"
 

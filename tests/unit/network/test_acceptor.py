@@ -7,7 +7,11 @@ import ssl
 
 import pytest
 
-from helpers.network import (
+from odradek.network import poller
+from odradek.network.limits import ConnectionQuotas
+from odradek.network.listener import Listener
+from odradek.protocol.api_keys import ApiKey
+from support.processes.network import (
     api_versions_bytes,
     each_loop,  # noqa: F401
     endpoint,
@@ -17,10 +21,6 @@ from helpers.network import (
     run,
     until,
 )
-from odradek.network import poller
-from odradek.network.limits import ConnectionQuotas
-from odradek.network.listener import Listener
-from odradek.protocol.api_keys import ApiKey
 
 
 def test_a_crowd_is_let_in_one_by_one() -> None:

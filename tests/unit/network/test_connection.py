@@ -7,19 +7,6 @@ from typing import Any
 
 import pytest
 
-from helpers.network import (
-    Gate,
-    Peer,
-    api_versions_bytes,
-    each_loop,  # noqa: F401
-    hasty,
-    listening,
-    peer,
-    request_bytes,
-    run,
-    unknown_api_versions_bytes,
-    until,
-)
 from odradek.api.dispatch.registry import ServedApi
 from odradek.common.failures import ApiError, Fault, ProtocolError
 from odradek.network.limits import Limits, RequestBudget
@@ -33,6 +20,19 @@ from odradek.protocol.messages.metadata_request import MetadataRequest
 from odradek.protocol.messages.metadata_response import MetadataResponse
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.produce_response import ProduceResponse
+from support.processes.network import (
+    Gate,
+    Peer,
+    api_versions_bytes,
+    each_loop,  # noqa: F401
+    hasty,
+    listening,
+    peer,
+    request_bytes,
+    run,
+    unknown_api_versions_bytes,
+    until,
+)
 
 API_VERSIONS, METADATA, FETCH, PRODUCE = ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.FETCH, ApiKey.PRODUCE
 DESCRIBE_CLUSTER = ApiKey.DESCRIBE_CLUSTER

@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 import socket
 
-from helpers.network import endpoint, run, until
 from odradek.network.creation_rate import CreationRate
 from odradek.network.limits import UNLIMITED
 from odradek.network.listener import Listener
+from support.processes.network import endpoint, run, until
 
 
 def test_a_seconds_worth_is_let_in_at_once_and_the_rest_waits() -> None:

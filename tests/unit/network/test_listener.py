@@ -5,7 +5,16 @@ import logging
 
 import pytest
 
-from helpers.network import (
+from odradek.api.dispatch.registry import ServedApi
+from odradek.common.failures import InputError
+from odradek.network.limits import ConnectionQuotas, Limits
+from odradek.network.listener import Listener
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.messages.fetch_request import FetchRequest
+from odradek.protocol.messages.fetch_response import FetchResponse
+from odradek.protocol.messages.metadata_request import MetadataRequest
+from odradek.protocol.messages.metadata_response import MetadataResponse
+from support.processes.network import (
     Gate,
     api_versions_bytes,
     each_loop,  # noqa: F401
@@ -17,15 +26,6 @@ from helpers.network import (
     run,
     until,
 )
-from odradek.api.dispatch.registry import ServedApi
-from odradek.common.failures import InputError
-from odradek.network.limits import ConnectionQuotas, Limits
-from odradek.network.listener import Listener
-from odradek.protocol.api_keys import ApiKey
-from odradek.protocol.messages.fetch_request import FetchRequest
-from odradek.protocol.messages.fetch_response import FetchResponse
-from odradek.protocol.messages.metadata_request import MetadataRequest
-from odradek.protocol.messages.metadata_response import MetadataResponse
 
 API_VERSIONS, METADATA = ApiKey.API_VERSIONS, ApiKey.METADATA
 

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from helpers.network import (
+from odradek.network.poller import Poller
+from odradek.network.transport import SocketTransport
+from support.processes.network import (
     each_loop,  # noqa: F401
     run,
     until,
 )
-from odradek.network.poller import Poller
-from odradek.network.transport import SocketTransport
 
 #: More than the system takes at once.
 LARGE = bytes(range(256)) * 40_000

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers.protocol import every_message_version, messages
 from odradek.common.failures import ApiError, ProtocolError
 from odradek.protocol.codec import decode, decode_prefix, encode, encode_parts, schema_of, size
 from odradek.protocol.codec_runtime import element_bytes_min
@@ -25,6 +24,7 @@ from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.protocol.messages.vote_request import VoteRequest
+from support.builders.protocol import every_message_version, messages
 
 QUICK = settings(
     max_examples=3, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-import helpers.protocol_kafka_python as kafka_python
-import helpers.protocol_kio as kio
-from helpers.figures import report
-from helpers.protocol import every_message_version, messages, no_limits
+import unit.protocol.kafka_python_oracle as kafka_python
+import unit.protocol.kio_oracle as kio
 from odradek.protocol.codec import encode
 from odradek.protocol.message import Message
+from support.builders.protocol import every_message_version, messages, no_limits
+from support.figures import report
 
 #: For each message and version; the same ones in every run. More, and others, by hand.
 EXAMPLES = int(os.environ.get("ODRADEK_ORACLE_EXAMPLES", "4"))

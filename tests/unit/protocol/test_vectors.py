@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from helpers.figures import report
-from helpers.protocol import Vector, vectors
 from odradek.protocol.codec import decode, encode, encode_parts
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.registry import message_class
+from support.builders.protocol import Vector, vectors
+from support.figures import report
 
 BY_MESSAGE: dict[str, list[Vector]] = defaultdict(list)
 for vector in vectors():

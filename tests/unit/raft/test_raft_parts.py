@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.raft import data_batch, key, log_of, new_log, static_voters, voter, write_snapshot
 from odradek.common.failures import Fault
 from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.raft.request_manager import RequestManager
@@ -18,6 +17,7 @@ from odradek.raft.storage.snapshots import parse_snapshot_file_name, read_snapsh
 from odradek.raft.values import NEVER_MS, Destination, OffsetAndEpoch, ReplicaKey
 from odradek.raft.voters import NO_VOTERS, VoterSet
 from odradek.records.batch import read_batches
+from support.builders.raft import data_batch, key, log_of, new_log, static_voters, voter, write_snapshot
 
 
 class Dice(Random):

@@ -1,10 +1,10 @@
 """Fetches that wait at the leader."""
 
-from helpers.raft import LISTENER, fetch, key
 from odradek.protocol.messages.fetch_response import FetchResponse
 from odradek.raft.events import Request
 from odradek.raft.values import NEVER_MS, OffsetAndEpoch
 from odradek.raft.waiting_fetches import WaitingFetch, WaitingFetches
+from support.builders.raft import LISTENER, fetch, key
 
 
 def waiting_fetch(replica_id: int, offset: int, deadline_ms: int) -> WaitingFetch:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.committed_reads import NO_PRODUCER, History, WrittenBatch, aborted_entries, committed
 from odradek.records.aborted import AbortedTransaction, AbortedTransactions
 from odradek.records.batch import read_batches
 from odradek.records.columns.record_columns import read_columns
+from support.builders.committed_reads import NO_PRODUCER, History, WrittenBatch, aborted_entries, committed
 
 
 def history(seed: int) -> list[WrittenBatch]:

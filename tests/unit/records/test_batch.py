@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.records import CODECS, INTS, LONGS, SAMPLE, build
 from odradek.common.failures import ApiError
 from odradek.records.batch import (
     HEADER,
@@ -20,6 +19,7 @@ from odradek.records.batch import (
 )
 from odradek.records.builder import BatchBuilder
 from odradek.records.errors import CorruptRecord, IncompleteBatch, UnsupportedCompression
+from support.builders.records import CODECS, INTS, LONGS, SAMPLE, build
 
 #: The first bytes of a batch are outside of the CRC: base offset, length, leader epoch, magic, the CRC itself.
 UNCOVERED_BYTES = 21

@@ -2,11 +2,11 @@
 
 import pytest
 
-from helpers.records import SAMPLE, build
 from odradek.common.failures import Fault
 from odradek.records import batch_stamps
 from odradek.records.batch import TimestampType, read_batch
 from odradek.records.builder import empty_batch
+from support.builders.records import SAMPLE, build
 
 
 def test_assign_needs_no_new_crc() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from helpers.records import SAMPLE, Made, build, made_records, plain
 from odradek.records import batch_walk as imported
 from odradek.records.batch import HEADER_BYTES
 from odradek.records.builder import varint
 from odradek.records.errors import InvalidRecord
+from support.builders.records import SAMPLE, Made, build, made_records, plain
 
 PLAIN = plain("batch_walk")
 MODULES = [PLAIN, imported] if imported.COMPILED else [PLAIN]

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.records import CODECS, SAMPLE, Made, build, headers_of, made_records
 from odradek.common.failures import Fault
 from odradek.records.batch import Compression, TimestampType, read_batch
 from odradek.records.batch_walk import walk
@@ -12,6 +11,7 @@ from odradek.records.builder import BatchBuilder, control_batch, empty_batch, en
 from odradek.records.control import ControlType, EndTransaction, control_type, read_end_transaction
 from odradek.records.errors import InvalidRecord
 from odradek.records.record import NO_SEQUENCE, Record
+from support.builders.records import CODECS, SAMPLE, Made, build, headers_of, made_records
 
 
 @given(records=made_records(), codec=st.sampled_from(CODECS), base_offset=st.integers(0, 1 << 40))

@@ -15,11 +15,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.records import CODECS
 from odradek.common.failures import ApiError
 from odradek.records.codecs.lz4 import xxh32
 from odradek.records.compression import Compression, compress, decompress, unfolded_bytes_max
 from odradek.records.errors import ExpandedTooLarge, InvalidRecord, UnsupportedCompression
+from support.builders.records import CODECS
 
 TEXT = b"the quick brown fox " * 5000
 REAL = CODECS[1:]

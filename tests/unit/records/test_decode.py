@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from helpers.records import SAMPLE, build, headers_of, plain
 from odradek.records import batch_walk
 from odradek.records import decode as imported
 from odradek.records.batch import HEADER_BYTES
 from odradek.records.builder import varint
 from odradek.records.errors import InvalidRecord
 from odradek.records.record import Header, Record, TimestampType
+from support.builders.records import SAMPLE, build, headers_of, plain
 
 PLAIN = plain("decode")
 MODULES = [PLAIN, imported]

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.kafka_tools import dump_log_segments
-from helpers.records import CODECS, SAMPLE, Made, build
-from helpers.records_legacy import message, wrapper
 from odradek.records.batch import Batch, Compression, TimestampType, read_batch, read_batches
 from odradek.records.builder import BatchBuilder, empty_batch, end_transaction_marker, retained_batch
 from odradek.records.record import Record
+from support.builders.records import CODECS, SAMPLE, Made, build
+from support.peers.kafka_tools import dump_log_segments
+from unit.records.legacy_builder import message, wrapper
 
 pytestmark = pytest.mark.peer
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.vectors import ExpectedRecord, expected_records
 from odradek.records.aborted import AbortedTransaction
 from odradek.records.batch import Batch, Compression, TimestampType, read_batches
 from odradek.records.batch_walk import walk
 from odradek.records.columns.record_columns import read_columns
 from odradek.records.control import ControlType, control_type, read_end_transaction
+from support.vectors import ExpectedRecord, expected_records
 
 TOPICS = ("plain", "gzip", "snappy", "zstd", "append-time", "compacted", "small-segments", "txn")
 _LOG_SUFFIXES = (".log", ".checkpoint")

@@ -4,12 +4,12 @@ import struct
 
 import pytest
 
-from helpers.records import Made
-from helpers.records_clients import LEGACY_BUILDERS, READERS, build_legacy_as, read_as
-from helpers.records_legacy import message, wrapper
 from odradek.common.failures import ApiError
 from odradek.records.batch import Batch, Compression, TimestampType, read_batch, read_batches
 from odradek.records.errors import CorruptRecord, InvalidRecord, UnsupportedCompression
+from support.builders.records import Made
+from unit.records.client_oracles import LEGACY_BUILDERS, READERS, build_legacy_as, read_as
+from unit.records.legacy_builder import message, wrapper
 
 RECORDS = [
     Made(1_500_000_000_000 + 7 * i, key, value)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from helpers.records import CODECS, SAMPLE, build
 from odradek.protocol.message import Message
 from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.fetch_response import FetchResponse
@@ -19,6 +18,7 @@ from odradek.protocol.messages.produce_response import ProduceResponse
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import parse_response, request_parts
 from odradek.records.batch import Compression, read_batches
+from support.builders.records import CODECS, SAMPLE, build
 
 pytestmark = pytest.mark.peer
 

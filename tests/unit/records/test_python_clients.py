@@ -2,11 +2,11 @@
 
 import pytest
 
-from helpers.records import CODECS, SAMPLE, build, headers_of
-from helpers.records_clients import BUILDERS, READERS, build_as, read_as, seen
 from odradek.records.batch import Compression, TimestampType, read_batch, read_batches
 from odradek.records.builder import BatchBuilder, end_transaction_marker
 from odradek.records.record import Record
+from support.builders.records import CODECS, SAMPLE, build, headers_of
+from unit.records.client_oracles import BUILDERS, READERS, build_as, read_as, seen
 
 pytestmark = pytest.mark.parametrize("client", list(READERS))
 

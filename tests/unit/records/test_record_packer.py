@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.records import CODECS, SAMPLE, Made, made_records, plain
 from odradek.records import record_packer as imported
 from odradek.records.batch import HEADER_BYTES, Compression, read_batch
 from odradek.records.builder import BatchBuilder, batch_of_payload, encode_headers
 from odradek.records.compression import compress
+from support.builders.records import CODECS, SAMPLE, Made, made_records, plain
 
 PLAIN = plain("record_packer")
 MODULES = [PLAIN, imported]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from helpers.replica import broker_record
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY, MetadataProvenance
 from odradek.replica.cluster_view import ClusterView
+from support.builders.replica import broker_record
 
 EPOCH = 101
 

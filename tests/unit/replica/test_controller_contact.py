@@ -4,11 +4,11 @@ import logging
 
 import pytest
 
-from helpers.logs import batch
-from helpers.replica import TOPIC_ID, TP, Broker, Cluster
 from odradek.log.offsets import AppendOrigin
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.requests import ProduceEntry
+from support.builders.logs import batch
+from support.builders.replica import TOPIC_ID, TP, Broker, Cluster
 
 SESSION_MS = 9_000
 ACCEPTED, REFUSED = ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER

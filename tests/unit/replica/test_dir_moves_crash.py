@@ -2,10 +2,10 @@
 
 from random import Random
 
-from helpers.figures import report
-from helpers.logs import stored_values
-from helpers.replica import TP, Broker, Cluster, change_record, directory_of
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import stored_values
+from support.builders.replica import TP, Broker, Cluster, change_record, directory_of
+from support.figures import report
 
 TARGET, TARGET_ID = "/data1", directory_of(0, 1)
 VALUES = [b"value %d" % number for number in range(20)]

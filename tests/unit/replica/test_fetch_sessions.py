@@ -4,7 +4,6 @@ from itertools import count
 
 import pytest
 
-from helpers.logs import HandClock
 from odradek.common.ids import ZERO_UUID, TopicPartition
 from odradek.common.ports import File
 from odradek.log.offsets import FileRange, OffsetMetadata
@@ -18,6 +17,7 @@ from odradek.replica.fetch_sessions import (
     session_key,
 )
 from odradek.replica.requests import FetchEntry, FetchResult
+from support.builders.logs import HandClock
 
 ID = b"a" * 16
 VERSION = 17

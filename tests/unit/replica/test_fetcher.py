@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.logs import batch, stored_values
-from helpers.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, partition_record
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import (
@@ -22,6 +20,8 @@ from odradek.protocol.messages.list_offsets_response import (
 )
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.replica.fetcher import FollowerFetcher, Phase
+from support.builders.logs import batch, stored_values
+from support.builders.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, partition_record
 
 
 class Follower:

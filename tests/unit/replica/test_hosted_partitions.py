@@ -4,7 +4,6 @@ from typing import Any, cast
 
 import pytest
 
-from helpers.replica import TOPIC, TOPIC_ID, TP, partition_record
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import InconsistentTopicId, KafkaStorageError
@@ -15,6 +14,7 @@ from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.replica.cluster_view import ClusterView
 from odradek.replica.hosted_partitions import HostedPartitions
 from odradek.replica.partition import OfflineReplica, Partition
+from support.builders.replica import TOPIC, TOPIC_ID, TP, partition_record
 
 OTHER_ID = b"o" * 16
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from helpers.logs import stored_values
-from helpers.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of, partition_record
 from odradek.common.ids import TopicPartition
 from odradek.log.manager.checkpoint_files import write_partition_metadata
 from odradek.metadata.image.directory_id import UNASSIGNED
 from odradek.protocol.error_codes import ErrorCode
 from odradek.replica.log_dir_moves import STEP_REPLICAS
+from support.builders.logs import stored_values
+from support.builders.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of, partition_record
 
 #: Where the replica is to go: it begins in the other one.
 TARGET = "/data1"

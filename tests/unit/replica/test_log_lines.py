@@ -4,10 +4,10 @@ import logging
 
 import pytest
 
-from helpers.replica import TOPIC_ID, TP, Cluster, partition_record
 from odradek.common.ids import TopicPartition
 from odradek.protocol.messages.partition_change_record import PartitionChangeRecord
 from odradek.replica.log_lines import PartitionLogLines
+from support.builders.replica import TOPIC_ID, TP, Cluster, partition_record
 
 MANY = 100
 

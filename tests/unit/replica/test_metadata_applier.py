@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.logs import stored_values
-from helpers.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, directory_of, partition_record
 from odradek.common.ids import TopicPartition
 from odradek.log.log_config import LogConfig
 from odradek.metadata.image.delta import MetadataDelta
@@ -16,6 +14,8 @@ from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.remove_topic_record import RemoveTopicRecord
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.replica.startup_logs import is_stray
+from support.builders.logs import stored_values
+from support.builders.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, directory_of, partition_record
 
 
 def config(name: str, value: str | None) -> ConfigRecord:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from helpers.logs import stored_values
-from helpers.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of
 from odradek.common.failures import ApiError
 from odradek.log.manager.log_changes import delete_logs
 from odradek.log.values import CorruptLog
 from odradek.metadata.image.directory_id import LOST
 from odradek.protocol.error_codes import ErrorCode
+from support.builders.logs import stored_values
+from support.builders.replica import TOPIC_ID, TP, Broker, Cluster, change_record, directory_of
 
 LOG = "/data0/topic-0/00000000000000000000.log"
 LOST_IT = (TOPIC_ID, 0, LOST)

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from helpers.logs import stored_values
-from helpers.replica import TOPIC_ID, TP, Broker, Cluster, broker_record, change_record
 from odradek.log.log_config import LogConfig
 from odradek.log.values import Isolation
 from odradek.protocol.error_codes import ErrorCode
@@ -14,6 +12,8 @@ from odradek.protocol.messages import alter_partition_response as answers
 from odradek.protocol.messages.fence_broker_record import FenceBrokerRecord
 from odradek.replica.requests import DeleteRecordsEntry
 from odradek.replica.settings import ReplicaSettings
+from support.builders.logs import stored_values
+from support.builders.replica import TOPIC_ID, TP, Broker, Cluster, broker_record, change_record
 
 LAG_MS = ReplicaSettings().replica_lag_time_max_ms
 

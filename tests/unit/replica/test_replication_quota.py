@@ -2,10 +2,10 @@
 
 import pytest
 
-from helpers.replica import TOPIC, TP, Cluster, change_record
 from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.replica.replication_quota import QuotaWindows, ReplicationQuota
 from odradek.replica.settings import ReplicaSettings
+from support.builders.replica import TOPIC, TP, Cluster, change_record
 
 
 def setting(name: str, value: str) -> ConfigRecord:

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from helpers.logs import NOON_MS, batch, idempotent
-from helpers.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, partition_record
 from odradek.common.ids import TopicPartition
 from odradek.log.values import Isolation
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.topic_record import TopicRecord
 from odradek.records.batch import read_batches
 from odradek.replica.requests import EpochEntry, FetchEntry, FetchParams, ProduceEntry
+from support.builders.logs import NOON_MS, batch, idempotent
+from support.builders.replica import TOPIC, TOPIC_ID, TP, Cluster, change_record, partition_record
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import pytest
 
-from helpers.dynamic import ALL, OWN, World
-from helpers.replica import TOPIC, TP, Broker, Cluster, partition_record
 from odradek.common.ids import TopicPartition
 from odradek.metadata.image.directory_id import UNASSIGNED
 from odradek.network.creation_rate import CreationRate
@@ -12,6 +10,8 @@ from odradek.protocol.config_types import ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.server.broker.log_config_publisher import LogConfigs, follow_settings
 from odradek.server.config.network_settings import follow_connection_limits
+from support.builders.dynamic import ALL, OWN, World
+from support.builders.replica import TOPIC, TP, Broker, Cluster, partition_record
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from helpers.network import run
-from helpers.node import combined_config, running, talking_to
 from odradek.client.producer.producer import Producer
 from odradek.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from odradek.server.node import Node
+from support.processes.network import run
+from support.processes.node import combined_config, running, talking_to
 
 pytestmark = pytest.mark.slow
 

@@ -10,19 +10,6 @@ from typing import Any
 
 import pytest
 
-from helpers.network import PATIENCE_S, run, until
-from helpers.node import (
-    ask,
-    combined_config,
-    controller_config,
-    create_topics,
-    format_node,
-    register_fake_broker,
-    running,
-    three_controllers,
-    write_properties,
-)
-from helpers.ports import free_ports
 from odradek import __version__
 from odradek.common.failures import Fault, InputError
 from odradek.common.files import OsFileSystem
@@ -41,6 +28,19 @@ from odradek.protocol.messages.metadata_request import MetadataRequest
 from odradek.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.raft.values import METADATA_TOPIC
 from odradek.server.node import Node
+from support.processes.network import PATIENCE_S, run, until
+from support.processes.node import (
+    ask,
+    combined_config,
+    controller_config,
+    create_topics,
+    format_node,
+    register_fake_broker,
+    running,
+    three_controllers,
+    write_properties,
+)
+from support.processes.ports import free_ports
 
 
 def test_what_was_answered_is_there_after_a_restart(tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ from collections import defaultdict
 
 import pytest
 
-from helpers.service import GROUP, Bench
-from helpers.waiting import wait_until
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
@@ -19,6 +17,8 @@ from odradek.service.message_intake import Phase
 from odradek.service.ports import Outgoing
 from odradek.service.processed_store import MemoryDone
 from odradek.service.retries import Retries
+from support.waiting import wait_until
+from unit.service.service_builder import GROUP, Bench
 
 ORDERS = TopicPartition("orders", 0)
 

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from helpers.service import Bench
 from odradek.client.types import TopicPartition
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.service.context import Context, Send
 from odradek.service.counters import Ending
 from odradek.service.retries import Retries
+from unit.service.service_builder import Bench
 
 ORDERS = TopicPartition("orders", 0)
 

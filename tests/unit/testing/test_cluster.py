@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures
-from helpers.plain_clients import consume, produce
-from helpers.waiting import wait_until
 from odradek.common.failures import Fault, InputError
 from odradek.errors import Refused
 from odradek.testing import Cluster
 from odradek.testing.embedded_node import EmbeddedNode
 from odradek.testing.hosted_node import HostedNode
 from odradek.testing.topics import _cluster, _partitions
+from support import figures
+from support.peers.plain_clients import consume, produce
+from support.waiting import wait_until
 
 
 def test_one_node_with_async_with_leaves_nothing_behind() -> None:

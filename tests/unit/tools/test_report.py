@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures
+from support import figures
 
 TOOL = Path(__file__).parents[3] / "tools" / "report.py"
 

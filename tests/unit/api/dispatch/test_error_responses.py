@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers import jvm
-from helpers.api import codes_in, full_request
 from odradek.api.dispatch.error_responses import SILENT, error_response
 from odradek.api.dispatch.registry import Registry
 from odradek.common.failures import ApiError
@@ -23,8 +21,10 @@ from odradek.protocol.messages.metadata_request import MetadataRequest, Metadata
 from odradek.protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 from odradek.protocol.messages.vote_response import VoteResponse
 from odradek.protocol.registry import response_class
+from support.builders.api import codes_in, full_request
+from support.peers import jvm
 
-JAVA = Path(__file__).parents[3] / "helpers" / "KafkaErrorResponses.java"
+JAVA = Path(__file__).parents[3] / "support" / "peers" / "KafkaErrorResponses.java"
 
 NOT_CONTROLLER = ApiError("not here", code=41)
 

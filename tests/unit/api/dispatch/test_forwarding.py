@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from helpers.api import ToController, ask, bench_services, full_request, session
-from helpers.controller import Bench
 from odradek.api.dispatch.context import Services
 from odradek.api.dispatch.declaration import FORWARDED, FORWARDED_CONFIGS
 from odradek.api.dispatch.forwarding import TIMEOUT_MS
@@ -24,6 +22,8 @@ from odradek.protocol.messages.response_header import ResponseHeader
 from odradek.protocol.registry import request_class, response_class
 from odradek.protocol.requests import parse_request, response_parts
 from odradek.protocol.schema import Versions
+from support.builders.api import ToController, ask, bench_services, full_request, session
+from support.builders.controller import Bench
 
 FORWARDED_KEYS = [api.key for api in SERVED if api.handler in (FORWARDED, FORWARDED_CONFIGS)]
 #: The others are looked at on the way.

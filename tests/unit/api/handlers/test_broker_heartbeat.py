@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from helpers.api import BenchController, ask, bench_services, session
-from helpers.controller import Bench
 from odradek.api.dispatch.context import Context, Services, Session
 from odradek.api.handlers.broker_heartbeat import handle
 from odradek.protocol.error_codes import ErrorCode
+from support.builders.api import BenchController, ask, bench_services, session
+from support.builders.controller import Bench
 
 
 def ended(connection: Session) -> None:

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from helpers.api import SpokenQuorum, ask, bench_services, session
-from helpers.controller import Bench, bootstrap_records
 from odradek.api.dispatch.services import Node
 from odradek.metadata.features.metadata_version import MetadataVersion
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.controller_registration_request import ControllerRegistrationRequest, Listener
 from odradek.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from odradek.protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
+from support.builders.api import SpokenQuorum, ask, bench_services, session
+from support.builders.controller import Bench, bootstrap_records
 
 LISTENER = "CONTROLLER"
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from helpers.api import ask, bench_services, session
-from helpers.controller import Bench
 from odradek.metadata.configs.definitions import definitions
 from odradek.protocol.api_keys import ListenerRole
 from odradek.protocol.config_types import ConfigResourceType, ConfigSource
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.list_config_resources_request import ListConfigResourcesRequest
+from support.builders.api import ask, bench_services, session
+from support.builders.controller import Bench
 
 TOPIC, BROKER, GROUP = ConfigResourceType.TOPIC, ConfigResourceType.BROKER, ConfigResourceType.GROUP
 CLIENT_METRICS, BROKER_LOGGER = ConfigResourceType.CLIENT_METRICS, ConfigResourceType.BROKER_LOGGER

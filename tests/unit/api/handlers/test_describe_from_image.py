@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.api import ask, bench_services, session
-from helpers.controller import Bench
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
 from odradek.protocol.api_keys import ListenerRole
@@ -17,6 +15,8 @@ from odradek.protocol.messages.describe_user_scram_credentials_request import (
     UserName,
 )
 from odradek.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
+from support.builders.api import ask, bench_services, session
+from support.builders.controller import Bench
 
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
 

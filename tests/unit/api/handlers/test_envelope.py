@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.api import SpokenQuorum, ask, bench_services, session
-from helpers.controller import Bench, topic
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.envelope_codec import (
     FORWARDABLE,
@@ -36,6 +34,8 @@ from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
 from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.protocol.requests import parse_response, request_parts
+from support.builders.api import SpokenQuorum, ask, bench_services, session
+from support.builders.controller import Bench, topic
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 from types import SimpleNamespace
 from typing import Any
 
-from helpers.logs import HandClock
 from odradek.api.handlers.fetch import _FetchCall
 from odradek.common.ids import TopicPartition
 from odradek.replica.fetch_sessions import FetchSessions
 from odradek.replica.requests import FetchEntry, FetchResult
+from support.builders.logs import HandClock
 
 
 def test_the_response_of_a_full_fetch_has_the_id_of_its_new_session() -> None:

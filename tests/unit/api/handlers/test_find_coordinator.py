@@ -3,8 +3,6 @@ from typing import Any
 
 import pytest
 
-from helpers.api import ask, bench_services, session
-from helpers.controller import Bench
 from odradek.api.dispatch.context import Session
 from odradek.api.handlers import find_coordinator
 from odradek.common.ids import uuid_to_text
@@ -13,6 +11,8 @@ from odradek.protocol.api_keys import APIS, ApiKey, ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import broker_registration_request as registration
 from odradek.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from support.builders.api import ask, bench_services, session
+from support.builders.controller import Bench
 
 VERSIONS = range(APIS[ApiKey.FIND_COORDINATOR].versions.last + 1)
 GROUP, TRANSACTION, SHARE = 0, 1, 2

@@ -2,13 +2,13 @@
 
 import pytest
 
-from helpers.api import ask, session
-from helpers.logs import batch
-from helpers.replica import TOPIC, Cluster
 from odradek.api.dispatch.context import Services
 from odradek.protocol.api_keys import ListenerRole
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from support.builders.api import ask, session
+from support.builders.logs import batch
+from support.builders.replica import TOPIC, Cluster
 
 GOOD = batch("a", "b")
 

@@ -5,9 +5,6 @@ from typing import Any
 
 import pytest
 
-from helpers.api import session
-from helpers.logs import batch, idempotent
-from helpers.replica import TOPIC, TOPIC_ID, Cluster
 from odradek.api.dispatch.context import ANONYMOUS, Context, Services, Session
 from odradek.api.handlers import produce
 from odradek.api.handlers.produce_quick import quick
@@ -17,6 +14,9 @@ from odradek.protocol.message import Message
 from odradek.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.request_header import RequestHeader
 from odradek.protocol.requests import parse_request, request_parts
+from support.builders.api import session
+from support.builders.logs import batch, idempotent
+from support.builders.replica import TOPIC, TOPIC_ID, Cluster
 
 VERSIONS = range(9, 14)
 

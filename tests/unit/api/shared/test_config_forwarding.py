@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from helpers.api import ToController, ask, bench_services, session
-from helpers.controller import Bench
 from odradek.protocol.api_keys import ListenerRole
 from odradek.protocol.config_types import ConfigOp, ConfigResourceType
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import alter_configs_request as legacy
 from odradek.protocol.messages import incremental_alter_configs_request as incremental
+from support.builders.api import ToController, ask, bench_services, session
+from support.builders.controller import Bench
 
 TOPIC, BROKER, LOGGER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER
 SET = ConfigOp.SET

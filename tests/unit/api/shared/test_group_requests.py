@@ -5,9 +5,6 @@ from typing import Any
 
 import pytest
 
-from helpers.api import ask, session
-from helpers.controller import Bench
-from helpers.groups import NO_DELAY, SESSION_MS, GroupWorld, subscription
 from odradek.api.dispatch.context import Services, Session
 from odradek.api.dispatch.registry import Registry
 from odradek.coordinator.group.shard import GroupShard
@@ -38,6 +35,9 @@ from odradek.protocol.messages.offset_fetch_request import (
     OffsetFetchRequestTopics,
 )
 from odradek.protocol.messages.sync_group_request import SyncGroupRequest
+from support.builders.api import ask, session
+from support.builders.controller import Bench
+from support.builders.groups import NO_DELAY, SESSION_MS, GroupWorld, subscription
 
 NOT_THERE = b"?" * 16
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from helpers import vectors
 from odradek.cli.app import run
+from support import vectors
 
 
 @pytest.fixture(scope="module")

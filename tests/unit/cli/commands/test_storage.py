@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.storage import CLUSTER_ID, read_checkpoint, tree, write_config
 from odradek.cli.app import run
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_from_text, uuid_to_text
 from odradek.log.manager.meta_properties import read_meta_properties
+from support.processes.storage import CLUSTER_ID, read_checkpoint, tree, write_config
 
 FIRST_SNAPSHOT = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
 FEATURES = {

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running
-from helpers.ports import free_ports
 from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.configs import ConfigChange, ConfigResource
 from odradek.client.admin.operations import AdminOperations
@@ -65,6 +63,8 @@ from odradek.protocol.messages.metadata_response import (
 )
 from odradek.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
 from odradek.protocol.messages.unregister_broker_response import UnregisterBrokerResponse
+from support.fakes.quorum import CLUSTER_ID, FakeQuorum, running
+from support.processes.ports import free_ports
 
 PATIENT_MS = 60_000
 ORDERS = TopicPartition("orders", 0)

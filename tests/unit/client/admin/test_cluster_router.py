@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running
-from helpers.ports import free_ports
 from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.quorum import QuorumOperations
 from odradek.client.errors import check_error
@@ -20,6 +18,8 @@ from odradek.protocol.messages.describe_cluster_response import DescribeClusterR
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest
 from odradek.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from odradek.protocol.messages.remove_raft_voter_response import RemoveRaftVoterResponse
+from support.fakes.quorum import CLUSTER_ID, FakeQuorum, running
+from support.processes.ports import free_ports
 
 PATIENT_MS = 60_000
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers import vectors
-from helpers.fake_quorum import FakeQuorum, running
 from odradek.client.admin import metadata_log_fetch
 from odradek.client.admin.cluster_router import ClusterRouter
 from odradek.client.admin.metadata_log_fetch import FetchedLog, fetch_metadata_log
@@ -28,6 +26,8 @@ from odradek.protocol.messages.fetch_snapshot_request import FetchSnapshotReques
 from odradek.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse, PartitionSnapshot, TopicSnapshot
 from odradek.protocol.messages.fetch_snapshot_response import SnapshotId as PieceId
 from odradek.records.batch import Batch, read_batches
+from support import vectors
+from support.fakes.quorum import FakeQuorum, running
 
 SNAPSHOT = (148, 2)
 SNAPSHOT_NAME = "00000000000000000148-0000000002.checkpoint"

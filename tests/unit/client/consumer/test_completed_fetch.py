@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.fetches import at_positions, completed, marker, partition_data, transactional, values
-from helpers.records import CODECS
 from odradek.client.consumer.completed_fetch import CompletedFetch, RecordDecoding
 from odradek.errors import DeserializationFailed, FetchFailed
 from odradek.records.batch import Compression, read_batch
 from odradek.records.builder import empty_batch, retained_batch
+from support.builders.records import CODECS
+from unit.client.consumer.fetches import at_positions, completed, marker, partition_data, transactional, values
 
 COMMITTED = RecordDecoding(read_committed=True)
 

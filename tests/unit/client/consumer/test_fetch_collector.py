@@ -2,7 +2,6 @@
 
 import pytest
 
-from helpers.fetches import A0, A1, LEADER, at_positions, completed, partition_data, values
 from odradek.client.consumer.completed_fetch import RecordDecoding
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
@@ -12,6 +11,7 @@ from odradek.client.settings.settings import ResetStrategy
 from odradek.client.types import TopicPartition
 from odradek.errors import DeserializationFailed, FetchFailed, OffsetOutOfRange, TopicAuthorizationFailed
 from odradek.protocol.error_codes import ErrorCode
+from unit.client.consumer.fetches import A0, A1, LEADER, at_positions, completed, partition_data, values
 
 
 class Bench:

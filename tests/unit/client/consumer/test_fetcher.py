@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from helpers.fake_network import TOPIC_ID, FakeNetwork
-from helpers.fetches import A0, A1, at_positions, partition_data, values
 from odradek.client.consumer.completed_fetch import RecordDecoding
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
@@ -24,6 +22,8 @@ from odradek.protocol.messages.fetch_response import (
     NodeEndpoint,
     PartitionData,
 )
+from support.fakes.client_network import TOPIC_ID, FakeNetwork
+from unit.client.consumer.fetches import A0, A1, at_positions, partition_data, values
 
 
 class Bench:

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from helpers.fake_network import FakeNetwork
-from helpers.fetches import A0, A1
 from odradek.client.consumer.partition_state import FetchPosition, FetchState
 from odradek.client.consumer.position_resolver import PositionResolver
 from odradek.client.consumer.subscriptions import Subscriptions
@@ -37,6 +35,8 @@ from odradek.protocol.messages.offset_for_leader_epoch_response import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
+from support.fakes.client_network import FakeNetwork
+from unit.client.consumer.fetches import A0, A1
 
 NOW_MS = 1_000_000
 EARLIEST, LATEST = OffsetReset(ResetStrategy.EARLIEST), OffsetReset(ResetStrategy.LATEST)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from helpers.records import SAMPLE, Made, build, made_records, plain
 from odradek.client.consumer import record as imported
 from odradek.records.batch import HEADER_BYTES, read_batch
 from odradek.records.builder import varint
 from odradek.records.errors import InvalidRecord
 from odradek.records.record import TimestampType
+from support.builders.records import SAMPLE, Made, build, made_records, plain
 
 PLAIN = plain("record", "client/consumer")
 MODULES = pytest.mark.parametrize("module", [PLAIN, imported], ids=["plain", "imported"])

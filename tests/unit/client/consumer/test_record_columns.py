@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from helpers.fetches import A0, at_positions, completed, partition_data, values
-from helpers.records import SAMPLE, build
 from odradek.client.consumer.completed_fetch import RecordDecoding
 from odradek.client.consumer.record_columns import RecordColumns
 from odradek.common.failures import InputError
+from support.builders.records import SAMPLE, build
+from unit.client.consumer.fetches import A0, at_positions, completed, partition_data, values
 
 
 def columns_of(chunk: bytes, reading: RecordDecoding | None = None) -> RecordColumns:

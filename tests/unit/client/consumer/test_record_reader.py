@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from helpers.fetches import A0, A1, LEADER, at_positions, completed, partition_data, values
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_collector import FetchCollector
 from odradek.client.consumer.partition_state import FetchPosition
 from odradek.client.consumer.record_reader import RecordReader
 from odradek.common.failures import ApiError
+from unit.client.consumer.fetches import A0, A1, LEADER, at_positions, completed, partition_data, values
 
 
 class Quiet:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from helpers.client_members import partitions
 from odradek.client.group.assignment_handover import AssignmentHandover
 from odradek.client.group.generation import Generation, RejoinTimer
 from odradek.client.group.subscription import encode_assignment
 from odradek.common.failures import ApiError
+from unit.client.group.members import partitions
 
 
 class Handover:

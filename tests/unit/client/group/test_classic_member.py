@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from helpers.client_members import CONFIG, RANDOM, Played, counted, partitions
 from odradek.client.group.assignors.assignor import make_assignors
 from odradek.client.group.classic_member import ClassicMember
 from odradek.client.group.core import MemberConfig
@@ -27,6 +26,7 @@ from odradek.protocol.messages.join_group_response import JoinGroupResponse, Joi
 from odradek.protocol.messages.leave_group_request import LeaveGroupRequest
 from odradek.protocol.messages.sync_group_request import SyncGroupRequest
 from odradek.protocol.messages.sync_group_response import SyncGroupResponse
+from unit.client.group.members import CONFIG, RANDOM, Played, counted, partitions
 
 
 class Member(Played):

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from helpers.client_members import CONFIG, RANDOM, Played, counted, partitions
 from odradek.client.group.consumer_member import ConsumerMember, State
 from odradek.client.group.core import MemberConfig
 from odradek.errors import CommitFailed, Disconnected, VersionsDiffer
@@ -15,6 +14,7 @@ from odradek.protocol.messages.consumer_group_heartbeat_response import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from unit.client.group.members import CONFIG, RANDOM, Played, counted, partitions
 
 T, U = b"t" * 16, b"u" * 16
 INTERVAL_MS = 3_000

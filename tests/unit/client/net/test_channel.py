@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from helpers.network import Gate, each_loop, listening, run, until  # noqa: F401
-from helpers.ports import free_ports
 from odradek.api.dispatch.registry import ServedApi
 from odradek.client.net.channel import Channel, ChannelConfig
 from odradek.client.net.channel_pool import ChannelPool
@@ -29,6 +27,8 @@ from odradek.protocol.messages.metadata_response import MetadataResponse
 from odradek.protocol.messages.produce_request import ProduceRequest
 from odradek.protocol.messages.produce_response import ProduceResponse
 from odradek.protocol.schema import Versions
+from support.processes.network import Gate, each_loop, listening, run, until  # noqa: F401
+from support.processes.ports import free_ports
 
 METADATA = ApiKey.METADATA
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from helpers.network import run
 from odradek.client.net.in_flight_limit import InFlightLimit
+from support.processes.network import run
 
 
 def test_first_come_first_served() -> None:

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-from helpers.fake_brokers import FakeCluster, FakeTopic
-from helpers.network import each_loop, run, until  # noqa: F401
-from helpers.ports import free_ports
 from odradek.client.net.network_client import CoordinatorKind, NetworkClient
 from odradek.client.settings.settings import producer_settings
 from odradek.client.types import TopicPartition
@@ -28,6 +25,9 @@ from odradek.protocol.messages.heartbeat_response import HeartbeatResponse
 from odradek.protocol.messages.list_groups_request import ListGroupsRequest
 from odradek.protocol.messages.metadata_request import MetadataRequest
 from odradek.protocol.schema import Versions
+from support.processes.network import each_loop, run, until  # noqa: F401
+from support.processes.ports import free_ports
+from unit.client.net.fake_brokers import FakeCluster, FakeTopic
 
 LONG_MS = 60_000
 #: Where a time-out is to be seen, but not before one answer has come, on a busy machine, too.

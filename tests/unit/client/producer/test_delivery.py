@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import uvloop
 
-from helpers.producing import batch
 from odradek.client.producer.delivery import BatchDelivery, Delivery, RecordMetadata, RecordRange
 from odradek.records.compression import Compression
+from unit.client.producer.producing import batch
 
 LOOPS = pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from aiokafka.partitioner import murmur2 as aiokafka_murmur2
 
-from helpers.records import plain
 from odradek.client.producer import murmur2 as imported
 from odradek.client.producer.partitioners import PartitionLoad, RoundRobinPartitioner, StickyPartitioner
+from support.builders.records import plain
 
 PLAIN = plain("murmur2", "client/producer")
 MODULES = [PLAIN, imported]

@@ -2,13 +2,13 @@
 
 import pytest
 
-from helpers.producing import BACKOFF_MS, Queues, idempotent
 from odradek.client.producer.producer_batch import ProducerBatch
 from odradek.client.producer.record_accumulator import AccumulatorSettings, record_size
 from odradek.client.types import TopicPartition
 from odradek.errors import DeliveryTimedOut
 from odradek.records.compression import Compression
 from odradek.records.record_packer import RecordPacker
+from unit.client.producer.producing import BACKOFF_MS, Queues, idempotent
 
 
 def test_a_batch_lingers_until_its_time() -> None:

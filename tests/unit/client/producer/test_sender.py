@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 
-from helpers.producing import Queues
 from odradek.client.net.channel import FinalizedFeatures
 from odradek.client.net.metadata_cache import Node
 from odradek.client.net.network_client import NetworkClient
@@ -27,6 +26,7 @@ from odradek.protocol.messages.produce_response import (
     TopicProduceResponse,
 )
 from odradek.records.batch import read_batch
+from unit.client.producer.producing import Queues
 
 TOPIC_ID = bytes(15) + b"\x07"
 

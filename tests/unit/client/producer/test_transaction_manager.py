@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.producing import PLACE, Queues, batch, idempotent
 from odradek.client.errors import refusal
 from odradek.client.net.coordinator_kind import CoordinatorKind
 from odradek.client.producer.pending_request import PendingRequest
@@ -39,6 +38,7 @@ from odradek.protocol.messages.txn_offset_commit_response import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from unit.client.producer.producing import PLACE, Queues, batch, idempotent
 
 OTHER = TopicPartition("t", 1)
 GROUP = _GroupAlone("g")

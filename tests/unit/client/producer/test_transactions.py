@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from helpers.fake_network import FakeNetwork
-from helpers.producing import idempotent
 from odradek.client.net.channel import FinalizedFeatures
 from odradek.client.producer.record_accumulator import AccumulatorSettings, RecordAccumulator
 from odradek.client.producer.sender import Sender
@@ -17,6 +15,8 @@ from odradek.client.types import TopicPartition
 from odradek.common.failures import InputError
 from odradek.errors import ProducerFailed, WrongTransactionState
 from odradek.protocol.message import Message
+from support.fakes.client_network import FakeNetwork
+from unit.client.producer.producing import idempotent
 
 PLACE = TopicPartition("a", 0)
 

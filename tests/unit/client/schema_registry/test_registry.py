@@ -2,7 +2,6 @@
 
 import pytest
 
-from helpers.schema_registry import registry_stub
 from odradek.client.schema_registry.registry import (
     RegisteredSchema,
     RegistryUnreachable,
@@ -12,6 +11,7 @@ from odradek.client.schema_registry.registry import (
     registry_at,
 )
 from odradek.common.failures import InputError
+from support.fakes.schema_registry import registry_stub
 
 
 def test_schemas_are_asked_for_once() -> None:

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers import jvm, peers
 from odradek.client.settings.settings import admin_settings, consumer_settings, producer_settings
 from odradek.common.failures import InputError
+from support.peers import downloads as peers
+from support.peers import jvm
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
-SOURCE = Path(__file__).parents[3] / "helpers" / "KafkaClientVerdicts.java"
+SOURCE = Path(__file__).parents[3] / "support" / "peers" / "KafkaClientVerdicts.java"
 MAKE = {"producer": producer_settings, "consumer": consumer_settings, "admin": admin_settings}
 
 _CLASSES = "org.apache.kafka.clients"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from helpers.groups import GroupWorld, subscription
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.describe_groups_response import DescribedGroup, DescribedGroupMember
 from odradek.protocol.messages.list_groups_response import ListedGroup
+from support.builders.groups import GroupWorld, subscription
 
 
 @pytest.fixture

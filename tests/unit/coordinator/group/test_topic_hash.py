@@ -1,10 +1,10 @@
 """The numbers were computed by the library that Apache Kafka hashes with, fed as its coordinator feeds it."""
 
-from helpers.metadata import replayed
-from helpers.replica import partition_record
 from odradek.coordinator.group.topic_hash import group_hash, topic_hash
 from odradek.protocol.messages.register_broker_record import RegisterBrokerRecord
 from odradek.protocol.messages.topic_record import TopicRecord
+from support.builders.metadata import replayed
+from support.builders.replica import partition_record
 
 FOO, BAR = bytes.fromhex("0102030405060708f1f2f3f4f5f6f7f8"), b"b" * 16
 FOO_HASH, BAR_HASH, BOTH_HASH = -3648312376594714811, -4632725818012647473, -6509773814345545807

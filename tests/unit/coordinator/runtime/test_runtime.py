@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.logs import HandClock
 from odradek.common.failures import ApiError
 from odradek.coordinator.runtime.errors import CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator
 from odradek.coordinator.runtime.hosted_shard import RETRY_TIMER_MS, ShardState
@@ -18,6 +17,7 @@ from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.offset_commit_value import OffsetCommitValue
 from odradek.replica.errors import NotEnoughReplicas
 from odradek.sim.coordinator.log import SimulatedLog, SimulatedTopic
+from support.builders.logs import HandClock
 
 NODE = 1
 PRODUCER = Writer("txn", 77, 3)

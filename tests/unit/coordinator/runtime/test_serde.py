@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers import vectors
 from odradek.common.failures import ProtocolError
 from odradek.coordinator.runtime.serde import (
     UnknownRecordType,
@@ -21,6 +20,7 @@ from odradek.protocol.messages.offset_commit_key import OffsetCommitKey
 from odradek.protocol.messages.transaction_log_key import TransactionLogKey
 from odradek.records.batch import Batch, read_batches
 from odradek.records.batch_stamps import assign
+from support import vectors
 
 GROUPS = "group-coordinator"
 

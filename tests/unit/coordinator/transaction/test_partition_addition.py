@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from helpers.replica import TOPIC, Cluster
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.coordinator.runtime.reply import Reply
@@ -15,6 +14,7 @@ from odradek.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from support.builders.replica import TOPIC, Cluster
 
 KNOWN = TopicPartition(TOPIC, 0)
 UNKNOWN = TopicPartition("unknown", 0)

@@ -4,9 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.logs import HandClock
-from helpers.metadata import replayed
-from helpers.replica import TOPIC_ID, change_record, partition_record
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.coordinator.runtime.reply import Reply
@@ -32,6 +29,9 @@ from odradek.protocol.messages.write_txn_markers_response import (
 )
 from odradek.records.batch import read_batch
 from odradek.sim.coordinator.log import SimulatedLog, SimulatedTopic
+from support.builders.logs import HandClock
+from support.builders.metadata import replayed
+from support.builders.replica import TOPIC_ID, change_record, partition_record
 
 NODE = 1
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.cleaning import COMPACTED, CompactedLog, Pair, clean, new_cleaning, records_of
-from helpers.logs import stored_batches
 from odradek.log.cleaner.cleaner import CleanerConfig, CleaningAborted, Pause, Swap
 from odradek.log.cleaner.offset_map import BYTES_PER_SLOT
 from odradek.log.errors import StorageFault
@@ -17,6 +15,8 @@ from odradek.log.log_config import LogConfig
 from odradek.records.batch import Compression
 from odradek.records.errors import CorruptRecord
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.cleaning import COMPACTED, CompactedLog, Pair, clean, new_cleaning, records_of
+from support.builders.logs import stored_batches
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from random import Random
 
 import pytest
 
-from helpers.cleaning import CompactedLog, later, new_cleaning, records_of
-from helpers.logs import OPTIONS, HandClock
 from odradek.log.cleaner.cleaner import Swap
 from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.sim.world.disk import SimulatedDisk
 from odradek.sim.world.disk_crash import Keep
+from support.builders.cleaning import CompactedLog, later, new_cleaning, records_of
+from support.builders.logs import OPTIONS, HandClock
 
 Content = tuple[tuple[int, bytes | None, bytes | None], ...]
 

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from helpers.cleaning import COMPACTED, SEED, CompactedLog
-from helpers.logs import HandClock
 from odradek.common.failures import Fault
 from odradek.common.ids import TopicPartition
 from odradek.log.cleaner.cleaner import CleanerConfig, Cleaning, CleaningAborted, run_steps
@@ -14,6 +12,8 @@ from odradek.log.manager.checkpoint_files import read_offset_checkpoint
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.errors import CorruptRecord
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.cleaning import COMPACTED, SEED, CompactedLog
+from support.builders.logs import HandClock
 
 CHECKPOINT = "/data/cleaner-offset-checkpoint"
 

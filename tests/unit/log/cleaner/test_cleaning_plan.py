@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from helpers.cleaning import COMPACTED, CompactedLog
 from odradek.log.cleaner.cleaning_plan import (
     MAX_OFFSET_RANGE,
     CleanableOffsets,
@@ -15,6 +14,7 @@ from odradek.log.cleaner.cleaning_plan import (
     measure,
 )
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.cleaning import COMPACTED, CompactedLog
 
 DAY_MS = 24 * 60 * 60 * 1000
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.segments import FILES
 from odradek.common.ids import TopicPartition, uuid_from_text
 from odradek.log.errors import CorruptCheckpoint
 from odradek.log.manager import checkpoint_files
 from odradek.log.manager.checkpoint_files import CleanShutdown, EpochEntry, PartitionMetadata
+from support.builders.segments import FILES
 
 TOPIC_ID = "33AEpKJ9SjiC9Wisu-J9kQ"
 

@@ -7,9 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cleaning import latest_values
-from helpers.logs import HandClock, batch, stored_records, stored_values
-from helpers.vectors import expected_records
 from odradek.common.failures import Fault, InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
@@ -30,6 +27,9 @@ from odradek.log.manager.settings import ManagerSettings
 from odradek.log.manager.startup import broker_epoch_of_last_stop, load_jobs
 from odradek.log.unified_log import UnifiedLog
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.cleaning import latest_values
+from support.builders.logs import HandClock, batch, stored_records, stored_values
+from support.vectors import expected_records
 
 DIRS = ("/d1", "/d2", "/d3")
 TOPIC_ID = b"t" * 16

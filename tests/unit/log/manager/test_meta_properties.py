@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.segments import FILES
 from odradek.common.failures import InputError
 from odradek.common.ids import uuid_from_text
 from odradek.log.manager.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
+from support.builders.segments import FILES
 
 CLUSTER = "bSXPc0xJod0nPk2Pq19b2w"
 DIRECTORY = "KwYwOWzccvs2_rOX9XvTDQ"

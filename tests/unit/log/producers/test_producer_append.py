@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from helpers.segments import START_MS, data_batch, marker
 from odradek.common.failures import ApiError
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import (
@@ -17,6 +16,7 @@ from odradek.log.errors import (
 from odradek.log.offsets import AppendOrigin, CompletedTxn, OffsetMetadata
 from odradek.log.producers.producer_append import TV_UNKNOWN, ProducerAppend
 from odradek.log.producers.producer_entry import BatchMetadata, ProducerEntry, VerificationEntry
+from support.builders.segments import START_MS, data_batch, marker
 
 TP = TopicPartition("t", 0)
 MAX = 2**31 - 1

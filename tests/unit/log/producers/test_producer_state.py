@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.segments import FILES, START_MS, data_batch, marker
 from odradek.common.failures import Fault
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import CorruptSnapshot
@@ -13,6 +12,7 @@ from odradek.log.producers.producer_append import ProducerAppend
 from odradek.log.producers.producer_entry import NO_VERIFICATION, BatchMetadata, ProducerEntry, VerificationGuard
 from odradek.log.producers.producer_state import LATE_TRANSACTION_BUFFER_MS, ProducerState
 from odradek.log.producers.snapshot_format import decode_snapshot, encode_snapshot
+from support.builders.segments import FILES, START_MS, data_batch, marker
 
 TP = TopicPartition("t", 0)
 DAY_MS = 24 * 60 * 60 * 1000

@@ -5,18 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.logs import (
-    DIRECTORY,
-    NOON_MS,
-    HandClock,
-    Rig,
-    batch,
-    committed_records,
-    idempotent,
-    stored_records,
-    stored_values,
-)
-from helpers.segments import marker
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.common.ports import FileSystem
@@ -27,6 +15,18 @@ from odradek.log.segments.segment import Segment
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import CorruptLog
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import (
+    DIRECTORY,
+    NOON_MS,
+    HandClock,
+    Rig,
+    batch,
+    committed_records,
+    idempotent,
+    stored_records,
+    stored_values,
+)
+from support.builders.segments import marker
 
 SIZE = len(idempotent(7, 0, "0"))
 

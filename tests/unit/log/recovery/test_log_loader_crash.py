@@ -10,12 +10,12 @@ from random import Random
 
 import pytest
 
-from helpers.figures import report
-from helpers.logs import DIRECTORY, HandClock, Rig, batch, idempotent, stored_records, stored_values
 from odradek.log.segments.segment import Segment
 from odradek.log.unified_log import UnifiedLog
 from odradek.records.batch import read_batches
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import DIRECTORY, HandClock, Rig, batch, idempotent, stored_records, stored_values
+from support.figures import report
 
 SEEDS = range(6)
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers import vectors
-from helpers.logs import OPTIONS, HandClock, committed_records, stored_batches, stored_records
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import TopicPartition
 from odradek.log.file_names import (
@@ -22,6 +20,8 @@ from odradek.log.recovery.log_loader import load_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.log.values import Isolation
 from odradek.records.batch import Record
+from support import vectors
+from support.builders.logs import OPTIONS, HandClock, committed_records, stored_batches, stored_records
 
 FILES = OsFileSystem()
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from random import Random
 
-from helpers.logs import DIRECTORY, OPTIONS, HandClock, Rig, batch, stored_batches, stored_values
 from odradek.log.log_config import LogConfig
 from odradek.log.recovery.log_loader import new_log
 from odradek.log.unified_log import UnifiedLog
 from odradek.sim.world.disk import SimulatedDisk
 from odradek.sim.world.disk_crash import Keep
+from support.builders.logs import DIRECTORY, OPTIONS, HandClock, Rig, batch, stored_batches, stored_values
 
 TOPIC_ID = b"t" * 16
 SEEDS = range(4)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.logs import HandClock, Rig, idempotent
 from odradek.common.files import OsFileSystem
 from odradek.log.errors import OutOfOrderSequence
 from odradek.log.unified_log import UnifiedLog
+from support.builders.logs import HandClock, Rig, idempotent
 
 FIVE = 5
 

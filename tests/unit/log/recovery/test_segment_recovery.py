@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.segments import FILES, START_MS, append, data_batch, fill, marker, new_segment, open_segment
 from odradek.common.ids import TopicPartition
 from odradek.log.errors import SegmentOverflow
 from odradek.log.leader_epochs import LeaderEpochs
@@ -15,6 +14,7 @@ from odradek.log.producers.producer_state import ProducerState
 from odradek.log.recovery import segment_recovery
 from odradek.log.recovery.segment_recovery import Recovery, recover_segment
 from odradek.records.batch import Batch
+from support.builders.segments import FILES, START_MS, append, data_batch, fill, marker, new_segment, open_segment
 
 LOG = f"{0:020d}.log"
 INDEX_KINDS = (".index", ".timeindex")

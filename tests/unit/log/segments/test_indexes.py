@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from helpers.segments import FILES
 from odradek.common.failures import Fault
 from odradek.log.errors import CorruptIndex, InvalidOffset
 from odradek.log.offsets import AbortedTxn, OffsetPosition, TimestampOffset
@@ -17,6 +16,7 @@ from odradek.log.segments.offset_index import OffsetIndex
 from odradek.log.segments.time_index import TimeIndex
 from odradek.log.segments.transaction_index import TxnIndex
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.segments import FILES
 
 BASE = 1000
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.segments import FILES, START_MS, append, data_batch, fill, new_segment, open_segment
 from odradek.common.failures import Fault
 from odradek.log.errors import CorruptIndex, SegmentOverflow
 from odradek.log.offsets import AbortedTxn, CompletedTxn
@@ -15,6 +14,7 @@ from odradek.log.segments.segment import Segment
 from odradek.records.batch import Batch, read_batches
 from odradek.records.errors import CorruptRecord
 from odradek.sim.world.disk import SimulatedDisk
+from support.builders.segments import FILES, START_MS, append, data_batch, fill, new_segment, open_segment
 
 ROLL = {"now_ms": START_MS, "segment_bytes": 1 << 20, "segment_ms": 1000}
 

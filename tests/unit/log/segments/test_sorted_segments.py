@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.segments import append, data_batch, new_segment
 from odradek.common.failures import Fault
 from odradek.log.offsets import CompletedTxn
 from odradek.log.segments.segment import Segment
 from odradek.log.segments.sorted_segments import SortedSegments
+from support.builders.segments import append, data_batch, new_segment
 
 
 @pytest.fixture

@@ -4,7 +4,10 @@ from random import Random
 
 import pytest
 
-from helpers.committed_reads import (
+from odradek.log.offsets import AbortedTxn
+from odradek.log.unified_log import UnifiedLog
+from odradek.sim.world.disk import SimulatedDisk
+from support.builders.committed_reads import (
     INDEX_ENTRY,
     NO_PRODUCER,
     History,
@@ -14,10 +17,7 @@ from helpers.committed_reads import (
     replace_index,
     stored_index,
 )
-from helpers.logs import Rig
-from odradek.log.offsets import AbortedTxn
-from odradek.log.unified_log import UnifiedLog
-from odradek.sim.world.disk import SimulatedDisk
+from support.builders.logs import Rig
 
 #: One entry of the offset index for each batch or two, so that fetches end between transactions.
 SETTINGS = {"index_interval_bytes": 100}

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.metadata import replayed
-from helpers.metadata_records import RecordMaker, first_records
 from odradek.common.failures import Fault
 from odradek.metadata.features.metadata_version import MetadataVersion
 from odradek.metadata.image.delta import MetadataDelta
@@ -26,6 +24,8 @@ from odradek.protocol.messages.register_broker_record import RegisterBrokerRecor
 from odradek.protocol.messages.remove_access_control_entry_record import RemoveAccessControlEntryRecord
 from odradek.protocol.messages.remove_topic_record import RemoveTopicRecord
 from odradek.protocol.messages.topic_record import TopicRecord
+from support.builders.metadata import replayed
+from support.builders.metadata_records import RecordMaker, first_records
 
 TOPIC_ID = bytes(15) + b"t"
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from helpers.metadata_records import first_records
 from odradek.common.failures import Fault
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import MetadataImage, MetadataProvenance
@@ -17,6 +16,7 @@ from odradek.protocol.messages.abort_transaction_record import AbortTransactionR
 from odradek.protocol.messages.begin_transaction_record import BeginTransactionRecord
 from odradek.protocol.messages.end_transaction_record import EndTransactionRecord
 from odradek.protocol.messages.topic_record import TopicRecord
+from support.builders.metadata_records import first_records
 
 
 class Recorder:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from helpers import vectors
 from odradek.common.failures import ProtocolError
 from odradek.metadata.records.record_serde import MetadataRecord, decode_record, encode_record
 from odradek.protocol import json_form
 from odradek.protocol.messages.feature_level_record import FeatureLevelRecord
 from odradek.protocol.registry import message_class, message_names
+from support import vectors
 
 #: UnregisterControllerRecord has a schema, but no code of Kafka 4.3.1 writes it.
 METADATA_RECORDS = [name for name in message_names("metadata", "metadata") if name != "UnregisterControllerRecord"]

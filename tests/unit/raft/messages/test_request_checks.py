@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from helpers.raft import begin_epoch, directory, end_epoch, endpoints, vote
-from helpers.raft_owners import Owners
 from odradek.common.ids import ZERO_UUID
 from odradek.protocol.error_codes import ErrorCode
 from odradek.raft.messages.request_checks import RequestChecks, parse_error_code
+from support.builders.raft import begin_epoch, directory, end_epoch, endpoints, vote
+from support.builders.raft_owners import Owners
 
 REQUESTS = {"vote": lambda: vote(2, 5), "begin": lambda: begin_epoch(2, 5), "end": lambda: end_epoch(2, 5, (1,))}
 

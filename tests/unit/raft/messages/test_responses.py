@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from helpers.raft import LISTENER, endpoints, partition_of
-from helpers.raft_owners import Owners
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.raft.events import Request
 from odradek.raft.messages.responses import ResponseBuilder
 from odradek.raft.values import OffsetAndEpoch
+from support.builders.raft import LISTENER, endpoints, partition_of
+from support.builders.raft_owners import Owners
 
 Build = Callable[[ResponseBuilder, Request, ErrorCode], Any]
 

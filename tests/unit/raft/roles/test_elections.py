@@ -5,19 +5,6 @@ from functools import partial
 
 import pytest
 
-from helpers.raft import (
-    EMPTY,
-    Bench,
-    begin_epoch,
-    directory,
-    end_epoch,
-    fetch,
-    fetched,
-    granted,
-    log_of,
-    partition_of,
-    vote,
-)
 from odradek.common.failures import Fault
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.message import Message
@@ -31,6 +18,19 @@ from odradek.raft.roles.resignation import successor_backoff_ms
 from odradek.raft.states.transitions import MOVES
 from odradek.raft.storage.quorum_state_file import ElectionState
 from odradek.raft.values import LeaderAndEpoch, OffsetAndEpoch, ReplicaKey
+from support.builders.raft import (
+    EMPTY,
+    Bench,
+    begin_epoch,
+    directory,
+    end_epoch,
+    fetch,
+    fetched,
+    granted,
+    log_of,
+    partition_of,
+    vote,
+)
 
 
 def test_a_new_voter_waits_asks_and_stands() -> None:

@@ -1,13 +1,13 @@
 """The follower's part of replication, without the rest of the replica."""
 
-from helpers.raft import begin_epoch, data_batch, endpoints, fetched, log_of, partition_of
-from helpers.raft_owners import Owners, request
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_snapshot_request import FetchSnapshotRequest
 from odradek.raft.effects import Flush
 from odradek.raft.states.follower import Follower
 from odradek.raft.values import OffsetAndEpoch
+from support.builders.raft import begin_epoch, data_batch, endpoints, fetched, log_of, partition_of
+from support.builders.raft_owners import Owners, request
 
 
 def follow(owners: Owners, epoch: int = 5) -> Follower:

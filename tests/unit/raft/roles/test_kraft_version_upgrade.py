@@ -2,10 +2,10 @@
 
 import pytest
 
-from helpers.raft import voter
-from helpers.raft_owners import Owners
 from odradek.raft.roles.kraft_version_upgrade import InvalidUpdateVersion
 from odradek.raft.voters import VoterSet
+from support.builders.raft import voter
+from support.builders.raft_owners import Owners
 
 
 def test_all_voters_must_have_reported_themselves() -> None:

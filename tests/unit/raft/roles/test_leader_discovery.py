@@ -2,11 +2,11 @@
 
 import pytest
 
-from helpers.raft import data_batch, endpoints, log_of
-from helpers.raft_owners import NOW_MS, Owners
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.vote_response import NodeEndpoint
+from support.builders.raft import data_batch, endpoints, log_of
+from support.builders.raft_owners import NOW_MS, Owners
 
 ADDRESS = [NodeEndpoint(node_id=2, host="elsewhere", port=1)]
 

@@ -1,11 +1,11 @@
 """The leader's part of replication, without the rest of the replica."""
 
-from helpers.raft import fetch, partition_of
-from helpers.raft_owners import NOW_MS, Owners, request
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from odradek.raft.effects import Flush, Reply
 from odradek.raft.values import OffsetAndEpoch
+from support.builders.raft import fetch, partition_of
+from support.builders.raft_owners import NOW_MS, Owners, request
 
 
 def test_a_new_leader_writes_only_after_its_epoch_is_persisted() -> None:

@@ -2,7 +2,21 @@
 
 import pytest
 
-from helpers.raft import (
+from odradek.common.failures import Fault
+from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.messages import fetch_snapshot_request, fetch_snapshot_response
+from odradek.protocol.messages.fetch_request import FetchRequest
+from odradek.protocol.messages.fetch_snapshot_request import FetchSnapshotRequest
+from odradek.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse
+from odradek.raft.config import MAX_BATCH_BYTES
+from odradek.raft.effects import Commit, Flush, LeaderChange, LoadSnapshot, Reply, Send
+from odradek.raft.raft import NotLeader
+from odradek.raft.storage.batch_accumulator import BatchTooLarge
+from odradek.raft.storage.quorum_state_file import ElectionState
+from odradek.raft.values import METADATA_TOPIC, LeaderAndEpoch, OffsetAndEpoch
+from odradek.raft.voters import VoterSet
+from odradek.records.batch import read_batches
+from support.builders.raft import (
     CLUSTER_ID,
     EMPTY,
     Bench,
@@ -19,20 +33,6 @@ from helpers.raft import (
     voter,
     write_snapshot,
 )
-from odradek.common.failures import Fault
-from odradek.protocol.error_codes import ErrorCode
-from odradek.protocol.messages import fetch_snapshot_request, fetch_snapshot_response
-from odradek.protocol.messages.fetch_request import FetchRequest
-from odradek.protocol.messages.fetch_snapshot_request import FetchSnapshotRequest
-from odradek.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse
-from odradek.raft.config import MAX_BATCH_BYTES
-from odradek.raft.effects import Commit, Flush, LeaderChange, LoadSnapshot, Reply, Send
-from odradek.raft.raft import NotLeader
-from odradek.raft.storage.batch_accumulator import BatchTooLarge
-from odradek.raft.storage.quorum_state_file import ElectionState
-from odradek.raft.values import METADATA_TOPIC, LeaderAndEpoch, OffsetAndEpoch
-from odradek.raft.voters import VoterSet
-from odradek.records.batch import read_batches
 
 ONE = OffsetAndEpoch(1, 1)
 TWO = OffsetAndEpoch(1, 2)

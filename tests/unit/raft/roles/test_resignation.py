@@ -1,13 +1,13 @@
 """Resignation, without the rest of the replica."""
 
-from helpers.raft import end_epoch, endpoints, partition_of
-from helpers.raft_owners import NOW_MS, Owners, request
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages import end_quorum_epoch_response
 from odradek.protocol.messages.end_quorum_epoch_response import EndQuorumEpochResponse
 from odradek.raft.states.follower import Follower
 from odradek.raft.states.resigned import Resigned
 from odradek.raft.values import METADATA_TOPIC
+from support.builders.raft import end_epoch, endpoints, partition_of
+from support.builders.raft_owners import NOW_MS, Owners, request
 
 
 def test_every_voter_is_notified_until_it_acknowledges() -> None:

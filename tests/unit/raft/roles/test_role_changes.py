@@ -1,7 +1,5 @@
 """What ends with a role."""
 
-from helpers.raft import CLUSTER_ID, LISTENER, endpoints, fetch, key, partition_of
-from helpers.raft_owners import NOW_MS, Owners, request
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
@@ -9,6 +7,8 @@ from odradek.protocol.messages.vote_request import VoteRequest
 from odradek.raft.effects import LeaderChange, Persist, Reply
 from odradek.raft.events import Request
 from odradek.raft.values import Destination, LeaderAndEpoch, OffsetAndEpoch
+from support.builders.raft import CLUSTER_ID, LISTENER, endpoints, fetch, key, partition_of
+from support.builders.raft_owners import NOW_MS, Owners, request
 
 
 def test_a_new_role_abandons_the_requests_of_the_old_one() -> None:

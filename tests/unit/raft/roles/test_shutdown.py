@@ -1,8 +1,8 @@
 """When a replica that is to stop has stopped."""
 
-from helpers.raft import endpoints
-from helpers.raft_owners import NOW_MS, Owners
 from odradek.raft.effects import Stopped
+from support.builders.raft import endpoints
+from support.builders.raft_owners import NOW_MS, Owners
 
 
 def test_it_stops_once_another_replica_leads() -> None:

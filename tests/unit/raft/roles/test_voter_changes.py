@@ -2,17 +2,6 @@
 
 import pytest
 
-from helpers.raft import (
-    CLUSTER_ID,
-    EMPTY,
-    LISTENER,
-    WALL_MS,
-    Bench,
-    directory,
-    fetch,
-    key,
-    partition_of,
-)
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
 from odradek.protocol.messages.add_raft_voter_request import Listener as AddListener
@@ -29,6 +18,17 @@ from odradek.raft.config import QuorumConfig
 from odradek.raft.effects import Reply
 from odradek.raft.roles.kraft_version_upgrade import InvalidUpdateVersion
 from odradek.raft.values import METADATA_TOPIC, OffsetAndEpoch
+from support.builders.raft import (
+    CLUSTER_ID,
+    EMPTY,
+    LISTENER,
+    WALL_MS,
+    Bench,
+    directory,
+    fetch,
+    key,
+    partition_of,
+)
 
 
 def leader(*voters: int, dynamic: bool = True) -> Bench:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.records import CODECS, SAMPLE, Made, made_records
-from helpers.records_clients import READERS, read_as, seen
 from odradek.records.batch import HEADER_BYTES, Compression, read_batch
 from odradek.records.builder import BatchBuilder
 from odradek.records.columns.column_batches import ArrowRecords, BatchPlan, BuiltBatch, build_batches
+from support.builders.records import CODECS, SAMPLE, Made, made_records
+from unit.records.client_oracles import READERS, read_as, seen
 
 NO_LIMIT = 1 << 30
 BINARIES = (pa.binary(), pa.large_binary())

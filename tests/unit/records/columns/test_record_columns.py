@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.records import CODECS, SAMPLE, Made, build, made_records
 from odradek.common.failures import ApiError
 from odradek.common.ports import Buffer
 from odradek.records.aborted import AbortedTransaction
@@ -19,6 +18,7 @@ from odradek.records.builder import BatchBuilder, empty_batch, end_transaction_m
 from odradek.records.columns.record_columns import Columns, read_columns
 from odradek.records.errors import CorruptRecord, ExpandedTooLarge, InvalidRecord
 from odradek.records.record import Record
+from support.builders.records import CODECS, SAMPLE, Made, build, made_records
 
 
 def rows(columns: Columns) -> list[Record]:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.config_cases import BROKER
 from odradek.common.files import OsFileSystem
 from odradek.replica.replication_quota import QuotaWindows
 from odradek.server.broker.replicas import replica_settings
 from odradek.server.config.server_config import load_server_config
+from support.oracles.config_cases import BROKER
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ What is refused is compared with Apache Kafka's own words in tests/system/test_c
 
 import pytest
 
-from helpers.dynamic import ALL, OTHER, OWN, World
 from odradek.common.failures import ApiError
 from odradek.protocol.error_codes import ErrorCode
 from odradek.server.config.settings import Settings
+from support.builders.dynamic import ALL, OTHER, OWN, World
 
 
 def test_the_nearest_counts() -> None:

@@ -2,8 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers import jvm
-from helpers.config_cases import BROKER, CASES, COMBINED, CONTROLLER, Case
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
@@ -12,6 +10,8 @@ from odradek.protocol.config_types import ConfigResourceType
 from odradek.server.config.endpoints import Listener, VoterAddress
 from odradek.server.config.server_config import ServerConfig, load_server_config
 from odradek.server.config.settings import OWN
+from support.oracles.config_cases import BROKER, CASES, COMBINED, CONTROLLER, Case
+from support.peers import jvm
 
 ROOT = Path(__file__).parents[4]
 
@@ -46,7 +46,7 @@ def test_each_case_is_taken_or_refused_by_its_key(case: Case, tmp_path: Path) ->
 def test_apache_kafka_gives_the_same_verdicts(tmp_path: Path) -> None:
     for number, case in enumerate(CASES):
         (tmp_path / f"{number:03}").write_text(case.text)
-    source = ROOT / "tests" / "helpers" / "KafkaConfigVerdicts.java"
+    source = ROOT / "tests" / "support" / "peers" / "KafkaConfigVerdicts.java"
     said = jvm.run(source, str(tmp_path))
     rows = [line.split("\t") for line in said.splitlines() if line.startswith("verdict\t")]
     verdicts = {CASES[int(number)].name: verdict for _, number, verdict in rows}

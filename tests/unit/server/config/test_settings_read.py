@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from helpers.network import run
-from helpers.node import combined_config, running
 from odradek.common.config_definition import read_table
 from odradek.common.config_support import Level
 from odradek.common.files import OsFileSystem
@@ -20,6 +18,8 @@ from odradek.metadata.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from odradek.server.config.server_config import load_server_config
 from odradek.server.config.settings import Settings
 from odradek.server.links import topic_creation
+from support.processes.network import run
+from support.processes.node import combined_config, running
 
 SOURCE = Path(__file__).parents[4] / "src" / "odradek"
 

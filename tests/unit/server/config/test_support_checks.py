@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.config_cases import BROKER, COMBINED
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
 from odradek.server.config.server_config import ServerConfig, load_server_config
+from support.oracles.config_cases import BROKER, COMBINED
 
 ROOT = Path(__file__).parents[4]
 

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from helpers.controller import Bench, bootstrap_records
-from helpers.network import each_loop, run, until
 from odradek.common.failures import ApiError
 from odradek.errors import RequestTimedOut
 from odradek.metadata.features.feature_versions import supported_features
@@ -18,6 +16,8 @@ from odradek.protocol.messages.controller_registration_response import Controlle
 from odradek.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.protocol.schema import Versions
 from odradek.server.drivers.controller_registration_task import ControllerRegistrar
+from support.builders.controller import Bench, bootstrap_records
+from support.processes.network import each_loop, run, until
 
 __all__ = ["each_loop"]
 

@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers import vectors
-from helpers.network import PATIENCE_S, run, until
-from helpers.node import PATIENCE_MS, ask, combined_config, running, write_properties
-from helpers.ports import free_ports
 from odradek.api.dispatch.replies import answer
 from odradek.common.failures import ApiError
 from odradek.common.files import OsFileSystem
@@ -26,6 +22,10 @@ from odradek.protocol.messages.offset_commit_value import OffsetCommitValue
 from odradek.server.config.server_config import load_server_config
 from odradek.server.drivers.coordinator_driver import CoordinatorDriver
 from odradek.server.node import Node
+from support import vectors
+from support.processes.network import PATIENCE_S, run, until
+from support.processes.node import PATIENCE_MS, ask, combined_config, running, write_properties
+from support.processes.ports import free_ports
 
 OFFSETS = "__consumer_offsets"
 SMALL = {

@@ -2,7 +2,6 @@
 
 import pytest
 
-from helpers.replica import TOPIC, TP, Cluster, change_record
 from odradek.common.failures import ApiError
 from odradek.coordinator.runtime.serde import build_batch
 from odradek.coordinator.runtime.shard import NOBODY, CoordinatorRecord
@@ -11,6 +10,7 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.group_metadata_key import GroupMetadataKey
 from odradek.records.batch import read_batches
 from odradek.server.drivers.coordinator_log import ReplicaLog
+from support.builders.replica import TOPIC, TP, Cluster, change_record
 
 THREE = tuple(CoordinatorRecord(GroupMetadataKey(group=name)) for name in "abc")
 

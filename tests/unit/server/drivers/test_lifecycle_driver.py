@@ -10,11 +10,6 @@ from typing import Any
 
 import pytest
 
-from helpers.config_cases import BROKER
-from helpers.controller import CLUSTER_ID, Bench, bootstrap_records, directory_of
-from helpers.fake_controllers import FakeQuorum, break_connections, controller_listener, of_core
-from helpers.figures import report
-from helpers.network import each_loop, run, until
 from odradek.broker.lifecycle import BrokerState, Standing
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
@@ -32,6 +27,11 @@ from odradek.protocol.messages.broker_registration_response import BrokerRegistr
 from odradek.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.server.config.server_config import ServerConfig, load_server_config
 from odradek.server.drivers.lifecycle_driver import BrokerDriver
+from support.builders.controller import CLUSTER_ID, Bench, bootstrap_records, directory_of
+from support.fakes.controllers import FakeQuorum, break_connections, controller_listener, of_core
+from support.figures import report
+from support.oracles.config_cases import BROKER
+from support.processes.network import each_loop, run, until
 
 __all__ = ["each_loop"]
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
-from helpers.logs import HandClock
 from odradek.metadata.image.delta import MetadataDelta
 from odradek.metadata.image.image import EMPTY, MetadataImage, MetadataProvenance
 from odradek.metadata.publishing.publisher import LeaderAndEpoch, LoaderManifest, ManifestKind
 from odradek.server.drivers.replica_driver import ReplicaDriver
+from support.builders.logs import HandClock
 
 MANIFEST = LoaderManifest(ManifestKind.LOG_DELTA, MetadataProvenance(0, 1), LeaderAndEpoch())
 

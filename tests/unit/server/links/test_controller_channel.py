@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-from helpers.fake_controllers import FakeQuorum, break_connections, controller_listener
-from helpers.network import each_loop, run, until
-from helpers.ports import free_ports
 from odradek.api.dispatch.context import Context
 from odradek.api.dispatch.envelope_codec import client_address_of, principal_of
 from odradek.api.dispatch.services import Node
@@ -24,6 +21,9 @@ from odradek.protocol.messages.broker_heartbeat_response import BrokerHeartbeatR
 from odradek.protocol.messages.envelope_request import EnvelopeRequest
 from odradek.protocol.messages.envelope_response import EnvelopeResponse
 from odradek.server.links.controller_channel import ControllerChannel
+from support.fakes.controllers import FakeQuorum, break_connections, controller_listener
+from support.processes.network import each_loop, run, until
+from support.processes.ports import free_ports
 
 __all__ = ["each_loop"]
 

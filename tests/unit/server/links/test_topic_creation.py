@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from helpers.config_cases import BROKER
-from helpers.network import each_loop, run, until
 from odradek.common.failures import ApiError
 from odradek.common.files import OsFileSystem
 from odradek.errors import RequestTimedOut
@@ -22,6 +20,8 @@ from odradek.protocol.requests import parse_request, response_parts
 from odradek.protocol.schema import Versions
 from odradek.server.config.server_config import load_server_config
 from odradek.server.links.topic_creation import TopicCreation
+from support.oracles.config_cases import BROKER
+from support.processes.network import each_loop, run, until
 
 __all__ = ["each_loop"]
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from helpers.logs import batch
-from helpers.network import until
-from helpers.node import ask, combined_config, create_topics, running
 from odradek.common.failures import Fault, InputError
 from odradek.common.ids import TopicPartition
 from odradek.server.node import Node
+from support.builders.logs import batch
+from support.processes.network import until
+from support.processes.node import ask, combined_config, create_topics, running
 
 Figures = dict[str, dict[tuple[str, ...], float]]
 

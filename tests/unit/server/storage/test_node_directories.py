@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.storage import CLUSTER_ID, write_config
 from odradek.cli.app import run
 from odradek.common.failures import InputError
 from odradek.common.files import OsFileSystem
@@ -16,6 +15,7 @@ from odradek.common.locks import DirLock, lock_dir
 from odradek.server.config.server_config import ServerConfig, load_server_config
 from odradek.server.storage import node_directories
 from odradek.server.storage.node_directories import take_dirs
+from support.processes.storage import CLUSTER_ID, write_config
 
 NO_PERMISSION = "no permission. The user that runs the node must be able to read and write it."
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from helpers.service import Bench, record
 from odradek.common.failures import InputError
 from odradek.service.celery.bridge import CeleryBridge
 from odradek.service.celery.tracking import PENDING, Step, Tracking
 from odradek.service.context import Context
 from odradek.service.counters import Ending
 from odradek.service.origin import first_origin
+from unit.service.service_builder import Bench, record
 
 
 class PretendedBackend:

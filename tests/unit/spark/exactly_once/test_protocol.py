@@ -2,11 +2,11 @@
 
 import pytest
 
-from helpers.spark_sinks import Crash, Job, State, World, driver
 from odradek.common.failures import ApiError
 from odradek.errors import BatchLost, BatchTorn, Superseded
 from odradek.spark.exactly_once.decisions import Decision, PreparedTransaction, SinkState, from_json, to_json
 from odradek.spark.exactly_once.protocol import transactional_id
+from unit.spark.fake_sinks import Crash, Job, State, World, driver
 
 
 def _steps_of_a_run() -> int:

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_type
 
-from helpers.schema_registry import registry_stub
 from odradek.client.schema_registry.registry import SchemaRegistry
 from odradek.common.failures import InputError
 from odradek.spark.formats.arrow_results import decoded_array
 from odradek.spark.formats.avro_format import avro, avro_decoder, avro_encoder
+from support.fakes.schema_registry import registry_stub
 
 ORDER: dict[str, Any] = {
     "type": "record",

@@ -12,12 +12,12 @@ from google.protobuf import json_format
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Proto
 from pyspark.sql.pandas.types import to_arrow_type
 
-from helpers import protobuf_files as made_of
-from helpers.schema_registry import registry_stub
 from odradek.common.failures import InputError
 from odradek.spark.formats.arrow_results import decoded_array
 from odradek.spark.formats.protobuf_descriptors import message_class
 from odradek.spark.formats.protobuf_format import ProtobufFormat, protobuf, protobuf_decoder, protobuf_encoder
+from support.fakes.schema_registry import registry_stub
+from support.spark import protobuf_files as made_of
 
 WELL_KNOWN = tuple(f"google/protobuf/{name}.proto" for name in ("timestamp", "duration", "wrappers", "struct", "empty"))
 

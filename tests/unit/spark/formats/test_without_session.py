@@ -7,7 +7,7 @@ from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Proto
 
-from helpers import protobuf_files as made_of
+from support.spark import protobuf_files as made_of
 
 PROGRAM = """
 import sys

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.waiting import wait_until
 from odradek.common.failures import InputError
 from odradek.spark.pipeline import events, runner
 from odradek.spark.pipeline.check import check_project
@@ -22,6 +21,7 @@ from odradek.spark.pipeline.report.runs import find_runs
 from odradek.spark.pipeline.runner import Plan, Runner
 from odradek.spark.pipeline.state import RunState, load
 from odradek.spark.pipeline.watch.history import read_history
+from support.waiting import wait_until
 
 #: A driver does what the next word of its script says for each update; the script is shared by all that are started.
 DRIVER = """\

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from helpers import vectors
 from odradek.cli.app import run
+from support import vectors
 
 FIELDS = ["topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers", "leader_epoch"]
 

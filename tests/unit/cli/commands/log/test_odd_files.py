@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from helpers import vectors
 from odradek.cli.app import run
 from odradek.inspection.directory_listing import Kind
 from odradek.inspection.safe_reading import LIMITS_BYTES
+from support import vectors
 
 SEGMENT = "00000000000000000000.log"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import figures, vectors
 from odradek.cli.app import run
+from support import figures, vectors
 
 
 @pytest.fixture(scope="module")

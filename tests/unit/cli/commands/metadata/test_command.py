@@ -11,10 +11,6 @@ from typing import Any
 import pytest
 from crc32c import crc32c
 
-from helpers import vectors
-from helpers.fake_quorum import FakeQuorum, running_in_thread
-from helpers.metadata import replayed, snapshot_bytes
-from helpers.metadata_records import first_records
 from odradek import __version__
 from odradek.cli.app import run
 from odradek.cli.commands.metadata.image_tree import REDACTED
@@ -29,6 +25,10 @@ from odradek.protocol.messages.fetch_request import FetchRequest
 from odradek.protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from odradek.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
 from odradek.records.batch import ATTRIBUTES_AT, read_batches
+from support import vectors
+from support.builders.metadata import replayed, snapshot_bytes
+from support.builders.metadata_records import first_records
+from support.fakes.quorum import FakeQuorum, running_in_thread
 
 Captured = pytest.CaptureFixture[str]
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from helpers.recorded_runs import NOON_MS, eventful_run
 from odradek.cli.app import run
 from odradek.cli.commands.pipeline.columns import (
     columns_for,
@@ -21,6 +20,7 @@ from odradek.cli.commands.pipeline.columns import (
 from odradek.cli.commands.pipeline.show import flow_table
 from odradek.spark.pipeline.state import save
 from odradek.spark.pipeline.status import FlowStatus
+from support.spark.recorded_runs import NOON_MS, eventful_run
 
 LARGE = FlowStatus(
     flow="paid_orders_with_customers_and_products",

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.fake_quorum import CLUSTER_ID, FakeQuorum, running_in_thread
-from helpers.ports import free_ports
-from helpers.storage import write_config
 from odradek.cli.app import run
 from odradek.common.files import OsFileSystem
 from odradek.common.ids import uuid_to_text
@@ -31,6 +28,9 @@ from odradek.protocol.messages.describe_quorum_response import (
 )
 from odradek.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from odradek.protocol.messages.remove_raft_voter_response import RemoveRaftVoterResponse
+from support.fakes.quorum import CLUSTER_ID, FakeQuorum, running_in_thread
+from support.processes.ports import free_ports
+from support.processes.storage import write_config
 
 DIRECTORIES = {node_id: bytes(15) + bytes((node_id,)) for node_id in (1, 2, 7)}
 TEXTS = {node_id: uuid_to_text(directory) for node_id, directory in DIRECTORIES.items()}

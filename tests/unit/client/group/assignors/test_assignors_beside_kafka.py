@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from helpers.assignors import CLASSES, Group, ask_kafka, assignor, random_groups
-from helpers.figures import report
 from odradek.client.group.subscription import encode_assignment, encode_subscription
 from odradek.client.types import TopicPartition
+from support.figures import report
+from unit.client.group.assignors.kafka_assignors import CLASSES, Group, ask_kafka, assignor, random_groups
 
 _SEEDS = 100
 _ROUNDS = 4

@@ -2,12 +2,12 @@
 
 import pytest
 
-from helpers.groups import NO_DELAY, REBALANCE_MS, SESSION_MS, GroupWorld, subscription
 from odradek.coordinator.group.classic.classic_group import ClassicState
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.group_metadata_value import GroupMetadataValue
 from odradek.replica.errors import NotEnoughReplicas
+from support.builders.groups import NO_DELAY, REBALANCE_MS, SESSION_MS, GroupWorld, subscription
 
 
 @pytest.fixture

@@ -2,13 +2,13 @@
 
 import pytest
 
-from helpers.groups import REBALANCE_MS, SESSION_MS, GroupWorld
 from odradek.coordinator.group.classic.classic_group import ClassicState
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.group_metadata_value import GroupMetadataValue
 from odradek.protocol.messages.leave_group_request import MemberIdentity
 from odradek.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from odradek.replica.errors import NotEnoughReplicas
+from support.builders.groups import REBALANCE_MS, SESSION_MS, GroupWorld
 
 
 @pytest.fixture

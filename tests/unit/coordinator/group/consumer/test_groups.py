@@ -4,8 +4,6 @@ from random import Random
 
 import pytest
 
-from helpers.consumer_groups import REVOCATION_MS, SESSION_MS, A, B, Member, World, numbers, settle, topic
-from helpers.replica import partition_record
 from odradek.common.failures import ApiError
 from odradek.coordinator.group.consumer.settings import ConsumerSettings
 from odradek.coordinator.group.settings import GroupSettings
@@ -14,6 +12,18 @@ from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.config_record import ConfigRecord
 from odradek.protocol.messages.consumer_group_heartbeat_request import TopicPartitions
 from odradek.replica.errors import NotEnoughReplicas
+from support.builders.replica import partition_record
+from unit.coordinator.group.consumer.consumer_groups import (
+    REVOCATION_MS,
+    SESSION_MS,
+    A,
+    B,
+    Member,
+    World,
+    numbers,
+    settle,
+    topic,
+)
 
 
 @pytest.fixture

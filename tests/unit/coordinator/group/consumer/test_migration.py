@@ -5,8 +5,6 @@ from random import Random
 
 import pytest
 
-from helpers.consumer_groups import SETTINGS, A, B, ClassicMember, Member, World, numbers, topic
-from helpers.groups import REBALANCE_MS, SESSION_MS, error_code, subscription
 from odradek.common.failures import ApiError
 from odradek.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.coordinator.group.consumer.group import ConsumerGroup
@@ -14,6 +12,8 @@ from odradek.coordinator.group.consumer.settings import MigrationPolicy
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.protocol.error_codes import ErrorCode
 from odradek.protocol.messages.leave_group_request import MemberIdentity
+from support.builders.groups import REBALANCE_MS, SESSION_MS, error_code, subscription
+from unit.coordinator.group.consumer.consumer_groups import SETTINGS, A, B, ClassicMember, Member, World, numbers, topic
 
 Anybody = Member | ClassicMember
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from helpers.groups import GroupWorld, error_code, subscription
 from odradek.coordinator.group.settings import GroupSettings
 from odradek.coordinator.runtime.serde import encode_key, encode_value
 from odradek.coordinator.runtime.shard import CoordinatorRecord, Writer
@@ -25,6 +24,7 @@ from odradek.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from support.builders.groups import GroupWorld, error_code, subscription
 
 PRODUCER = Writer("txn", 7, 0)
 OTHER = Writer("other", 8, 0)

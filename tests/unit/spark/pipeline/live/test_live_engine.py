@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from helpers.waiting import wait_until
 from odradek.common.failures import InputError
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.live import engine as live_engine
@@ -16,6 +15,7 @@ from odradek.spark.pipeline.live.inputs import Inputs
 from odradek.spark.pipeline.live.restarts import Restarts
 from odradek.spark.pipeline.live.triggers import SETTING, Triggers
 from odradek.spark.pipeline.live.views import Outcome
+from support.waiting import wait_until
 
 ORDERS = "spark_catalog.default.orders"
 PRICES = "spark_catalog.default.prices"

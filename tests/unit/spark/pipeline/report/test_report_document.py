@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.recorded_runs import NOON_MS, Recording, eventful_run
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.report.charts import Line, Picture, Plot, Point, Tick, draw, sparkline
 from odradek.spark.pipeline.report.document import render
@@ -17,6 +16,7 @@ from odradek.spark.pipeline.report.runs import Run, find_runs
 from odradek.spark.pipeline.report.summary import make_report
 from odradek.spark.pipeline.report.units import count, duration, size
 from odradek.spark.pipeline.watch.history import _read
+from support.spark.recorded_runs import NOON_MS, Recording, eventful_run
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from helpers.recorded_runs import ORDERS, Recording
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.state import FlowState
+from support.spark.recorded_runs import ORDERS, Recording
 
 
 def running(directory: Path) -> Recording:

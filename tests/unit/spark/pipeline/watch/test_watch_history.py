@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from helpers.recorded_runs import Recording, eventful_run
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.project import read_project
 from odradek.spark.pipeline.watch.history import (
@@ -16,6 +15,7 @@ from odradek.spark.pipeline.watch.history import (
     read_history,
     to_line,
 )
+from support.spark.recorded_runs import Recording, eventful_run
 
 SAMPLE = FlowHistory(
     time_ms=5_000,

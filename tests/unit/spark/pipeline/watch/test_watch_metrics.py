@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from helpers.recorded_runs import NOON_MS, Recording, eventful_run
 from odradek.common.addresses import HostPort
 from odradek.common.failures import InputError
 from odradek.spark.pipeline import events
 from odradek.spark.pipeline.state import RunState
 from odradek.spark.pipeline.watch.metrics import Metrics
 from odradek.spark.pipeline.watch.metrics_server import MetricsServer, parse_metrics_address
+from support.spark.recorded_runs import NOON_MS, Recording, eventful_run
 
 EVENTS = (("flow", "events"),)
 COUNTS = (("flow", "counts"),)
