@@ -1,6 +1,7 @@
 """Odradek: Kafka's architecture in Python.
 
-The package imports nothing on its own: a room is loaded when it is first used, so that a command answers at once.
+Importing the package imports nothing else: a sub-package is loaded when it is first used, so that commands start
+quickly.
 """
 
 __version__ = "0.1.0"

@@ -1,13 +1,13 @@
 """Errors of the log, in three kinds that are never mixed.
 
-* `ApiError`s: refusals that a client is told about, with Kafka's code.
-* `DamagedFile`: a file of ours does not hold what it should. It names file, place and what is wrong; recovery catches
-  it and repairs, `odradek log verify` prints it, and where nobody expects it, it is a fault.
+* `ApiError`s: expected errors, returned to the client with Kafka's error code.
+* `DamagedFile`: the contents of a file are wrong. It names the file, the position and the problem. Recovery catches it
+  and repairs the file, `odradek log verify` prints it; anywhere else it is a fault.
 * `StorageFault`: the disk itself failed. Nothing is retried: the log directory goes offline.
 
-The parts of one directory (segment, indexes, checkpoints, snapshots) let an `OSError` of the file system pass. Whoever
-stands at the door of the room (the log as a whole, the loader, the cleaner, the manager) turns it into a
-`StorageFault` with `storage_guard`, so that it happens once and nowhere is forgotten.
+The parts of one directory (segment, indexes, checkpoints, snapshots) do not catch an `OSError`. The public entry
+points of the package (the log, the loader, the cleaner, the manager) turn it into a `StorageFault` with
+`storage_guard`, so that this happens in one place.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Control batches: one record that is addressed to the log itself and never reaches an application.
+"""Control batches: each holds one record for the log itself, which applications never see.
 
-Its key says what it is (version 2 bytes, type 2 bytes), its value is a message of the protocol that begins with its
-version. This room knows the types, and the one value that the log needs: the end of a transaction. The values of the
-raft log's control records are encoded by whoever writes them.
+Its key is a version (2 bytes) and a type (2 bytes), its value a message that begins with its version. This module
+defines the types, and the one value that the log reads: the end of a transaction. `raft` encodes the values of its own
+control records.
 """
 
 import struct
