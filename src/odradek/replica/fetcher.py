@@ -287,7 +287,8 @@ class FollowerFetcher:
         sent = self._session.partitions
         received = self._session.handle_response(response, FetchResponse.VERSIONS[1])
         if received is None:
-            logger.info("broker %d: %s; the session restarts", self.source_id, error_name(response.error_code))
+            reason = error_name(response.error_code) if response.error_code else "other partitions than the session's"
+            logger.info("broker %d: %s; the session restarts", self.source_id, reason)
             if response.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR:
                 for tp in self.states:
                     self._pause(tp, now_ms)

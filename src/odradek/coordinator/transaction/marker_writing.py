@@ -1,8 +1,8 @@
 """Writes the markers of a WriteTxnMarkers request to the partitions of this broker.
 
 A marker in a partition of `__consumer_offsets` goes through the group coordinator, which commits or drops the pending
-offsets of the transaction with it. All other markers are appended by the replicas. All appends of a request are started
-before the first of them is waited for, so that the markers of one producer stay in order.
+offsets of the transaction with it. All other markers are appended by the replicas. Everything that a request asks for
+is started before any of it is waited for, as in Kafka, so that the markers of one producer stay in order.
 """
 
 from collections.abc import Callable, Sequence
@@ -83,48 +83,50 @@ class _MarkerCall:
         self._groups = groups
         self._markers = request.markers
         self._codes: list[dict[TopicPartition, int]] = [{} for _ in request.markers]
-        self._pending = len(request.markers)
+        #: Appends and completions that were not answered yet, and one for `start` itself.
+        self._pending = 1
 
     def start(self) -> None:
         for marker, codes in zip(self._markers, self._codes, strict=True):
-            self._append(marker, codes)
-        if not self._markers:
-            self._finish()
+            partitions = _partitions(marker)
+            of_groups = [tp for tp in partitions if tp.topic == CONSUMER_OFFSETS and self._log.hosts(tp)]
+            hosted = set(of_groups)
+            self._append(marker, codes, [tp for tp in partitions if tp not in hosted])
+            for partition in of_groups:
+                self._complete(marker, codes, partition)
+        self._finish_one()
 
-    def _append(self, marker: WritableTxnMarker, codes: dict[TopicPartition, int]) -> None:
-        partitions = _partitions(marker)
-        of_groups = [tp for tp in partitions if tp.topic == CONSUMER_OFFSETS and self._log.hosts(tp)]
-        others = [tp for tp in partitions if tp not in of_groups]
-
-        def on_appended(error_codes: Sequence[int]) -> None:
-            codes.update(zip(others, error_codes, strict=True))
-            self._complete_next(marker, codes, of_groups)
-
-        self._log.append_markers(others, marker, on_appended)
-
-    def _complete_next(
-        self, marker: WritableTxnMarker, codes: dict[TopicPartition, int], remaining: list[TopicPartition]
+    def _append(
+        self, marker: WritableTxnMarker, codes: dict[TopicPartition, int], partitions: list[TopicPartition]
     ) -> None:
-        """Complete the transaction in the partitions of groups, one after the other."""
-        if not remaining:
-            self._pending -= 1
-            if not self._pending:
-                self._finish()
+        def on_appended(error_codes: Sequence[int]) -> None:
+            codes.update(zip(partitions, error_codes, strict=True))
+            self._finish_one()
+
+        self._pending += 1
+        self._log.append_markers(partitions, marker, on_appended)
+
+    def _complete(self, marker: WritableTxnMarker, codes: dict[TopicPartition, int], partition: TopicPartition) -> None:
+        """Complete the transaction in a partition of groups. No callback of a reply may do this: it runs inside the
+        coordinator."""
+        if not _has_producer(marker):
+            codes[partition] = ErrorCode.UNKNOWN_SERVER_ERROR
             return
-        partition, rest = remaining[0], remaining[1:]
 
         def on_completed(completed: Reply[None]) -> None:
             codes[partition] = 0 if completed.error is None else _partition_error(completed.error)
-            self._complete_next(marker, codes, rest)
+            self._finish_one()
 
-        if not _has_producer(marker):
-            codes[partition] = ErrorCode.UNKNOWN_SERVER_ERROR
-            self._complete_next(marker, codes, rest)
-            return
+        self._pending += 1
         writer = Writer("", marker.producer_id, marker.producer_epoch, marker.transaction_version)
         self._groups.complete_transaction(
             partition.partition, writer, marker.coordinator_epoch, marker.transaction_result
         ).then(on_completed)
+
+    def _finish_one(self) -> None:
+        self._pending -= 1
+        if not self._pending:
+            self._finish()
 
     def _finish(self) -> None:
         results = [_result(marker, codes) for marker, codes in zip(self._markers, self._codes, strict=True)]

@@ -208,7 +208,7 @@ def _source_options(use: Use, plausible: Mapping[str, str] | None = None) -> Sou
 
 def _is_missing(message: str) -> bool:
     """Return whether a message is about an option that may be set where it is not seen."""
-    return "is missing" in message or "no topics are named" in message or "needs a sinkId" in message
+    return "is missing" in message or "no topics are named" in message or "requires a sinkId" in message
 
 
 def _twice(project: Project, definitions: list[Definitions], option: str, why: str) -> Iterator[Problem]:

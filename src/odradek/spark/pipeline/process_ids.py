@@ -15,16 +15,17 @@ def is_alive(pid: int) -> bool:
     """Return whether the process exists and is not a zombie, which holds no files and no locks."""
     if pid <= 0:
         return False
+    is_foreign = False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it is somebody else's
+        is_foreign = True  # it exists, and /proc may hide it (hidepid)
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
-        return not Path("/proc/self/stat").exists()  # a system without /proc cannot say more
+        return is_foreign or not Path("/proc/self/stat").exists()  # a system without /proc cannot say more
     return status.rpartition(")")[2].split()[0] not in ("Z", "X")
 
 

@@ -91,9 +91,9 @@ def test_all_markers_are_appended_before_the_first_is_waited_for() -> None:
     request = WriteTxnMarkersRequest(markers=[marker(ORDERS, OFFSETS), marker(ORDERS, producer_id=8)])
     reply = MarkerWriter(log, groups).write(request)
     assert [producer_id for _, producer_id in log.appended] == [7, 8]
+    assert groups.completed == [(OFFSETS.partition, 7, True)]
     log.waiting[1]()
     assert not reply.is_done
-    assert not groups.completed
     log.waiting[0]()
     assert codes(reply.answer()) == [{ORDERS: 0, OFFSETS: 0}, {ORDERS: 0}]
 
@@ -132,6 +132,13 @@ def test_a_marker_without_a_producer_fails_in_partitions_of_groups_alone() -> No
     reply = MarkerWriter(FakeLog(OFFSETS), groups).write(request)
     assert codes(reply.answer()) == [{OFFSETS: ErrorCode.UNKNOWN_SERVER_ERROR}]
     assert not groups.completed
+
+
+@pytest.mark.parametrize("producer_id", [7, -1])
+def test_a_marker_that_names_a_partition_of_groups_very_often_is_answered(producer_id: int) -> None:
+    request = WriteTxnMarkersRequest(markers=[marker(*[OFFSETS] * 5_000, producer_id=producer_id)])
+    (result,) = MarkerWriter(FakeLog(OFFSETS), FakeGroups()).write(request).answer().markers
+    assert len(result.topics) == 5_000
 
 
 def test_a_request_without_markers_is_answered() -> None:
