@@ -1,7 +1,7 @@
-"""From what somebody wrote to values: names are looked up, values checked and parsed by Kafka's table. Pure.
+"""Parses the settings of a client: looks up their names and checks their values by Kafka's table. Pure.
 
-`Reading` knows what was given and what was not, since some defaults depend on it. What settings have to do with each
-other is in `rules`.
+`ClientProperties` knows which settings are set, since some defaults depend on it. Rules between several settings are in
+`rules`.
 """
 
 import difflib

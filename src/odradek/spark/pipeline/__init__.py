@@ -24,7 +24,7 @@ other one does, however that ended: kill the first with -9 and Spark is gone; ki
 
 `run --format json` prints one object a line. All have `event` and `time_ms` (since 1970):
 
-    check       only if `check` found something, before all others: good, problems (message, file, line, severity)
+    check       only if `check` found something, before all others: good, problems (what, file, line, severity)
     started     pipeline, project, storage, log, pid (of `run` itself), continuous
     session     Spark is up: attempt (from 1), driver_pid (Python), jvm_pid (null with --remote), spark (the version)
     standby     with --standby: a second driver is ready to take over: driver_pid

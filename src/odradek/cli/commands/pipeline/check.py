@@ -1,7 +1,6 @@
 """`odradek pipeline check`: what is wrong with a project, before Spark starts."""
 
 import sys
-from dataclasses import asdict
 
 import click
 
@@ -67,4 +66,8 @@ def problem_lines(checked: Checked) -> list[str]:
 
 
 def problem_documents(checked: Checked) -> list[dict[str, object]]:
-    return [asdict(problem) for problem in checked.problems]
+    """Return the problems with the field names of `--format json`."""
+    return [
+        {"what": problem.message, "file": problem.file, "line": problem.line, "severity": problem.severity}
+        for problem in checked.problems
+    ]

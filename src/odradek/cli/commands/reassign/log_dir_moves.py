@@ -42,9 +42,12 @@ class LogDirMoves:
         return outcomes
 
     async def states(self) -> dict[Replica, str]:
-        log_dirs = await self._log_dirs.describe_replicas(self._paths)
+        return await self._states(self._paths)
+
+    async def _states(self, paths: Mapping[Replica, str]) -> dict[Replica, str]:
+        log_dirs = await self._log_dirs.describe_replicas(paths)
         states = {}
-        for replica, path in self._paths.items():
+        for replica, path in paths.items():
             log_dir = log_dirs.get(replica)
             if log_dir is not None and log_dir.path == path and log_dir.future_path is None:
                 states[replica] = DONE
@@ -54,12 +57,10 @@ class LogDirMoves:
 
     async def wait(self, started: Outcomes[Replica, None]) -> None:
         """Wait until the moves that `start` has started are complete."""
-        accepted = started.succeeded()
+        accepted = {replica: self._paths[replica] for replica in started.succeeded()}
         progress = Progress()
         try:
-            while moving := [
-                replica for replica, state in (await self.states()).items() if state == MOVING and replica in accepted
-            ]:
+            while moving := [replica for replica, state in (await self._states(accepted)).items() if state == MOVING]:
                 progress.say(f"{plural(len(moving), 'replica')} of {len(accepted)} moving to another directory")
                 await asyncio.sleep(_POLL_INTERVAL_S)
         finally:

@@ -113,6 +113,7 @@ def test_check(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", "check", "shop", "--offline", "--format", "json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert document["good"] is False and document["problems"][0]["file"] == "transformations/events.py"
+    assert set(document["problems"][0]) == {"what", "file", "line", "severity"}
 
 
 def test_a_project_from_inside(directory: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
